@@ -1,7 +1,7 @@
 //! `Machine` and `Action`: the interface between a machine and its pump.
 
 use crate::framing::InputSink;
-use crate::framing::outbound_message::{About, OutboundMessage, StreamId};
+use crate::framing::outbound_message::{OutboundMessage, Routing, StreamId};
 use crate::peer::transmit_buffer::Link;
 use crate::rpc::Message;
 use crate::time::Millis;
@@ -87,7 +87,7 @@ impl<'a> Io<'a> {
 #[derive(Debug)]
 pub struct Transmit<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) routing: Option<About>,
+    pub(crate) routing: Option<Routing>,
     pub(crate) start: &'a mut usize,
     /// Size of the header before the message, in message mode.
     pub(crate) overhead: usize,
@@ -114,7 +114,7 @@ impl<'a> Transmit<'a> {
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());
         if self.routing.is_none() || n == self.bytes.len() {
-            self.link.moved |= n > 0;
+            self.link.has_sent |= n > 0;
         }
         if self.routing.is_none() {
             *self.start = self.start.saturating_add(n);

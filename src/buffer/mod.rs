@@ -90,11 +90,11 @@ impl<'b> Buffer<'b> {
 
     /// Borrows the buffer with the right to grow, for a shorter lifetime.
     #[inline]
-    pub(crate) fn room(&mut self) -> Room<'_> {
+    pub(crate) fn reborrow(&mut self) -> BufferMut<'_> {
         match &mut self.store {
-            Store::Lent(bytes) => Room::Lent(bytes),
+            Store::Lent(bytes) => BufferMut::Lent(bytes),
             #[cfg(feature = "alloc")]
-            Store::Grown { bytes, limit, .. } => Room::Grown { bytes, limit: *limit },
+            Store::Grown { bytes, limit, .. } => BufferMut::Grown { bytes, limit: *limit },
         }
     }
 
@@ -109,7 +109,7 @@ impl<'b> Buffer<'b> {
 
     /// Records that `used` bytes are in use.
     #[inline]
-    pub(crate) fn note(&mut self, used: usize) {
+    pub(crate) fn record_use(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
@@ -119,7 +119,7 @@ impl<'b> Buffer<'b> {
 
     /// Records that the buffer is empty after a use of `used` bytes, or of a larger recorded number. Shrinks a grown
     /// buffer that is much larger than its recent uses.
-    pub(crate) fn settle(&mut self, used: usize) {
+    pub(crate) fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
@@ -147,9 +147,11 @@ impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
     }
 }
 
+pub(crate) use self::BufferMut as Room;
+
 /// Mutable borrow of a [`Buffer`], with one lifetime instead of two.
 #[derive(Debug)]
-pub(crate) enum Room<'a> {
+pub(crate) enum BufferMut<'a> {
     Lent(&'a mut [u8]),
     #[cfg(feature = "alloc")]
     Grown {
@@ -160,39 +162,39 @@ pub(crate) enum Room<'a> {
     Measure,
 }
 
-impl<'a> Room<'a> {
+impl<'a> BufferMut<'a> {
     /// Provides at least `end` bytes. Returns `None` if the limit is lower or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
-            Room::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
+            BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
             #[cfg(feature = "alloc")]
-            Room::Grown { bytes, limit } => {
+            BufferMut::Grown { bytes, limit } => {
                 if end > bytes.len() {
                     grow(bytes, end, *limit)?;
                 }
                 Some(bytes.as_mut_slice())
             }
-            Room::Measure => None,
+            BufferMut::Measure => None,
         }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Room::Lent(bytes) => bytes,
+            BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
-            Room::Grown { bytes, .. } => bytes,
-            Room::Measure => &[],
+            BufferMut::Grown { bytes, .. } => bytes,
+            BufferMut::Measure => &[],
         }
     }
 
-    /// Provides at least `end` bytes for the whole lifetime of the borrow. Returns `None` like [`ensure`](Room::ensure).
+    /// Provides at least `end` bytes for the whole lifetime of the borrow. Returns `None` like [`ensure`](BufferMut::ensure).
     pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
         self.ensure(end)?;
         match self {
-            Room::Lent(bytes) => Some(bytes),
+            BufferMut::Lent(bytes) => Some(bytes),
             #[cfg(feature = "alloc")]
-            Room::Grown { bytes, .. } => Some(bytes),
-            Room::Measure => None,
+            BufferMut::Grown { bytes, .. } => Some(bytes),
+            BufferMut::Measure => None,
         }
     }
 }

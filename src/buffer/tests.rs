@@ -5,22 +5,22 @@ fn lent_buffer_never_changes_its_size() {
     let mut bytes = [7; 10];
     let mut buffer = Buffer::from(&mut bytes);
     buffer.extend_limit(5);
-    buffer.note(10);
-    buffer.settle(0);
+    buffer.record_use(10);
+    buffer.shrink_if_idle(0);
     assert!(buffer.is_lent());
     assert_eq!((buffer.limit(), buffer.bytes()), (10, &[7; 10][..]));
-    assert_eq!(buffer.room().bytes(), [7; 10]);
+    assert_eq!(buffer.reborrow().bytes(), [7; 10]);
     buffer.bytes_mut()[0] = 8;
-    assert_eq!(buffer.room().ensure(10).map(|bytes| bytes[0]), Some(8));
-    assert!(buffer.room().ensure(11).is_none());
-    assert_eq!(buffer.room().into_grown(9).map(|bytes| bytes.len()), Some(10));
-    assert!(buffer.room().into_grown(11).is_none());
+    assert_eq!(buffer.reborrow().ensure(10).map(|bytes| bytes[0]), Some(8));
+    assert!(buffer.reborrow().ensure(11).is_none());
+    assert_eq!(buffer.reborrow().into_grown(9).map(|bytes| bytes.len()), Some(10));
+    assert!(buffer.reborrow().into_grown(11).is_none());
 }
 
 #[test]
 fn measuring_buffer_stores_nothing() {
-    assert!(Room::Measure.ensure(0).is_none() && Room::Measure.bytes().is_empty());
-    assert!(Room::Measure.into_grown(0).is_none());
+    assert!(BufferMut::Measure.ensure(0).is_none() && BufferMut::Measure.bytes().is_empty());
+    assert!(BufferMut::Measure.into_grown(0).is_none());
 }
 
 #[cfg(feature = "alloc")]
@@ -28,23 +28,23 @@ fn measuring_buffer_stores_nothing() {
 fn grown_buffer_grows_on_demand_up_to_its_limit() {
     let mut buffer = Buffer::grown(20_000);
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
-    let mut size = |end| buffer.room().ensure(end).map(|bytes| bytes.len());
+    let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
     assert_eq!([size(0), size(1), size(FLOOR)], [Some(0), Some(FLOOR), Some(FLOOR)]);
     // It doubles, so that it does not grow with each small piece of output.
     assert_eq!([size(FLOOR + 1), size(12_000), size(15_001)], [Some(2 * FLOOR), Some(16_384), Some(16_384)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);
     // A single large text gets a quarter more than it needs.
-    assert_eq!(Buffer::grown(100_000).room().ensure(40_000).map(|bytes| bytes.len()), Some(50_000));
+    assert_eq!(Buffer::grown(100_000).reborrow().ensure(40_000).map(|bytes| bytes.len()), Some(50_000));
     buffer.extend_limit(1);
     assert_eq!(
-        (buffer.limit(), buffer.room().ensure(20_001).map(|bytes| bytes.len())),
+        (buffer.limit(), buffer.reborrow().ensure(20_001).map(|bytes| bytes.len())),
         (20_001, Some(20_001))
     );
     buffer.bytes_mut()[20_000] = 7;
     assert_eq!(buffer.bytes()[20_000], 7);
-    assert_eq!(buffer.room().bytes()[20_000], 7);
-    assert!(buffer.room().into_grown(20_002).is_none());
-    assert_eq!(buffer.room().into_grown(3).map(|bytes| bytes.len()), Some(20_001));
+    assert_eq!(buffer.reborrow().bytes()[20_000], 7);
+    assert!(buffer.reborrow().into_grown(20_002).is_none());
+    assert_eq!(buffer.reborrow().into_grown(3).map(|bytes| bytes.len()), Some(20_001));
 }
 
 #[cfg(feature = "alloc")]
@@ -52,30 +52,30 @@ fn grown_buffer_grows_on_demand_up_to_its_limit() {
 fn grown_buffer_shrinks_after_many_small_uses() {
     let grown = || {
         let mut buffer = Buffer::grown(100_000);
-        assert!(buffer.room().ensure(64_000).is_some());
+        assert!(buffer.reborrow().ensure(64_000).is_some());
         assert_eq!(buffer.bytes().len(), 80_000);
         buffer
     };
-    let settle = |buffer: &mut Buffer<'_>, times, used| {
-        (0..times).for_each(|_| buffer.settle(used));
+    let use_buffer = |buffer: &mut Buffer<'_>, times, used| {
+        (0..times).for_each(|_| buffer.shrink_if_idle(used));
         buffer.bytes().len()
     };
     let mut buffer = grown();
-    assert_eq!(settle(&mut buffer, SMALL_USES - 1, 20_000), 80_000, "one use short of the limit");
-    assert_eq!(settle(&mut buffer, 1, 20_000), 40_000, "twice the bytes used");
-    assert_eq!(settle(&mut buffer, SMALL_USES, 20_000), 40_000, "half of the buffer in use");
-    assert_eq!(settle(&mut buffer, SMALL_USES, 0), FLOOR);
-    assert_eq!(settle(&mut buffer, SMALL_USES, 0), FLOOR, "the floor");
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 20_000), 80_000, "one use short of the limit");
+    assert_eq!(use_buffer(&mut buffer, 1, 20_000), 40_000, "twice the bytes used");
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES, 20_000), 40_000, "half of the buffer in use");
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR);
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR, "the floor");
     // An occasional large use keeps the memory.
     let mut buffer = grown();
     for _ in 0..3 {
-        assert_eq!(settle(&mut buffer, SMALL_USES - 1, 1), 80_000);
-        assert_eq!(settle(&mut buffer, 1, 20_001), 80_000);
+        assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 1), 80_000);
+        assert_eq!(use_buffer(&mut buffer, 1, 20_001), 80_000);
     }
     // A recorded use counts once.
-    buffer.note(30_000);
-    buffer.note(5);
-    assert_eq!(settle(&mut buffer, 1, 0), 80_000);
-    assert_eq!(settle(&mut buffer, SMALL_USES - 1, 0), 80_000);
-    assert_eq!(settle(&mut buffer, 1, 0), FLOOR);
+    buffer.record_use(30_000);
+    buffer.record_use(5);
+    assert_eq!(use_buffer(&mut buffer, 1, 0), 80_000);
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 0), 80_000);
+    assert_eq!(use_buffer(&mut buffer, 1, 0), FLOOR);
 }

@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{About, StreamId};
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, Writer, text_of};
 use crate::peer::keep_alive::{ID_PREFIX, KeepAliveState};
 use crate::peer::lifecycle::{Lifecycle, State, Trigger, role};
@@ -92,7 +92,7 @@ impl<'b> ClientState<'b> {
             info,
             reply_room: output.reply_room(),
             output,
-            in_flight: InFlight::none(),
+            in_flight: InFlight::empty(),
             life: Lifecycle::START,
             peer: None,
             connecting: None,
@@ -146,12 +146,12 @@ impl<'b> ClientState<'b> {
     /// Writes a message of at most `room` bytes after compacting the output.
     pub(crate) fn send(
         &mut self,
-        about: About,
+        routing: Routing,
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        self.output.write(about, room, body)
+        self.output.write(routing, room, body)
     }
 
     /// The room for a request: the free space without the reserve for answers, if the revision has answers.
@@ -216,7 +216,7 @@ impl<'b> ClientState<'b> {
         // Due at once, because the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
             // Slots that only wait to write a cancellation or an error become free with room in the output.
-            self.writable_requested |= self.in_flight.first_queued().is_some();
+            self.writable_requested |= self.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
         if !self.store_meta(ticket, method, more) {
@@ -261,7 +261,7 @@ impl<'b> ClientState<'b> {
             return self.write_connecting(revision, trigger);
         }
         if self.initialized_pending {
-            let sent = self.send(About::NOTIFICATION, usize::MAX, &mut |out| {
+            let sent = self.send(Routing::NOTIFICATION, usize::MAX, &mut |out| {
                 write_notification(out, methods::INITIALIZED.name, &mut |_| true);
             });
             self.initialized_pending = sent.is_err();
@@ -269,13 +269,13 @@ impl<'b> ClientState<'b> {
         }
         if self.roots_changed_pending {
             let room = self.request_room();
-            let sent = self.send(About::NOTIFICATION, room, &mut |out| {
+            let sent = self.send(Routing::NOTIFICATION, room, &mut |out| {
                 write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
             });
             self.roots_changed_pending = sent.is_err();
             return sent.is_ok();
         }
-        let Some(ticket) = self.in_flight.first_queued() else { return false };
+        let Some(ticket) = self.in_flight.queue_front() else { return false };
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return false };
         let written = match outgoing.stage {
             Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
@@ -299,7 +299,7 @@ impl<'b> ClientState<'b> {
         if written.is_err() && !never_fits {
             return false;
         }
-        self.in_flight.unqueue_first();
+        self.in_flight.dequeue();
         match outgoing.stage {
             Stage::NextPage if never_fits => self.fail_request(ticket, RequestFailure::CursorTooLong),
             Stage::Resubscribe if never_fits => self.fail_request(ticket, RequestFailure::Closed),
@@ -322,7 +322,7 @@ impl<'b> ClientState<'b> {
         self.output.compact();
         let stored = text_of(self.in_flight.text(ticket));
         let reason = if outgoing.stage == Stage::Cancelled { stored } else { reason };
-        self.output.write(About::NOTIFICATION, usize::MAX, &mut |out| {
+        self.output.write(Routing::NOTIFICATION, usize::MAX, &mut |out| {
             write_notification(out, methods::CANCELLED.name, &mut |out| {
                 out.key("requestId");
                 out.unsigned(id);
@@ -352,7 +352,7 @@ impl<'b> ClientState<'b> {
                 if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
                     self.in_flight.set_text(ticket, [b"", b""]);
                 }
-                self.in_flight.queue(ticket);
+                self.in_flight.enqueue(ticket);
             }
             Stage::Cancelled | Stage::Done | Stage::Deferred | Stage::Expired => {}
         }
@@ -385,7 +385,7 @@ impl<'b> ClientState<'b> {
 
     /// Answers a server's request with an empty result, or with the error that `fault` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
-        let _ = self.send(About::response(stream), usize::MAX, &mut |out| match fault {
+        let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match fault {
             None => {
                 out.token(r#"{"jsonrpc":"2.0","id":"#);
                 out.json_bytes(id);
@@ -402,8 +402,8 @@ impl<'b> ClientState<'b> {
             Era::Handshake => methods::PING.name,
             Era::Stateless => methods::SERVER_DISCOVER.name,
         };
-        let (number, info) = (self.keep_alive.next(), self.info);
-        let sent = self.send(About::REQUEST, usize::MAX, &mut |out| {
+        let (number, info) = (self.keep_alive.next_number(), self.info);
+        let sent = self.send(Routing::REQUEST, usize::MAX, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.display(&format_args!("{ID_PREFIX}{number}"));
             out.field_string("method", method);
@@ -416,7 +416,7 @@ impl<'b> ClientState<'b> {
             out.token("}");
         });
         if sent.is_ok() {
-            self.keep_alive.asked(self.now);
+            self.keep_alive.record_ping(self.now);
         }
     }
 }

@@ -52,7 +52,7 @@ impl ClientState<'_> {
         self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
         self.sequence = self.sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
-        self.life.step(trigger);
+        self.life.apply(trigger);
         self.write_connecting(revision, trigger);
         None
     }
@@ -89,8 +89,8 @@ impl ClientState<'_> {
 
     pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         (self.connecting, self.unsent_connect) = (None, None);
-        if !self.life.step(Trigger::Failed) {
-            self.life.step(Trigger::Shutdown);
+        if !self.life.apply(Trigger::Failed) {
+            self.life.apply(Trigger::Shutdown);
         }
         Some(PendingEvent::ConnectFailed(failure))
     }
@@ -143,7 +143,7 @@ impl ClientState<'_> {
         };
         let mutual = known_revisions(versions).and(self.info.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
-            self.life.step(Trigger::Discovered);
+            self.life.apply(Trigger::Discovered);
             return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
@@ -189,7 +189,7 @@ impl ClientState<'_> {
         let offered = self.info.revisions.and(Revisions::HANDSHAKE);
         match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
-                self.life.step(Trigger::Accepted);
+                self.life.apply(Trigger::Accepted);
                 self.initialized_pending = true;
                 self.write_queued();
                 self.set_connected(revision, capabilities, span)

@@ -95,6 +95,6 @@ fn result_response<'a>(
     let result = rpc::view(line, result);
     // Some servers send `null` for a result without members.
     let result = if result.kind() == Kind::Object { result } else { Json::EMPTY_OBJECT };
-    let index = input.inner(Member::Result).map(|index| ResultIndex { line, index });
+    let index = input.member_index(Member::Result).map(|index| ResultIndex { line, index });
     Response { ticket, method, outcome: Outcome::Result(result), member, index }
 }

@@ -97,7 +97,7 @@ impl ClientState<'_> {
             // The timeout includes the wait for room.
             let deadline = outgoing.deadline_from(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
-            self.in_flight.queue(ticket);
+            self.in_flight.enqueue(ticket);
         }
         PendingEvent::Page { ticket, list, result: span, last: false }
     }

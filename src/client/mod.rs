@@ -152,7 +152,7 @@ impl Client<'_> {
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
         self.core.connecting = None;
-        self.core.life.step(Trigger::Shutdown);
+        self.core.life.apply(Trigger::Shutdown);
     }
 
     /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
@@ -340,11 +340,12 @@ impl Client<'_> {
                 return false;
             }
         }
-        self.core.keep_alive.heard();
-        self.core.output.show();
+        self.core.keep_alive.record_activity();
+        self.core.output.observe_sent();
         let received = match class {
             Some(class) => {
-                let index = self.input.inner(Member::Result).map(|index| ResultIndex { line: bytes, index });
+                let index =
+                    self.input.member_index(Member::Result).map(|index| ResultIndex { line: bytes, index });
                 receive::dispatch(&mut self.core, bytes, class, index, line.stream)
             }
             None => receive::invalid_line(&mut self.core, bytes, line, &envelope),
@@ -353,7 +354,7 @@ impl Client<'_> {
             Received::ProtocolError(fault) => Err(*fault),
             _ => Ok(()),
         };
-        self.core.output.show_received(bytes, outcome);
+        self.core.output.observe_received(bytes, outcome);
         match received {
             Received::Event(pending_event) => {
                 self.pending_event = Some(pending_event);
@@ -369,7 +370,7 @@ impl Client<'_> {
     }
 
     fn handle_end_of_input(&mut self) -> bool {
-        if !self.input.ended() {
+        if !self.input.is_ended() {
             return false;
         }
         if self.input.line().is_some() {
@@ -383,7 +384,7 @@ impl Client<'_> {
             self.pending_event = self.core.fail_connect(PendingFailure::Closed);
             return true;
         }
-        self.core.life.step(Trigger::EndOfInput)
+        self.core.life.apply(Trigger::EndOfInput)
     }
 
     /// The end of the grace period, which starts at the first call.
@@ -395,7 +396,7 @@ impl Client<'_> {
     fn drain(&mut self) -> bool {
         if let Some(ticket) = self.core.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;
-            self.core.in_flight.unqueue_all();
+            self.core.in_flight.clear_queue();
             if self.core.park_subscription(ticket) {
                 self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
@@ -415,7 +416,7 @@ impl Client<'_> {
         }
         let ends = self.grace_deadline();
         let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
-        over && self.core.life.step(Trigger::Drained)
+        over && self.core.life.apply(Trigger::Drained)
     }
 }
 

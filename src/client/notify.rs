@@ -1,7 +1,7 @@
 //! Notifications that the application sends.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::Writer;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::input::write_request;
@@ -45,7 +45,7 @@ impl ClientState<'_> {
         }
         let room = self.request_room();
         let mut valid = true;
-        let sent = self.send(About::NOTIFICATION, room, &mut |out| {
+        let sent = self.send(Routing::NOTIFICATION, room, &mut |out| {
             write_notification(out, method, &mut |out| {
                 valid &= params(out);
                 valid

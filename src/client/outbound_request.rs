@@ -1,7 +1,7 @@
 //! Request state in a slot; ids and encoding of outbound requests.
 #![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Json, SortKey, Writer, magnitude};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{Data, Ticket};
@@ -139,7 +139,7 @@ impl ClientState<'_> {
     /// match.
     pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
         let (sequence, slot) = self.locate_id(id)?;
-        let (ticket, outgoing) = self.in_flight.at(slot?)?;
+        let (ticket, outgoing) = self.in_flight.request_in_slot(slot?)?;
         let is_pending = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
         (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
@@ -152,7 +152,7 @@ impl ClientState<'_> {
 
     /// The request in a slot, if it was last sent with this sequence number.
     pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
-        let (ticket, outgoing) = self.in_flight.at(slot)?;
+        let (ticket, outgoing) = self.in_flight.request_in_slot(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
 
@@ -167,7 +167,7 @@ impl ClientState<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        let mut out = self.output.begin(room);
+        let mut out = self.output.begin_message(room);
         write_head(&mut out, id, method);
         let head = out.len();
         params(&mut out);
@@ -179,7 +179,7 @@ impl ClientState<'_> {
             out.token("}");
         }
         let to = out.finish().ok();
-        self.output.end_message(About::REQUEST, to)
+        self.output.end_message(Routing::REQUEST, to)
     }
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
@@ -198,7 +198,7 @@ impl ClientState<'_> {
         self.output.compact();
         let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
-        self.output.write(About::REQUEST, room, &mut |out| {
+        self.output.write(Routing::REQUEST, room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);

@@ -116,7 +116,7 @@ pub(crate) fn invalid_line(
             Received::Event(end_request(core, ticket, method, PendingOutcome::Failed(failure)))
         }
         // Even a broken response to a ping proves that the server is alive.
-        None if core.keep_alive.asked_with(id) => Received::Done,
+        None if core.keep_alive.accept_any_response(id) => Received::Done,
         None => Received::ProtocolError(fault),
     }
 }
@@ -276,7 +276,7 @@ fn response(
             core.probe_abandoned = false;
             return Received::Done;
         }
-        None if core.keep_alive.asked_with(id) => return Received::Done,
+        None if core.keep_alive.accept_any_response(id) => return Received::Done,
         None => return Received::ProtocolError(ProtocolError::UnknownResponse),
     };
     // Late responses are expected; responses to ids that were never used are errors.

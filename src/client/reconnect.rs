@@ -75,7 +75,7 @@ impl ClientState<'_> {
 
     /// Ends the requests of the old connection: parks subscriptions, and fails all others with the next polls.
     fn end_connection(&mut self) {
-        self.in_flight.unqueue_all();
+        self.in_flight.clear_queue();
         let mut next = 0;
         while let Some(ticket) = self.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
@@ -83,7 +83,7 @@ impl ClientState<'_> {
             match outgoing.stage {
                 Stage::Cancelled | Stage::Done | Stage::Expired => self.in_flight.release(ticket),
                 Stage::Deferred => {
-                    self.in_flight.forget_id(ticket);
+                    self.in_flight.remove_id(ticket);
                     self.fail_request(ticket, RequestFailure::Closed);
                 }
                 Stage::Failed(_) => {}
@@ -101,7 +101,7 @@ impl ClientState<'_> {
             match self.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
                 Some(Stage::Parked) if self.era() == Some(Era::Stateless) => {
                     self.set_stage(ticket, Stage::Resubscribe);
-                    self.in_flight.queue(ticket);
+                    self.in_flight.enqueue(ticket);
                 }
                 Some(Stage::Parked) => self.fail_request(ticket, RequestFailure::Closed),
                 _ => {}

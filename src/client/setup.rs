@@ -40,7 +40,7 @@ impl<'b> Client<'b> {
             return Err(ConfigError::NoRevision);
         }
         self.core.info.check_declared()?;
-        let needed = LineDecoder::needed(ID_LIMIT);
+        let needed = LineDecoder::min_buffer_size(ID_LIMIT);
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
@@ -103,8 +103,8 @@ impl<'b> Client<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: each message takes some additional bytes in the transmit buffer.
     pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
-        self.input.use_frames();
-        self.core.output.use_frames();
+        self.input.use_message_mode();
+        self.core.output.use_message_mode();
         self.checked()
     }
 

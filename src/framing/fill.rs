@@ -45,7 +45,7 @@ impl LineDecoder<'_> {
         // Grow only when little space is left, so that a shrunk buffer does not grow at the first bytes of a line.
         if self.read_space() < MIN_READ_AHEAD && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
-            let _ = self.buffer.room().ensure(ahead);
+            let _ = self.buffer.reborrow().ensure(ahead);
         }
     }
 
@@ -54,7 +54,7 @@ impl LineDecoder<'_> {
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {
-            let _ = self.buffer.room().ensure(length.saturating_add(1));
+            let _ = self.buffer.reborrow().ensure(length.saturating_add(1));
         }
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct Line {
     pub(crate) stream: StreamId,
 }
 
+/// Content of a complete line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content {
     /// A valid message.
@@ -132,11 +133,11 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Returns the smallest receive buffer that works for ids of `id_limit` bytes.
-    pub(crate) fn needed(id_limit: usize) -> usize {
+    pub(crate) fn min_buffer_size(id_limit: usize) -> usize {
         id_limit.saturating_add(1).saturating_add(MIN_READ_SIZE)
     }
 
-    pub(crate) fn use_frames(&mut self) {
+    pub(crate) fn use_message_mode(&mut self) {
         self.message_framing = Some(&WHOLE_MESSAGES);
     }
 
@@ -155,7 +156,7 @@ impl<'b> LineDecoder<'b> {
         self.eof = false;
     }
 
-    pub(crate) fn ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         self.eof
     }
 
@@ -220,17 +221,17 @@ impl<'b> LineDecoder<'b> {
 
     /// Returns the index of the members of `params` or `result`. `None` if the scanner did not record them.
     #[inline]
-    pub(crate) fn inner(&self, member: Member) -> Option<&MemberIndex> {
+    pub(crate) fn member_index(&self, member: Member) -> Option<&MemberIndex> {
         self.scanner.inner(member)
     }
 
     /// Stores the spans of an event in place of the envelope, until the line is released.
-    pub(crate) fn set_places(&mut self, spans: [Span; 6]) {
+    pub(crate) fn set_spans(&mut self, spans: [Span; 6]) {
         self.scanner.set_places(spans);
     }
 
     /// Returns the stored spans of an event.
-    pub(crate) fn places(&self) -> [Span; 6] {
+    pub(crate) fn spans(&self) -> [Span; 6] {
         self.scanner.places()
     }
 
@@ -267,9 +268,9 @@ impl<'b> LineDecoder<'b> {
 
     /// Starts a new line at `start`.
     pub(super) fn start_line(&mut self) {
-        self.buffer.note(self.end);
+        self.buffer.record_use(self.end);
         if self.start >= self.end {
-            self.buffer.settle(0);
+            self.buffer.shrink_if_idle(0);
             (self.start, self.end) = (0, 0);
         }
         self.scanned = self.start;

@@ -39,7 +39,7 @@ pub enum Relation {
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundMessage<'a> {
     pub(crate) message: &'a [u8],
-    pub(crate) routing: About,
+    pub(crate) routing: Routing,
 }
 
 impl<'a> OutboundMessage<'a> {
@@ -64,7 +64,7 @@ impl<'a> OutboundMessage<'a> {
 
 /// Kind and relation of an outbound message, by which a transport routes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct Routing {
     pub(crate) kind: OutboundMessageKind,
     pub(crate) relation: Relation,
 }
@@ -72,35 +72,35 @@ pub(crate) struct About {
 /// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream.
 pub(crate) const HEADER_SIZE: usize = 10;
 
-impl About {
-    pub(crate) fn response(stream: StreamId) -> About {
-        About { kind: OutboundMessageKind::Response, relation: Relation::Request(stream) }
+impl Routing {
+    pub(crate) fn response(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Response, relation: Relation::Request(stream) }
     }
 
     /// A notification that belongs to a request: progress or a log message.
-    pub(crate) fn related(stream: StreamId) -> About {
-        About { kind: OutboundMessageKind::Notification, relation: Relation::Request(stream) }
+    pub(crate) fn related_notification(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Notification, relation: Relation::Request(stream) }
     }
 
     /// A notification that belongs to a subscription.
-    pub(crate) fn subscribed(stream: StreamId) -> About {
-        About { kind: OutboundMessageKind::Notification, relation: Relation::Subscription(stream) }
+    pub(crate) fn subscription_notification(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Notification, relation: Relation::Subscription(stream) }
     }
 
     /// The response that ends a subscription.
-    pub(crate) fn unsubscribed(stream: StreamId) -> About {
-        About { kind: OutboundMessageKind::Response, relation: Relation::Subscription(stream) }
+    pub(crate) fn subscription_end(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Response, relation: Relation::Subscription(stream) }
     }
 
-    pub(crate) const NOTIFICATION: About =
-        About { kind: OutboundMessageKind::Notification, relation: Relation::Connection };
+    pub(crate) const NOTIFICATION: Routing =
+        Routing { kind: OutboundMessageKind::Notification, relation: Relation::Connection };
 
-    pub(crate) const REQUEST: About =
-        About { kind: OutboundMessageKind::Request, relation: Relation::Connection };
+    pub(crate) const REQUEST: Routing =
+        Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
     /// A request that belongs to an inbound request in flight.
-    pub(crate) fn asked(stream: StreamId) -> About {
-        About { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
+    pub(crate) fn related_request(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
 
     fn encode(self, length: usize) -> [u8; HEADER_SIZE] {
@@ -119,7 +119,7 @@ impl About {
         [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3]
     }
 
-    fn decode(header: [u8; HEADER_SIZE]) -> (usize, About) {
+    fn decode(header: [u8; HEADER_SIZE]) -> (usize, Routing) {
         let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3] = header;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
@@ -133,16 +133,16 @@ impl About {
             2 => Relation::Subscription(stream),
             _ => Relation::Connection,
         };
-        (length, About { kind, relation })
+        (length, Routing { kind, relation })
     }
 }
 
 /// Interface between the transmit buffer and message headers, so that a program that sends lines does not link the code.
 pub(crate) trait HeaderFormat: Sync {
     /// Writes the header of a message. `bytes` holds space for the header, then the message.
-    fn write(&self, bytes: &mut [u8], routing: About);
+    fn write(&self, bytes: &mut [u8], routing: Routing);
     /// Returns the first of the buffered messages, without its header, and its kind and relation.
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)>;
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)>;
 }
 
 struct Headers;
@@ -151,15 +151,15 @@ struct Headers;
 pub(crate) static HEADERS: &dyn HeaderFormat = &Headers;
 
 impl HeaderFormat for Headers {
-    fn write(&self, bytes: &mut [u8], routing: About) {
+    fn write(&self, bytes: &mut [u8], routing: Routing) {
         if let Some((header, message)) = bytes.split_first_chunk_mut::<HEADER_SIZE>() {
             *header = routing.encode(message.len());
         }
     }
 
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], About)> {
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)> {
         let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
-        let (length, routing) = About::decode(*header);
+        let (length, routing) = Routing::decode(*header);
         Some((rest.get(..length).unwrap_or(rest), routing))
     }
 }
@@ -178,8 +178,8 @@ mod tests {
                 Relation::Request(StreamId(7)),
                 Relation::Subscription(StreamId(u32::MAX)),
             ] {
-                let routing = About { kind, relation };
-                assert_eq!(About::decode(routing.encode(70_000)), (70_000, routing));
+                let routing = Routing { kind, relation };
+                assert_eq!(Routing::decode(routing.encode(70_000)), (70_000, routing));
             }
         }
     }

@@ -9,11 +9,11 @@ use std::vec::Vec;
 /// Feeds `input` in pieces of `size` bytes and returns a description of each line.
 fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
     let mut buffer = std::vec![0; rx];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    let (mut out, mut rest, mut ended) = (Vec::new(), input, false);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let (mut out, mut rest, mut at_eof) = (Vec::new(), input, false);
     loop {
-        while let Some(found) = line.line() {
-            let text = String::from_utf8_lossy(line.bytes()).into_owned();
+        while let Some(found) = decoder.line() {
+            let text = String::from_utf8_lossy(decoder.bytes()).into_owned();
             out.push(match found.content {
                 Content::Message => text,
                 Content::Broken(error) => std::format!("broken {:?}", error.kind),
@@ -21,22 +21,22 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
                 Content::TooLong { id_fits: false, .. } => String::from("too long, id too long"),
                 Content::Truncated => std::format!("truncated{text}"),
             });
-            line.release();
+            decoder.release();
         }
-        if ended {
+        if at_eof {
             return out;
         }
-        line.make_room();
-        assert!(line.is_ready(), "without a complete line there is always space");
-        let space = line.space();
+        decoder.make_room();
+        assert!(decoder.is_ready(), "without a complete line there is always space");
+        let space = decoder.space();
         let n = size.min(rest.len()).min(space.len());
         if n == 0 {
-            line.eof();
-            ended = true;
+            decoder.eof();
+            at_eof = true;
             continue;
         }
         space[..n].copy_from_slice(&rest[..n]);
-        line.filled(n, StreamId::NONE);
+        decoder.filled(n, StreamId::NONE);
         rest = &rest[n..];
     }
 }
@@ -141,14 +141,14 @@ fn later_line_may_fill_the_buffer() {
 #[test]
 fn full_buffer_holds_the_last_line_at_eof() {
     let mut buffer = [0; 32];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let text = std::format!("\"{}\"", "x".repeat(30));
-    read(&mut line, &text);
-    assert!(!line.is_ready() && line.space().is_empty());
-    line.eof();
-    line.make_room();
-    assert!(matches!(line.line().unwrap().content, Content::Message));
-    assert_eq!(line.bytes(), text.as_bytes());
+    read(&mut decoder, &text);
+    assert!(!decoder.is_ready() && decoder.space().is_empty());
+    decoder.eof();
+    decoder.make_room();
+    assert!(matches!(decoder.line().unwrap().content, Content::Message));
+    assert_eq!(decoder.bytes(), text.as_bytes());
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn oversized_line_keeps_its_id_at_any_position() {
     ];
     for (line, expected) in cases {
         let input = [line.as_str(), "\n[1]\n"].concat();
-        for rx in [LineDecoder::needed(8), 26, 30, 64, 100, 499] {
+        for rx in [LineDecoder::min_buffer_size(8), 26, 30, 64, 100, 499] {
             for size in [1, 2, 5, 64, 10_000] {
                 assert_eq!(
                     lines(rx, input.as_bytes(), size),
@@ -198,203 +198,208 @@ fn read(input: &mut LineDecoder<'_>, text: &str) {
 #[test]
 fn id_limit_may_change_after_construction() {
     let mut buffer = [0; 40];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 3);
-    line.set_id_limit(5);
-    assert_eq!(line.limit(), 40);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 3);
+    decoder.set_id_limit(5);
+    assert_eq!(decoder.limit(), 40);
     for (id, fits) in [(12345, true), (123_456, false)] {
         let text = std::format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "x".repeat(60));
         for piece in text.as_bytes().chunks(20) {
-            assert!(line.line().is_none());
-            line.make_room();
-            read(&mut line, std::str::from_utf8(piece).unwrap());
+            assert!(decoder.line().is_none());
+            decoder.make_room();
+            read(&mut decoder, std::str::from_utf8(piece).unwrap());
         }
-        let Some(Content::TooLong { id_fits, limit }) = line.line().map(|line| line.content) else {
+        let Some(Content::TooLong { id_fits, limit }) = decoder.line().map(|line| line.content) else {
             panic!("{text} was not oversized")
         };
         assert_eq!((id_fits, limit), (fits, 40));
-        line.release();
+        decoder.release();
     }
 }
 
 #[test]
 fn spans_start_at_the_line_and_may_be_replaced() {
     let mut buffer = [0; 40];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    read(&mut line, "[]\n\n {\"id\":7}\n{\"id\":8}\n");
-    assert!(line.line().is_some());
-    line.release();
-    assert!(line.line().is_some());
-    let id = line.envelope().id.unwrap();
-    assert_eq!(&line.bytes()[id.range()], b"7");
-    line.bytes_mut()[id.start] = b'9';
-    assert_eq!(line.bytes(), b" {\"id\":9}");
-    let places = [1, 2, 3, 4, 5, 6].map(|start| Span { start, end: 7 });
-    line.set_places(places);
-    assert_eq!(line.places(), places);
-    line.release();
-    assert!(line.line().is_some());
-    assert_eq!(line.envelope().id, Some(Span { start: 6, end: 7 }));
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut decoder, "[]\n\n {\"id\":7}\n{\"id\":8}\n");
+    assert!(decoder.line().is_some());
+    decoder.release();
+    assert!(decoder.line().is_some());
+    let id = decoder.envelope().id.unwrap();
+    assert_eq!(&decoder.bytes()[id.range()], b"7");
+    decoder.bytes_mut()[id.start] = b'9';
+    assert_eq!(decoder.bytes(), b" {\"id\":9}");
+    let spans = [1, 2, 3, 4, 5, 6].map(|start| Span { start, end: 7 });
+    decoder.set_spans(spans);
+    assert_eq!(decoder.spans(), spans);
+    decoder.release();
+    assert!(decoder.line().is_some());
+    assert_eq!(decoder.envelope().id, Some(Span { start: 6, end: 7 }));
 }
 
 #[test]
 fn reset_drops_buffered_input_and_reopens() {
     let mut buffer = [0; 32];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let long = "x".repeat(32);
     for before in ["", "{\"a", "\u{feff}", "\u{feff}[1]\n[2", "!", long.as_str()] {
-        read(&mut line, before);
-        let _ = line.line();
-        line.make_room();
-        line.eof();
-        assert!(line.ended() && !line.is_ready() && line.space().is_empty());
-        line.reset();
-        assert!(!line.ended() && line.is_ready() && line.line().is_none() && line.bytes().is_empty());
-        read(&mut line, "\u{feff}[3]\n");
-        assert!(matches!(line.line().unwrap().content, Content::Message), "after {before:?}");
-        assert_eq!(line.bytes(), b"[3]");
-        line.release();
+        read(&mut decoder, before);
+        let _ = decoder.line();
+        decoder.make_room();
+        decoder.eof();
+        assert!(decoder.is_ended() && !decoder.is_ready() && decoder.space().is_empty());
+        decoder.reset();
+        assert!(
+            !decoder.is_ended()
+                && decoder.is_ready()
+                && decoder.line().is_none()
+                && decoder.bytes().is_empty()
+        );
+        read(&mut decoder, "\u{feff}[3]\n");
+        assert!(matches!(decoder.line().unwrap().content, Content::Message), "after {before:?}");
+        assert_eq!(decoder.bytes(), b"[3]");
+        decoder.release();
     }
 }
 
 #[test]
 fn close_drops_buffered_input_and_refuses_more() {
     let mut buffer = [0; 32];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    read(&mut line, "[1]\n[2]\n");
-    assert!(line.line().is_some());
-    line.close();
-    assert!(line.ended() && line.line().is_none());
-    line.filled(4, StreamId::NONE);
-    assert!(line.line().is_none(), "buffered lines are dropped too");
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut decoder, "[1]\n[2]\n");
+    assert!(decoder.line().is_some());
+    decoder.close();
+    assert!(decoder.is_ended() && decoder.line().is_none());
+    decoder.filled(4, StreamId::NONE);
+    assert!(decoder.line().is_none(), "buffered lines are dropped too");
 }
 
 #[test]
 fn release_without_a_line_changes_nothing() {
     let mut buffer = [0; 32];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    read(&mut line, "\u{feff}[1,");
-    assert!(line.line().is_none());
-    line.release();
-    read(&mut line, "2]\n");
-    assert!(line.line().is_some());
-    assert_eq!(line.bytes(), b"[1,2]");
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    read(&mut decoder, "\u{feff}[1,");
+    assert!(decoder.line().is_none());
+    decoder.release();
+    read(&mut decoder, "2]\n");
+    assert!(decoder.line().is_some());
+    assert_eq!(decoder.bytes(), b"[1,2]");
 }
 
 #[test]
 fn input_after_an_unreleased_oversized_line_is_kept() {
     let mut buffer = [0; 64];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     let text = std::format!("{{\"id\":42,\"x\":\"{}\"}}\n[1]\n", "x".repeat(90));
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
-        let _ = line.line();
-        line.make_room();
-        let space = line.space();
+        let _ = decoder.line();
+        decoder.make_room();
+        let space = decoder.space();
         let n = space.len().min(rest.len());
         assert!(n > 0);
         space[..n].copy_from_slice(&rest[..n]);
-        line.filled(n, StreamId::NONE);
+        decoder.filled(n, StreamId::NONE);
         rest = &rest[n..];
     }
     for _ in 0..3 {
-        line.make_room();
-        assert!(matches!(line.line().unwrap().content, Content::TooLong { .. }));
-        assert_eq!(line.bytes(), b"42");
+        decoder.make_room();
+        assert!(matches!(decoder.line().unwrap().content, Content::TooLong { .. }));
+        assert_eq!(decoder.bytes(), b"42");
     }
-    line.release();
-    assert!(line.line().is_some());
-    assert_eq!(line.bytes(), b"[1]");
+    decoder.release();
+    assert!(decoder.line().is_some());
+    assert_eq!(decoder.bytes(), b"[1]");
 }
 
 #[cfg(feature = "alloc")]
 #[test]
 fn grown_buffer_accepts_lines_up_to_its_limit() {
-    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     let text = std::format!("\"{}\"\n", "x".repeat(19_000));
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
-        assert!(line.line().is_none());
-        line.make_room();
-        let space = line.space();
+        assert!(decoder.line().is_none());
+        decoder.make_room();
+        let space = decoder.space();
         let n = space.len().min(rest.len());
         space[..n].copy_from_slice(&rest[..n]);
-        line.filled(n, StreamId::NONE);
+        decoder.filled(n, StreamId::NONE);
         rest = &rest[n..];
     }
-    assert!(matches!(line.line().unwrap().content, Content::Message));
-    assert_eq!(line.bytes().len(), 19_002);
+    assert!(matches!(decoder.line().unwrap().content, Content::Message));
+    assert_eq!(decoder.bytes().len(), 19_002);
 }
 
 #[cfg(feature = "alloc")]
 #[test]
 fn grown_buffer_grows_when_read_space_is_low() {
-    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
-    let room = |line: &mut LineDecoder<'_>, filled| {
-        line.filled(filled, StreamId::NONE);
-        line.make_room();
-        line.buffer.bytes().len()
+    let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    let room = |decoder: &mut LineDecoder<'_>, filled| {
+        decoder.filled(filled, StreamId::NONE);
+        decoder.make_room();
+        decoder.buffer.bytes().len()
     };
-    let size = room(&mut line, 0);
+    let size = room(&mut decoder, 0);
     assert!(size >= READ_AHEAD);
-    assert_eq!(room(&mut line, 10), size, "no growth at the first bytes of a line");
-    assert_eq!(room(&mut line, size - READ_AHEAD / 4 - 10), size);
-    assert!(room(&mut line, 1) > size);
-    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
-    assert_eq!(room(&mut line, 0), size);
-    line.filled(size - 1, StreamId::NONE);
-    line.eof();
-    assert_eq!(room(&mut line, 0), size, "no growth after the end of input");
+    assert_eq!(room(&mut decoder, 10), size, "no growth at the first bytes of a line");
+    assert_eq!(room(&mut decoder, size - READ_AHEAD / 4 - 10), size);
+    assert!(room(&mut decoder, 1) > size);
+    let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    assert_eq!(room(&mut decoder, 0), size);
+    decoder.filled(size - 1, StreamId::NONE);
+    decoder.eof();
+    assert_eq!(room(&mut decoder, 0), size, "no growth after the end of input");
 }
 
 #[cfg(feature = "alloc")]
 #[test]
 fn grown_buffer_grows_when_reads_fill_it() {
-    let mut line = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
+    let mut decoder = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
     // Reads up to `most` bytes of short lines, as far as the space allows, and returns their number.
-    let read = |line: &mut LineDecoder<'_>, most: usize| {
-        line.make_room();
-        let space = line.space();
+    let read = |decoder: &mut LineDecoder<'_>, most: usize| {
+        decoder.make_room();
+        let space = decoder.space();
         let n = most.min(space.len());
         space[..n].fill(b' ');
         space[..n].iter_mut().skip(99).step_by(100).for_each(|byte| *byte = b'\n');
-        line.filled(n, StreamId::NONE);
-        assert!(line.line().is_none(), "blank");
+        decoder.filled(n, StreamId::NONE);
+        assert!(decoder.line().is_none(), "blank");
         n
     };
-    let sizes: Vec<usize> = (0..8).map(|_| read(&mut line, usize::MAX)).collect();
+    let sizes: Vec<usize> = (0..8).map(|_| read(&mut decoder, usize::MAX)).collect();
     assert!(sizes[0] < 10_000 && sizes[..4].is_sorted(), "{sizes:?}");
     assert!((MAX_READ_AHEAD - 100..2 * MAX_READ_AHEAD).contains(&sizes[7]), "{sizes:?}");
     for _ in 0..100 {
-        read(&mut line, 10_000);
-        line.start_line();
+        read(&mut decoder, 10_000);
+        decoder.start_line();
     }
-    assert!(line.buffer.bytes().len() < 2 * 10_000 + READ_AHEAD, "{}", line.buffer.bytes().len());
-    let mut line = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    assert!(decoder.buffer.bytes().len() < 2 * 10_000 + READ_AHEAD, "{}", decoder.buffer.bytes().len());
+    let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     for _ in 0..8 {
-        assert!(read(&mut line, usize::MAX) <= 20_000);
+        assert!(read(&mut decoder, usize::MAX) <= 20_000);
     }
 }
 
 #[test]
 fn small_lines_do_not_move_the_whole_buffer() {
     let mut buffer = [0; 1024];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    line.make_room();
-    line.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
-    line.filled(1024, StreamId::NONE);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    decoder.make_room();
+    decoder.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
+    decoder.filled(1024, StreamId::NONE);
     // Each line waits for transmit space once. A caller that always reads gets space only if much of the buffer is free.
     let (mut moved, mut found) = (0, 0);
-    while line.line().is_some() {
-        let before = line.start;
-        line.make_room();
-        if line.start < before {
-            moved += line.end;
+    while decoder.line().is_some() {
+        let before = decoder.start;
+        decoder.make_room();
+        if decoder.start < before {
+            moved += decoder.end;
         }
-        let space = line.space();
+        let space = decoder.space();
         let n = space.len().min(3);
         space[..n].copy_from_slice(&b"{}\n"[..n]);
-        line.filled(n, StreamId::NONE);
-        line.release();
+        decoder.filled(n, StreamId::NONE);
+        decoder.release();
         found += 1;
         if found == 2000 {
             break;

@@ -69,7 +69,7 @@ impl KeepAliveState {
     }
 
     /// Records that the peer has sent a message of any kind.
-    pub(crate) fn heard(&mut self) {
+    pub(crate) fn record_activity(&mut self) {
         self.is_active = true;
     }
 
@@ -99,19 +99,19 @@ impl KeepAliveState {
     }
 
     /// Returns the number of the next ping.
-    pub(crate) fn next(&self) -> u32 {
+    pub(crate) fn next_number(&self) -> u32 {
         self.count.wrapping_add(1)
     }
 
     /// Records that the next ping was sent.
-    pub(crate) fn asked(&mut self, now: Millis) {
-        self.count = self.next();
+    pub(crate) fn record_ping(&mut self, now: Millis) {
+        self.count = self.next_number();
         self.is_waiting = true;
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
     /// Returns whether `id` is that of the ping in flight, and completes this ping if so.
-    pub(crate) fn answered(&mut self, id: Json<'_>) -> bool {
+    pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
         let is_expected = self.is_waiting && ping_number(id) == Some(self.count);
         if is_expected {
             self.is_waiting = false;
@@ -121,8 +121,8 @@ impl KeepAliveState {
     }
 
     /// Returns whether `id` is that of any ping sent, and completes the ping in flight if it has this id.
-    pub(crate) fn asked_with(&mut self, id: Json<'_>) -> bool {
-        self.answered(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
+    pub(crate) fn accept_any_response(&mut self, id: Json<'_>) -> bool {
+        self.accept_response(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
     }
 }
 
@@ -144,22 +144,22 @@ mod tests {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
         assert_eq!(alive.due(Millis(500)), Due::Nothing, "no message was received yet");
-        alive.heard();
+        alive.record_activity();
         assert_eq!(alive.due(Millis(500)), Due::Nothing);
         assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
         assert_eq!(alive.deadline(Millis(600)), None, "a due ping has no deadline");
-        alive.heard();
+        alive.record_activity();
         assert_eq!(alive.due(Millis(599)), Due::Nothing);
         assert_eq!(alive.due(Millis(699)), Due::Ping, "a message postpones the ping");
-        alive.asked(Millis(699));
-        alive.heard();
+        alive.record_ping(Millis(699));
+        alive.record_activity();
         assert_eq!(alive.due(Millis(700)), Due::Nothing);
-        assert!(!alive.answered(Json::parse(br#""ping-2""#).unwrap()));
-        assert!(!alive.answered(Json::parse(b"1").unwrap()));
-        assert!(alive.answered(Json::parse(br#""ping-1""#).unwrap()));
+        assert!(!alive.accept_response(Json::parse(br#""ping-2""#).unwrap()));
+        assert!(!alive.accept_response(Json::parse(b"1").unwrap()));
+        assert!(alive.accept_response(Json::parse(br#""ping-1""#).unwrap()));
         assert_eq!(alive.due(Millis(708)), Due::Nothing);
         assert_eq!(alive.due(Millis(808)), Due::Ping);
-        alive.asked(Millis(808));
+        alive.record_ping(Millis(808));
         assert_eq!(alive.due(Millis(818)), Due::PeerUnresponsive { close: true });
     }
 }

@@ -169,7 +169,7 @@ impl<R: role::Role> Lifecycle<R> {
     }
 
     /// Applies a transition. Returns `false`, and keeps the state, if the table has no such transition.
-    pub(crate) fn step(&mut self, trigger: Trigger) -> bool {
+    pub(crate) fn apply(&mut self, trigger: Trigger) -> bool {
         match self.next(trigger) {
             Some(state) => {
                 self.state = state;
@@ -250,11 +250,11 @@ mod tests {
     fn transition_outside_the_table_changes_nothing() {
         let mut life = Lifecycle::<role::Server>::START;
         for trigger in [Trigger::Initialized, Trigger::Request, Trigger::Drained, Trigger::Probe] {
-            assert!(!life.step(trigger));
+            assert!(!life.apply(trigger));
             assert_eq!(life.state(), State::Waiting);
         }
-        assert!(life.step(Trigger::Initialize) && life.step(Trigger::Initialized));
+        assert!(life.apply(Trigger::Initialize) && life.apply(Trigger::Initialized));
         assert_eq!(life.state(), State::Ready);
-        assert!(!life.step(Trigger::Initialize), "an open session accepts no `initialize`");
+        assert!(!life.apply(Trigger::Initialize), "an open session accepts no `initialize`");
     }
 }

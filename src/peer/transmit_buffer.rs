@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{About, HEADER_SIZE, HEADERS, HeaderFormat};
+use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, Routing};
 use crate::json::Writer;
 use crate::machine::Transmit;
 use crate::peer::observer::{Direction, Observer};
@@ -29,7 +29,7 @@ pub(crate) struct TransmitBuffer<'b> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Link {
     /// Bytes were sent since the last query.
-    pub(crate) moved: bool,
+    pub(crate) has_sent: bool,
     /// The connection refuses further bytes.
     pub(crate) broken: bool,
 }
@@ -69,7 +69,7 @@ impl<'b> TransmitBuffer<'b> {
         if self.is_message_mode() { HEADER_SIZE } else { 1 }
     }
 
-    pub(crate) fn use_frames(&mut self) {
+    pub(crate) fn use_message_mode(&mut self) {
         self.headers = Some(&HEADERS);
     }
 
@@ -88,7 +88,7 @@ impl<'b> TransmitBuffer<'b> {
     pub(crate) fn reset(&mut self) {
         self.clear();
         self.link = Link::default();
-        self.buffer.settle(0);
+        self.buffer.shrink_if_idle(0);
     }
 
     pub(crate) fn set_observer(&mut self, observer: &'b mut (dyn Observer + Send + 'b)) {
@@ -96,7 +96,7 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Shows the observer the messages written since the last call.
-    pub(crate) fn show(&mut self) {
+    pub(crate) fn observe_sent(&mut self) {
         if self.observer.is_some() {
             self.show_unobserved();
         }
@@ -112,11 +112,11 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Shows the observer a received message, then the messages written in response.
-    pub(crate) fn show_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
+    pub(crate) fn observe_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
             attached.observer.line(Direction::In, line, outcome);
         }
-        self.show();
+        self.observe_sent();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -124,8 +124,8 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Returns whether bytes were sent since the last call.
-    pub(crate) fn has_moved(&mut self) -> bool {
-        core::mem::take(&mut self.link.moved)
+    pub(crate) fn take_sent_flag(&mut self) -> bool {
+        core::mem::take(&mut self.link.has_sent)
     }
 
     /// Returns the offset of the next message.
@@ -154,12 +154,12 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Returns whether `reply_room` bytes are free in one piece, after moving unsent bytes to the front if necessary.
-    pub(crate) fn has_room(&mut self) -> bool {
-        self.has(self.reply_room)
+    pub(crate) fn has_reply_room(&mut self) -> bool {
+        self.has_space(self.reply_room)
     }
 
     /// Returns whether `bytes` bytes are free in one piece, after moving unsent bytes to the front if necessary.
-    pub(crate) fn has(&mut self, bytes: usize) -> bool {
+    pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         self.rewind();
         // Common case: enough free bytes follow the unsent ones.
         let limit = self.buffer.limit();
@@ -197,7 +197,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Continues at the front of the buffer if all bytes were sent.
     fn rewind(&mut self) {
         if self.start >= self.end && self.end > 0 {
-            self.buffer.settle(self.end);
+            self.buffer.shrink_if_idle(self.end);
             (self.start, self.end, self.observed) = (0, 0, 0);
         }
     }
@@ -208,11 +208,11 @@ impl<'b> TransmitBuffer<'b> {
     /// [`Overflow`] if it does not fit. The buffer is unchanged then.
     pub(crate) fn write(
         &mut self,
-        routing: About,
+        routing: Routing,
         room: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        let mut writer = self.begin(room);
+        let mut writer = self.begin_message(room);
         body(&mut writer);
         let to = writer.finish().ok();
         self.end_message(routing, to)
@@ -221,23 +221,23 @@ impl<'b> TransmitBuffer<'b> {
     /// Starts a message of at most `room` bytes, its overhead included, and returns a writer for its text.
     ///
     /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
-    pub(crate) fn begin(&mut self, room: usize) -> Writer<'_> {
+    pub(crate) fn begin_message(&mut self, room: usize) -> Writer<'_> {
         self.rewind();
         let (before, after) = self.framing_size();
         let from = self.end.saturating_add(before);
         let limit = self.end.saturating_add(room).saturating_sub(after);
-        Writer::new(self.buffer.room(), from, limit)
+        Writer::new(self.buffer.reborrow(), from, limit)
     }
 
     /// Completes the started message, whose text ends at `to`.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is dropped then.
-    pub(crate) fn end_message(&mut self, routing: About, to: Option<usize>) -> Result<(), Overflow> {
+    pub(crate) fn end_message(&mut self, routing: Routing, to: Option<usize>) -> Result<(), Overflow> {
         let to = to.ok_or(Overflow)?;
         let (_, after) = self.framing_size();
         let end = to.saturating_add(after);
-        let bytes = self.buffer.room().into_grown(end).ok_or(Overflow)?;
+        let bytes = self.buffer.reborrow().into_grown(end).ok_or(Overflow)?;
         match self.headers {
             Some(headers) => headers.write(bytes.get_mut(self.end..to).ok_or(Overflow)?, routing),
             None => *bytes.get_mut(to).ok_or(Overflow)? = b'\n',
@@ -248,7 +248,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Removes the last message, of `length` bytes with its overhead, and returns its text. The observer must not have
     /// seen the message yet.
-    pub(crate) fn take_back(&mut self, length: usize) -> &[u8] {
+    pub(crate) fn remove_last(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);
         let text = from.saturating_add(before)..self.end.saturating_sub(after);
@@ -258,7 +258,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Returns the unsent bytes; in message mode, the first unsent message.
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
-        self.show();
+        self.observe_sent();
         let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
         let mut routing = None;
         if let Some(headers) = self.headers {
@@ -276,7 +276,7 @@ impl<'b> TransmitBuffer<'b> {
 
 /// Returns the first message without its header, and its kind and relation.
 #[cold]
-fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&'t [u8], Option<About>) {
+fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&'t [u8], Option<Routing>) {
     match headers.split_first(unsent) {
         Some((message, routing)) => (message, Some(routing)),
         None => (unsent, None),

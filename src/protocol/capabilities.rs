@@ -171,7 +171,7 @@ fn has_flag(value: Option<Json<'_>>, flag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Room;
+    use crate::buffer::BufferMut;
 
     #[test]
     fn an_object_or_true_declares_a_client_capability() {
@@ -203,7 +203,7 @@ mod tests {
             // A server cannot require `roots.listChanged`.
             let bits = ClientCapabilities(bits & !ClientCapabilities::ROOTS_LIST_CHANGED.0);
             let mut text = [0; 128];
-            let mut out = Writer::new(Room::Lent(&mut text), 0, 128);
+            let mut out = Writer::new(BufferMut::Lent(&mut text), 0, 128);
             bits.write(&mut out);
             let read = ClientCapabilities::from_json(Json::parse(out.written()).unwrap());
             let tools = ClientCapabilities::SAMPLING_TOOLS.with(ClientCapabilities::SAMPLING_CONTEXT);

@@ -11,7 +11,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{About, StreamId};
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
 use crate::platform::copy;
 use crate::platform::divide;
@@ -103,7 +103,7 @@ impl<'b> Batch<'b> {
     /// Stores the counts. Returns `false` if the buffer cannot hold them.
     fn set(&mut self, counts: Counts) -> bool {
         let Counts { open_end, stream, end, left, next, deferred } = counts;
-        let mut space = self.buffer.room();
+        let mut space = self.buffer.reborrow();
         let Some(bytes) = space.ensure(COUNTS) else { return false };
         let (words, _) = bytes.as_chunks_mut::<4>();
         for (word, count) in words.iter_mut().zip([open_end, stream, end, left, next, deferred]) {
@@ -237,10 +237,10 @@ impl BatchHooks for Hooks {
         let ServerState { output, batch, .. } = state;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
-        let response = output.take_back(length);
+        let response = output.remove_last(length);
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(response.len());
-        if let Some(target) = batch.buffer.room().ensure(end).and_then(|all| all.get_mut(to..end)) {
+        if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
             if comma > 0 {
                 copy(target, b",");
             }
@@ -295,14 +295,14 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
         let space = output.reply_room();
-        let _ = output.write(About::response(stream), space, &mut |out| {
+        let _ = output.write(Routing::response(stream), space, &mut |out| {
             out.begin_array();
             out.json_bytes(responses);
             out.end_array();
         });
     }
     if from == COUNTS {
-        batch.buffer.settle(to);
+        batch.buffer.shrink_if_idle(to);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Recording a change only sets a flag, so it cannot fail. The notification is written when the output has space.
 
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
@@ -109,7 +109,7 @@ impl ServerState<'_> {
             return Err(Overflow);
         }
         let space = self.output.reply_room();
-        self.output.write(About::NOTIFICATION, space, &mut |out| {
+        self.output.write(Routing::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");

@@ -49,7 +49,7 @@ pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
-    request.state.lifecycle.step(Trigger::Shutdown);
+    request.state.lifecycle.apply(Trigger::Shutdown);
     request.state.awaits_exit = true;
     answered
 }

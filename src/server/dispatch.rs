@@ -298,7 +298,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.state.lifecycle.step(Trigger::Request);
+        request.state.lifecycle.apply(Trigger::Request);
     }
     match entry {
         Some((feature, method)) => feature.handle(method, request),
@@ -328,7 +328,7 @@ fn handle_notification(
         return handle_cancelled(state, line, params, spans);
     }
     if method == methods::INITIALIZED.name {
-        if !state.lifecycle.step(Trigger::Initialized) {
+        if !state.lifecycle.apply(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
         if let Some(session) = &mut state.session {
@@ -397,9 +397,9 @@ impl ServerState<'_> {
     ///
     /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
-        self.in_flight.forget_id(ticket);
+        self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, None);
-        self.in_flight.queue(ticket);
+        self.in_flight.enqueue(ticket);
         if let Some(inbound) = self.in_flight.get_mut(ticket) {
             inbound.set_stage(Stage::Expired);
         }
@@ -409,7 +409,7 @@ impl ServerState<'_> {
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
-            && let Some(ticket) = self.in_flight.first_queued()
+            && let Some(ticket) = self.in_flight.queue_front()
             && self.reserve_response()
         {
             let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
@@ -419,7 +419,7 @@ impl ServerState<'_> {
                 let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
                 self.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
-            self.in_flight.unqueue_first();
+            self.in_flight.dequeue();
             self.end_in_flight(ticket);
         }
     }

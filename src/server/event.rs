@@ -140,7 +140,7 @@ fn request_event<'a>(
 }
 
 fn spans_of(input: &LineDecoder<'_>) -> Spans {
-    Spans::new(input.places())
+    Spans::new(input.spans())
 }
 
 /// A part of the event's line, empty if the span is empty.

@@ -42,8 +42,8 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.state.lifecycle.step(Trigger::Initialize);
-    let again = !first && allows_restart(request.state) && request.state.lifecycle.step(Trigger::Restart);
+    let first = request.state.lifecycle.apply(Trigger::Initialize);
+    let again = !first && allows_restart(request.state) && request.state.lifecycle.apply(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }

@@ -4,7 +4,7 @@
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::Json;
 use crate::peer::keep_alive::{Due, ID_PREFIX};
 use crate::peer::lifecycle::State;
@@ -39,14 +39,14 @@ impl KeepAliveHooks for Hooks {
             Due::Nothing => false,
             Due::Ping if !state.reserve_response() => false,
             Due::Ping => {
-                let number = state.keep_alive.next();
-                let sent = state.output.write(About::REQUEST, usize::MAX, &mut |out| {
+                let number = state.keep_alive.next_number();
+                let sent = state.output.write(Routing::REQUEST, usize::MAX, &mut |out| {
                     out.token(r#"{"jsonrpc":"2.0","id":"#);
                     out.display(&(ID_PREFIX, number));
                     out.token(r#","method":"ping"}"#);
                 });
                 if sent.is_ok() {
-                    state.keep_alive.asked(state.now);
+                    state.keep_alive.record_ping(state.now);
                 }
                 false
             }
@@ -65,6 +65,6 @@ impl KeepAliveHooks for Hooks {
     }
 
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool {
-        state.keep_alive.answered(id)
+        state.keep_alive.accept_response(id)
     }
 }

@@ -231,7 +231,7 @@ impl Server<'_> {
     /// the server also go first.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let has_own_output =
-            self.state.pending_error.is_some() || self.state.in_flight.first_queued().is_some();
+            self.state.pending_error.is_some() || self.state.in_flight.queue_front().is_some();
         let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
         if self.has_pending_response() || has_own_output || !self.state.reserve_response() {
             self.state.report_writable = true;
@@ -268,7 +268,7 @@ impl Server<'_> {
     /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.now = self.state.now.max(now);
-        self.state.lifecycle.step(Trigger::Shutdown);
+        self.state.lifecycle.apply(Trigger::Shutdown);
         self.state.awaits_exit = false;
     }
 

@@ -6,7 +6,7 @@
 use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -92,7 +92,7 @@ impl OutboundHooks for Hooks {
             }
             // A late response is valid. A response to an id that was never used is an error.
             Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
-            None => return state.in_flight.was_taken(ticket).then_some(Received::Done),
+            None => return state.in_flight.has_issued(ticket).then_some(Received::Done),
         }
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
@@ -188,7 +188,7 @@ impl OutboundHooks for Hooks {
             let reason = text_of(state.in_flight.text(ticket));
             let space = state.output.reply_room();
             let mut write = |reason: &str| {
-                state.output.write(About::NOTIFICATION, space, &mut |out| {
+                state.output.write(Routing::NOTIFICATION, space, &mut |out| {
                     out.token(
                         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
                     );
@@ -207,7 +207,7 @@ impl OutboundHooks for Hooks {
 
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
         if deferred {
-            state.in_flight.unqueue_all();
+            state.in_flight.clear_queue();
         }
         let mut from = 0;
         while let Some(ticket) = state.in_flight.first_from(from) {
@@ -295,6 +295,6 @@ impl ServerState<'_> {
         if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
             self.in_flight.set_text(ticket, [b"", b""]);
         }
-        self.in_flight.queue(ticket);
+        self.in_flight.enqueue(ticket);
     }
 }

@@ -56,7 +56,7 @@ impl Server<'_> {
     /// Answers a dropped request with an error.
     #[cold]
     fn respond_unanswered(&mut self) {
-        let (id, stream) = (Spans::new(self.input.places()).id, self.input.stream());
+        let (id, stream) = (Spans::new(self.input.spans()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
         let pending = Pending::from_line(id, stream, self.state.batches.in_line());
         self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
@@ -101,7 +101,7 @@ impl Server<'_> {
 
     /// Ends the connection at once, because nothing more can be sent.
     pub(super) fn disconnect(&mut self) {
-        self.state.lifecycle.step(Trigger::ConnectionLost);
+        self.state.lifecycle.apply(Trigger::ConnectionLost);
         self.state.output.clear();
         self.state.drop_in_flight();
         self.state.batches = Batches::NONE;
@@ -155,11 +155,11 @@ impl Server<'_> {
         let outcome = match class {
             _ if in_line => self.state.next_member(bytes, line.stream, &mut spans),
             class => {
-                self.state.keep_alive.heard();
-                self.state.output.show();
+                self.state.keep_alive.record_activity();
+                self.state.output.observe_sent();
                 let outcome = match class {
                     Some(class) => {
-                        let index = self.input.inner(Member::Params);
+                        let index = self.input.member_index(Member::Params);
                         dispatch::handle_message(
                             &mut self.state,
                             bytes,
@@ -175,7 +175,7 @@ impl Server<'_> {
                     Received::ProtocolError(error) => Err(*error),
                     _ => Ok(()),
                 };
-                self.state.output.show_received(bytes, error);
+                self.state.output.observe_received(bytes, error);
                 outcome
             }
         };
@@ -202,7 +202,7 @@ impl Server<'_> {
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            self.input.set_places(spans.into_array());
+            self.input.set_spans(spans.into_array());
         } else {
             self.release();
         }
@@ -210,9 +210,9 @@ impl Server<'_> {
 
     /// Ends the connection when its input has ended and nothing is left to send.
     fn drain(&mut self) -> bool {
-        let ended = self.input.ended();
+        let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
-            self.state.lifecycle.step(Trigger::EndOfInput);
+            self.state.lifecycle.apply(Trigger::EndOfInput);
             // Subscriptions receive their end.
             self.state.write_changes();
         }
@@ -230,7 +230,7 @@ impl Server<'_> {
             // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
             let awaits_exit = self.state.awaits_exit && !ended && grace;
             if !awaits_exit && self.state.in_flight.len() == 0 && self.state.output.is_empty() {
-                return self.state.lifecycle.step(Trigger::Drained);
+                return self.state.lifecycle.apply(Trigger::Drained);
             }
             if grace {
                 return false;
@@ -240,7 +240,7 @@ impl Server<'_> {
         }
         // The rest depends on the client reading. Each time that bytes move, its grace starts again.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
-        if self.state.output.has_moved() || self.state.ending != ending {
+        if self.state.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
         } else if self.state.ending_deadline <= self.state.now {
             self.disconnect();

@@ -6,7 +6,7 @@
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Writer};
 use crate::peer::lifecycle::State;
 use crate::peer::response::{Outcome, RpcError};
@@ -203,7 +203,7 @@ impl Server<'_> {
         }
         self.ensure_response_space()?;
         let space = self.state.output.reply_room();
-        let written = self.state.output.write(About::NOTIFICATION, space, &mut |out| {
+        let written = self.state.output.write(Routing::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -222,12 +222,12 @@ impl Server<'_> {
         options: RequestOptions,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        let about = match options.during {
-            None => About::REQUEST,
+        let routing = match options.during {
+            None => Routing::REQUEST,
             Some(during) => {
                 let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
                 let during = self.state.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
-                About::asked(during.stream)
+                Routing::related_request(during.stream)
             }
         };
         self.ensure_response_space()?;
@@ -238,7 +238,7 @@ impl Server<'_> {
         let request = InboundRequest::outbound(timeout, options.progress);
         let ticket = state.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
         let (id, space) = (state.id_of(ticket), state.output.reply_room());
-        let written = state.output.write(about, space, &mut |out| {
+        let written = state.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {

@@ -3,7 +3,7 @@
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{About, StreamId};
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
@@ -104,7 +104,7 @@ impl<'b> ServerState<'b> {
         ServerState {
             config,
             output,
-            in_flight: InFlight::none(),
+            in_flight: InFlight::empty(),
             lifecycle: Lifecycle::START,
             session: None,
             now: Millis::ZERO,
@@ -156,7 +156,7 @@ impl ServerState<'_> {
 
     /// Checks that the output has space for a whole response, and if so sets the budget to it.
     pub(crate) fn reserve_response(&mut self) -> bool {
-        let fits = self.output.has_room();
+        let fits = self.output.has_reply_room();
         if fits {
             self.budget = self.output.end().saturating_add(self.output.reply_room());
         }
@@ -247,7 +247,7 @@ impl ServerState<'_> {
         let Context { revision, stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.output.message_start());
         let id = pending.source.id(&self.in_flight);
-        let mut out = self.output.begin(space);
+        let mut out = self.output.begin_message(space);
         match shape {
             Shape::Error => begin_error(&mut out, id),
             _ => begin_result(&mut out, id, self.config, revision, shape),
@@ -255,7 +255,7 @@ impl ServerState<'_> {
         let valid = body(&mut out);
         out.token(END);
         let written = out.finish().ok().filter(|_| valid);
-        if self.output.end_message(About::response(stream), written).is_ok() {
+        if self.output.end_message(Routing::response(stream), written).is_ok() {
             self.collect(batched, before);
             return Ok(());
         }
@@ -279,12 +279,12 @@ impl ServerState<'_> {
         let missing_id = self.missing_id();
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
-            let mut out = self.output.begin(space);
+            let mut out = self.output.begin_message(space);
             begin_error(&mut out, if id.is_empty() { missing_id } else { id });
             write_error(&mut out, error, detail);
             out.token(END);
             let written = out.finish().ok();
-            if self.output.end_message(About::response(stream), written).is_ok() {
+            if self.output.end_message(Routing::response(stream), written).is_ok() {
                 return self.collect(batched, before);
             }
         }
@@ -338,7 +338,7 @@ impl ServerState<'_> {
             }
             Source::Slot(ticket) => match self.in_flight.get(*ticket) {
                 None => Err(SendError::Gone),
-                Some(_) if self.in_flight.behind_id(*ticket).is_empty() => Err(SendError::NotWanted),
+                Some(_) if self.in_flight.text_after_id(*ticket).is_empty() => Err(SendError::NotWanted),
                 Some(inbound) => Ok(inbound.last_progress),
             },
         }
@@ -385,14 +385,14 @@ impl ServerState<'_> {
             return Err(SendError::NotWanted);
         }
         let space = self.available().saturating_sub(self.min_error_size());
-        let about = About::related(context.stream);
+        let routing = Routing::related_notification(context.stream);
         let token = match source {
             Source::Line { meta, .. } => {
                 meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
             }
-            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
+            Source::Slot(ticket) => self.in_flight.text_after_id(*ticket),
         };
-        let mut out = self.output.begin(space);
+        let mut out = self.output.begin_message(space);
         out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
         out.json_bytes(token);
         out.key("progress");
@@ -406,7 +406,7 @@ impl ServerState<'_> {
         }
         out.token(END);
         let written = out.finish().ok();
-        self.output.end_message(about, written).map_err(|Overflow| SendError::Unwritable)?;
+        self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
         match source {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
@@ -437,7 +437,9 @@ impl ServerState<'_> {
         }
         let space = self.available().saturating_sub(self.min_error_size());
         self.output
-            .write(About::related(context.stream), space, &mut |out| write_log(out, level, logger, data))
+            .write(Routing::related_notification(context.stream), space, &mut |out| {
+                write_log(out, level, logger, data)
+            })
             .map_err(|Overflow| SendError::Unwritable)
     }
 

@@ -155,8 +155,8 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
-        self.input.use_frames();
-        self.state.output.use_frames();
+        self.input.use_message_mode();
+        self.state.output.use_message_mode();
         self.checked()
     }
 
@@ -184,7 +184,7 @@ fn check(
     rx: usize,
     output: &TransmitBuffer<'_>,
 ) -> Result<(), ConfigError> {
-    let needed = LineDecoder::needed(id_limit);
+    let needed = LineDecoder::min_buffer_size(id_limit);
     if rx < needed {
         return Err(ConfigError::RxTooSmall { needed });
     }

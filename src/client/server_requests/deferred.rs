@@ -5,7 +5,7 @@ use crate::client::notify::write_notification;
 use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{About, StreamId};
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Decimal, Json, SortKey, Span, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -74,7 +74,7 @@ impl ClientState<'_> {
 
     /// Checks that a whole answer fits, and reserves its room as the budget.
     pub(crate) fn has_reply_room(&mut self) -> bool {
-        let has = self.output.has(self.reply_room);
+        let has = self.output.has_space(self.reply_room);
         if has {
             self.budget = self.output.end().saturating_add(self.reply_room);
         }
@@ -103,7 +103,7 @@ impl ClientState<'_> {
         let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
-        let has_queued = self.fault.is_some() || self.in_flight.first_queued().is_some();
+        let has_queued = self.fault.is_some() || self.in_flight.queue_front().is_some();
         if self.holds_reply_room() || has_queued || !self.has_reply_room() {
             self.writable_requested = true;
             return Err(SendError::Busy);
@@ -125,9 +125,9 @@ impl ClientState<'_> {
     /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
     /// is room.
     pub(crate) fn expire_deferred(&mut self, ticket: Ticket) {
-        self.in_flight.forget_id(ticket);
+        self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, None);
-        self.in_flight.queue(ticket);
+        self.in_flight.enqueue(ticket);
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.stage = Stage::Expired;
         }
@@ -142,7 +142,7 @@ impl ClientState<'_> {
         let stream = StreamId(outgoing.number);
         self.output.compact();
         let id = self.in_flight.text(ticket);
-        self.output.write(About::response(stream), usize::MAX, &mut |out| {
+        self.output.write(Routing::response(stream), usize::MAX, &mut |out| {
             write_fault(out, id, ProtocolError::TookTooLong);
         })
     }
@@ -162,7 +162,7 @@ impl ClientState<'_> {
             }
             Source::Slot(ticket) => {
                 let outgoing = self.in_flight.get(*ticket).ok_or(SendError::Gone)?;
-                let wanted = !self.in_flight.behind_id(*ticket).is_empty();
+                let wanted = !self.in_flight.text_after_id(*ticket).is_empty();
                 if wanted { Ok(outgoing.last_progress) } else { Err(SendError::NotWanted) }
             }
         }
@@ -193,7 +193,7 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
         let mut valid = true;
-        let sent = self.output.write(About::response(stream), room, &mut |out| {
+        let sent = self.output.write(Routing::response(stream), room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             valid = body(out);
@@ -219,7 +219,7 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
         let room = self.reply_budget();
-        let _ = self.output.write(About::response(stream), room, &mut |out| write_fault(out, id, fault));
+        let _ = self.output.write(Routing::response(stream), room, &mut |out| write_fault(out, id, fault));
         self.finish_reply(source);
         self.fault = Some(fault);
     }
@@ -238,9 +238,9 @@ impl ReplyHandler for ClientState<'_> {
         let room = self.reply_budget().saturating_sub(self.own_answer_size());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
-            Source::Slot(ticket) => self.in_flight.behind_id(*ticket),
+            Source::Slot(ticket) => self.in_flight.text_after_id(*ticket),
         };
-        let written = self.output.write(About::related(stream), room, &mut |out| {
+        let written = self.output.write(Routing::related_notification(stream), room, &mut |out| {
             write_notification(out, methods::PROGRESS.name, &mut |out| {
                 out.key("progressToken");
                 out.json_bytes(token);

@@ -8,25 +8,25 @@ use std::vec::Vec;
 /// Returns every message of `input`, with an indent for elements of a batch.
 fn messages(input: &str) -> Vec<String> {
     let mut buffer = [0; 100];
-    let mut line = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    line.space()[..input.len()].copy_from_slice(input.as_bytes());
-    line.filled(input.len(), StreamId::NONE);
-    line.eof();
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    decoder.space()[..input.len()].copy_from_slice(input.as_bytes());
+    decoder.filled(input.len(), StreamId::NONE);
+    decoder.eof();
     let (mut out, mut indent) = (Vec::new(), "");
-    while let Some(found) = line.line() {
-        let text = String::from_utf8_lossy(line.bytes()).into_owned();
-        let id = line.envelope().id.map(|id| &text[id.range()]);
+    while let Some(found) = decoder.line() {
+        let text = String::from_utf8_lossy(decoder.bytes()).into_owned();
+        let id = decoder.envelope().id.map(|id| &text[id.range()]);
         assert!(id.is_none_or(|id| id == "7"), "spans start at the element: {text}");
         let is_message = matches!(found.content, Content::Message);
-        if is_message && text.starts_with('[') && line.open_batch() {
+        if is_message && text.starts_with('[') && decoder.open_batch() {
             indent = "  ";
             continue;
         }
         out.push(if is_message { std::format!("{indent}{text}") } else { String::from("broken") });
-        let before = line.stream();
-        line.release_element();
-        assert_eq!(line.stream(), before);
-        if line.line.is_none() {
+        let before = decoder.stream();
+        decoder.release_element();
+        assert_eq!(decoder.stream(), before);
+        if decoder.line.is_none() {
             indent = "";
         }
     }

@@ -36,7 +36,8 @@ impl MessageFraming for WholeMessages {
     ) {
         let length = message.len();
         input.stream = stream;
-        if let Some(space) = input.buffer.room().ensure(length).and_then(|bytes| bytes.get_mut(..length)) {
+        if let Some(space) = input.buffer.reborrow().ensure(length).and_then(|bytes| bytes.get_mut(..length))
+        {
             copy(space, message);
             input.end = length;
             // The parser of `Message` accepts `DEPTH_LIMIT` levels: a lower limit requires another scan.
@@ -47,7 +48,7 @@ impl MessageFraming for WholeMessages {
             return;
         }
         let id_size = input.id_capture_size();
-        let _ = input.buffer.room().ensure(id_size);
+        let _ = input.buffer.reborrow().ensure(id_size);
         let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
         (input.is_discarding, input.scanned) = (true, 0);
         capture_id(&mut input.scanner, &mut input.scanned, message, captured);

@@ -8,7 +8,7 @@ use std::vec::Vec;
 
 fn in_message_mode(buffer: &mut [u8], depth: u8) -> LineDecoder<'_> {
     let mut input = LineDecoder::new(Buffer::from(buffer), depth, 8);
-    input.use_frames();
+    input.use_message_mode();
     input
 }
 
@@ -134,7 +134,7 @@ fn line_mode_refuses_messages() {
 #[test]
 fn grown_buffer_accepts_messages_up_to_its_limit() {
     let mut input = LineDecoder::new(Buffer::grown(10_000), 128, 8);
-    input.use_frames();
+    input.use_message_mode();
     for length in [10, 5_000, 10_000, 10_001, 8] {
         let text = std::format!("\"{}\"", "x".repeat(length - 2));
         assert!(input.message(text.as_bytes(), None, StreamId(1)));
@@ -146,7 +146,7 @@ fn grown_buffer_accepts_messages_up_to_its_limit() {
 
 #[test]
 fn smallest_buffer_holds_the_longest_id() {
-    let mut buffer: Vec<u8> = std::vec![0; LineDecoder::needed(8)];
+    let mut buffer: Vec<u8> = std::vec![0; LineDecoder::min_buffer_size(8)];
     assert_eq!(buffer.len(), 8 + 1 + MIN_READ_SIZE);
     let mut input = in_message_mode(&mut buffer, 128);
     let text = std::format!(r#"{{"x":"{}","id":12345678}}"#, "x".repeat(100));

@@ -32,7 +32,7 @@ impl<D: Data> InFlight<'_, D> {
         if !self.is_due(now) {
             return None;
         }
-        self.at(self.slot(0)?.earliest.into()).map(|(ticket, _)| ticket)
+        self.request_in_slot(self.slot(0)?.earliest.into()).map(|(ticket, _)| ticket)
     }
 
     /// Sets the deadline of a request, or removes it with `None`.

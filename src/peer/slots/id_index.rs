@@ -18,7 +18,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Returns the text of a request after its id.
-    pub(crate) fn behind_id(&self, ticket: Ticket) -> &[u8] {
+    pub(crate) fn text_after_id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).1
     }
 
@@ -67,7 +67,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Removes a request from the index. The text of the request is then its former id.
-    pub(crate) fn forget_id(&mut self, ticket: Ticket) {
+    pub(crate) fn remove_id(&mut self, ticket: Ticket) {
         self.unlink_id(ticket);
         if let Some(slot) = self.taken_slot_mut(ticket) {
             slot.text_length = core::mem::take(&mut slot.id_length);
@@ -103,7 +103,7 @@ impl<D: Data> InFlight<'_, D> {
             slot.bucket = NONE as u16;
         }
         for index in 0..self.slots_ref().len() as u32 {
-            if let Some((ticket, _)) = self.at(index)
+            if let Some((ticket, _)) = self.request_in_slot(index)
                 && !self.id(ticket).is_empty()
             {
                 self.link_id(ticket);

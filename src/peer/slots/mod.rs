@@ -89,6 +89,7 @@ const NEVER: Millis = Millis(u64::MAX);
 /// Latest deadline that is stored. It stands for `u64::MAX`, which is reserved for `NEVER`.
 const LAST: Millis = Millis(u64::MAX - 1);
 
+/// Table of requests in flight, with data `D` for each.
 pub(crate) struct InFlight<'b, D> {
     store: Store<'b, D>,
     seed: [u32; 2],
@@ -101,7 +102,7 @@ pub(crate) struct InFlight<'b, D> {
 
 impl<'b, D: Data> InFlight<'b, D> {
     /// Creates a table without slots.
-    pub(crate) fn none() -> InFlight<'b, D> {
+    pub(crate) fn empty() -> InFlight<'b, D> {
         InFlight::lent(&mut [], &mut [])
     }
 
@@ -181,13 +182,13 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     /// Returns the request in the slot with this index.
-    pub(crate) fn at(&self, index: u32) -> Option<(Ticket, &D)> {
+    pub(crate) fn request_in_slot(&self, index: u32) -> Option<(Ticket, &D)> {
         let slot = self.slot(index).filter(|slot| slot.is_taken())?;
         Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
     }
 
     /// Returns whether the table has issued this ticket, for a request in flight or one that has ended.
-    pub(crate) fn was_taken(&self, ticket: Ticket) -> bool {
+    pub(crate) fn has_issued(&self, ticket: Ticket) -> bool {
         self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.holds(ticket))
     }
 
@@ -195,14 +196,14 @@ impl<'b, D: Data> InFlight<'b, D> {
     pub(crate) fn first_from(&self, index: u32) -> Option<Ticket> {
         let slots = self.slots_ref().get(index as usize..)?;
         let index = index.wrapping_add(slots.iter().position(Slot::is_taken)? as u32);
-        self.at(index).map(|(ticket, _)| ticket)
+        self.request_in_slot(index).map(|(ticket, _)| ticket)
     }
 
     /// Appends a request to the queue.
     ///
     /// The request must not be in the queue and must have no id of the peer, because both use the same link. It must
     /// leave the queue before its release.
-    pub(crate) fn queue(&mut self, ticket: Ticket) {
+    pub(crate) fn enqueue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
         match self.slot_mut(last.into()) {
@@ -214,12 +215,12 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     /// Returns the first request of the queue.
-    pub(crate) fn first_queued(&self) -> Option<Ticket> {
-        self.at(self.queue.0.into()).map(|(ticket, _)| ticket)
+    pub(crate) fn queue_front(&self) -> Option<Ticket> {
+        self.request_in_slot(self.queue.0.into()).map(|(ticket, _)| ticket)
     }
 
     /// Removes the first request from the queue.
-    pub(crate) fn unqueue_first(&mut self) {
+    pub(crate) fn dequeue(&mut self) {
         let none = NONE as u16;
         let next =
             self.slot_mut(self.queue.0.into()).map_or(none, |slot| core::mem::replace(&mut slot.next, none));
@@ -227,9 +228,9 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     /// Empties the queue.
-    pub(crate) fn unqueue_all(&mut self) {
+    pub(crate) fn clear_queue(&mut self) {
         while self.queue != NO_QUEUE {
-            self.unqueue_first();
+            self.dequeue();
         }
     }
 

@@ -4,7 +4,7 @@
     reason = "the number of slots and the length of their texts are limited to 16 bits"
 )]
 
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use crate::json::Writer;
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
 use crate::platform::copy;
@@ -104,7 +104,7 @@ impl<D: Data> InFlight<'_, D> {
         };
         let Some(room) = self.text_room(ticket, length) else { return false };
         let limit = room.len();
-        let mut writer = Writer::new(Room::Lent(room), 0, limit);
+        let mut writer = Writer::new(BufferMut::Lent(room), 0, limit);
         body(&mut writer);
         let Ok(end) = writer.finish() else { return false };
         self.set_text_length(ticket, end)

@@ -69,9 +69,12 @@ fn data_of_a_request_is_lost_at_its_release() {
     let (first, second) = (table.take(1u8, None).unwrap(), table.take(2, None).unwrap());
     *table.get_mut(second).unwrap() = 3;
     assert_eq!((table.get(first), table.get(second)), (Some(&1), Some(&3)));
-    assert_eq!((table.at(0), table.at(1), table.at(2)), (Some((first, &1)), Some((second, &3)), None));
+    assert_eq!(
+        (table.request_in_slot(0), table.request_in_slot(1), table.request_in_slot(2)),
+        (Some((first, &1)), Some((second, &3)), None)
+    );
     table.release(first);
-    assert!(table.at(0).is_none() && table.get_mut(first).is_none());
+    assert!(table.request_in_slot(0).is_none() && table.get_mut(first).is_none());
     table.take(4, None).unwrap();
     assert_eq!((table.get(first), table.len()), (None, 2));
     table.release(first);
@@ -84,9 +87,9 @@ fn clear_ends_all_requests() {
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (named, queued) = (take(&mut table, "1").unwrap(), table.take(Plain, None).unwrap());
     table.set_deadline(named, Some(Millis(1)));
-    table.queue(queued);
+    table.enqueue(queued);
     table.clear();
-    assert_eq!((table.len(), table.next_deadline(), table.first_queued()), (0, None, None));
+    assert_eq!((table.len(), table.next_deadline(), table.queue_front()), (0, None, None));
     let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.get(named).is_none() && table.get(queued).is_none() && find(&table, "1").is_none());
     assert!(table.get(first).is_some() && table.get(second).is_some());
@@ -99,11 +102,11 @@ fn stale_ticket_differs_from_one_never_issued() {
     let ticket = table.take(Plain, None).unwrap();
     let later = Ticket { generation: 1, ..ticket };
     let other = Ticket { slot: 1, ..ticket };
-    assert!(table.was_taken(ticket) && !table.was_taken(later) && !table.was_taken(other));
+    assert!(table.has_issued(ticket) && !table.has_issued(later) && !table.has_issued(other));
     table.release(ticket);
-    assert!(table.was_taken(ticket) && !table.was_taken(later));
+    assert!(table.has_issued(ticket) && !table.has_issued(later));
     assert_eq!(table.take(Plain, None), Some(later));
-    assert!(table.was_taken(ticket) && table.was_taken(later));
+    assert!(table.has_issued(ticket) && table.has_issued(later));
 }
 
 #[test]
@@ -124,21 +127,21 @@ fn queue_returns_requests_in_order_of_arrival() {
     let mut table = InFlight::lent(&mut slots, &mut text);
     let tickets = [0; 4].map(|_| table.take(Plain, None).unwrap());
     for _ in 0..2 {
-        assert_eq!(table.first_queued(), None);
+        assert_eq!(table.queue_front(), None);
         let order = [tickets[2], tickets[0], tickets[3], tickets[1]];
-        order.iter().for_each(|ticket| table.queue(*ticket));
+        order.iter().for_each(|ticket| table.enqueue(*ticket));
         for ticket in order {
-            assert_eq!(table.first_queued(), Some(ticket));
-            table.unqueue_first();
+            assert_eq!(table.queue_front(), Some(ticket));
+            table.dequeue();
         }
     }
-    table.unqueue_first();
-    table.queue(tickets[1]);
-    table.queue(tickets[0]);
-    table.unqueue_all();
-    assert_eq!(table.first_queued(), None);
-    table.queue(tickets[3]);
-    assert_eq!(table.first_queued(), Some(tickets[3]));
+    table.dequeue();
+    table.enqueue(tickets[1]);
+    table.enqueue(tickets[0]);
+    table.clear_queue();
+    assert_eq!(table.queue_front(), None);
+    table.enqueue(tickets[3]);
+    assert_eq!(table.queue_front(), Some(tickets[3]));
 }
 
 #[test]
@@ -232,11 +235,11 @@ fn text_longer_than_its_part_is_refused() {
     assert_eq!(table.text_limit(), 4);
     let ticket = table.take(Plain, None).unwrap();
     assert!(table.set_id(ticket, b"12", b"ab"));
-    assert_eq!((table.id(ticket), table.behind_id(ticket)), (&b"12"[..], &b"ab"[..]));
+    assert_eq!((table.id(ticket), table.text_after_id(ticket)), (&b"12"[..], &b"ab"[..]));
     assert_eq!(table.text(ticket), b"12ab");
     assert!(!table.set_text(ticket, [b"12", b"abc"]));
     assert!(!table.set_id(ticket, b"12", b"abc"));
-    assert_eq!((table.id(ticket), table.behind_id(ticket)), (&b"12"[..], &b"ab"[..]));
+    assert_eq!((table.id(ticket), table.text_after_id(ticket)), (&b"12"[..], &b"ab"[..]));
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn ended_request_has_no_id_text_or_deadline() {
     assert!(!table.set_text(ended, [b"x", b""]) && !table.set_text_after(ended, 0, b"x"));
     assert!(!table.write_text(ended, &mut |out| out.string("x")) && !table.set_id(ended, b"3", b""));
     table.set_deadline(ended, Some(Millis(1)));
-    table.forget_id(ended);
+    table.remove_id(ended);
     assert_eq!((table.id(ticket), table.text(ticket)), (&b"2"[..], &b"2!"[..]));
     assert_eq!((find(&table, "2"), table.next_deadline()), (Some(ticket), None));
 }
@@ -289,7 +292,7 @@ fn removed_id_becomes_text_and_is_not_found() {
     let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 12]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let tickets = ["1", "2", "3"].map(|id| take(&mut table, id).unwrap());
-    table.forget_id(tickets[1]);
+    table.remove_id(tickets[1]);
     assert_eq!(["1", "2", "3"].map(|id| find(&table, id)), [Some(tickets[0]), None, Some(tickets[2])]);
     assert_eq!((table.id(tickets[1]), table.text(tickets[1])), (&b""[..], &b"2"[..]));
     table.release(tickets[1]);
@@ -301,7 +304,7 @@ fn removed_id_becomes_text_and_is_not_found() {
 fn change_of_seed_keeps_all_ids() {
     let mut table: InFlight<'_, Plain> = InFlight::grown(20, 4);
     let tickets: Vec<_> = (0..20).map(|n| take(&mut table, &format!("{n}")).unwrap()).collect();
-    table.forget_id(tickets[7]);
+    table.remove_id(tickets[7]);
     for seed in [u64::MAX, 0x0123_4567_89ab_cdef, 1 << 32, 1, 0] {
         table.set_seed(seed);
         assert_eq!(table.seed(), seed);

@@ -31,7 +31,7 @@ pub use crate::protocol::input::results::{Action, ElicitResult, Root, Roots, Sam
 pub use crate::protocol::input::sampling::{CreateMessage, ModelPreferences, SampleMessage};
 
 #[cfg(feature = "alloc")]
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 pub use crate::protocol::annotations::Role;
 pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
@@ -74,7 +74,7 @@ impl dyn Input + '_ {
     #[must_use]
     pub fn params(&self, revision: Revision, client: ClientCapabilities) -> Option<alloc::string::String> {
         let mut bytes = alloc::vec::Vec::new();
-        let mut out = Writer::new(Room::Grown { bytes: &mut bytes, limit: usize::MAX }, 0, usize::MAX);
+        let mut out = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX }, 0, usize::MAX);
         out.begin_object();
         let valid = self.write(To { revision, client }, &mut out);
         out.end_object();

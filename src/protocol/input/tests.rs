@@ -1,5 +1,5 @@
 use super::*;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use crate::json::{Decimal, Json};
 use crate::server::Tool;
 use ClientCapabilities as C;
@@ -10,7 +10,7 @@ use std::vec::Vec;
 /// Returns the written parameters, or `None` if they are not valid.
 fn written(input: &dyn Input, revision: Revision, client: C) -> Option<String> {
     let mut text = [0; 4096];
-    let mut out = Writer::new(Room::Lent(&mut text), 0, 4096);
+    let mut out = Writer::new(BufferMut::Lent(&mut text), 0, 4096);
     out.begin_object();
     let valid = input.write(To { revision, client }, &mut out);
     out.end_object();

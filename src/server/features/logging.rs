@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
 use crate::error::{ConfigError, ProtocolError, SendError};
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Json, WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
@@ -101,7 +101,7 @@ impl Server<'_> {
         let space = self.state.output.reply_room();
         let output = &mut self.state.output;
         output
-            .write(About::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
+            .write(Routing::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)
     }
 }

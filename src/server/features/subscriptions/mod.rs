@@ -9,7 +9,7 @@ pub(crate) mod notify;
 pub(crate) mod registry;
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::framing::outbound_message::About;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Kind, SortKey, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
@@ -246,7 +246,7 @@ fn write_acknowledgment(
     let ServerState { config, output, registry, in_flight, .. } = &mut *request.state;
     let space = output.reply_room();
     let longest = space.saturating_sub(output.overhead());
-    let about = About::subscribed(request.pending.context.stream);
+    let routing = Routing::subscription_notification(request.pending.context.stream);
     let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
         may_exist(config, uri)
             && registry
@@ -273,7 +273,7 @@ fn write_acknowledgment(
             out.end_array();
         }
     };
-    output.write(about, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+    output.write(routing, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
 }
 
 fn declares_tasks(request: &Request<'_, '_>) -> bool {

@@ -1,7 +1,7 @@
 //! Notifications of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::{About, StreamId};
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::lifecycle::State;
 use crate::peer::slots::{InFlight, Ticket};
@@ -181,15 +181,15 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 return None;
             }
             let ServerState { registry, in_flight, output, .. } = state;
-            let (about, id) = match owner {
-                Owner::Session => (About::NOTIFICATION, None),
+            let (routing, id) = match owner {
+                Owner::Session => (Routing::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
                     let stream = in_flight.get(ticket)?.stream;
-                    (About::subscribed(stream), Some(in_flight.id(ticket)))
+                    (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
                 }
             };
             let uri = registry.at(here)?.uri;
-            let _ = output.write(about, output.reply_room(), &mut |out| write_updated(out, id, uri));
+            let _ = output.write(routing, output.reply_room(), &mut |out| write_updated(out, id, uri));
         }
         state.registry.set_changed(here, false);
     }
@@ -211,8 +211,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         }
         let Context { revision, stream, .. } = state.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
-            let about = About::unsubscribed(stream);
-            send_as(state, ticket, about, &mut |out, id| write_ended(out, id, config, revision))?;
+            let routing = Routing::subscription_end(stream);
+            send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, also if changes occur before the cancellation is sent.
             state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
@@ -237,13 +237,13 @@ fn send(
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
     let stream = state.in_flight.get(ticket)?.stream;
-    send_as(state, ticket, About::subscribed(stream), body)
+    send_as(state, ticket, Routing::subscription_notification(stream), body)
 }
 
 fn send_as(
     state: &mut ServerState<'_>,
     ticket: Ticket,
-    about: About,
+    routing: Routing,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
     if !state.reserve_response() {
@@ -252,7 +252,7 @@ fn send_as(
     let ServerState { in_flight, output, .. } = state;
     let id = in_flight.id(ticket);
     // `Server::new` has checked that it fits.
-    let _ = output.write(about, output.reply_room(), &mut |out| body(out, id));
+    let _ = output.write(routing, output.reply_room(), &mut |out| body(out, id));
     Some(())
 }
 

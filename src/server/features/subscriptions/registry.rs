@@ -122,7 +122,7 @@ impl<'b> SubscriptionRegistry<'b> {
         }
         let end = self.used.wrapping_add(taken);
         let header = encode_header(owner, u16::try_from(length).map_err(|_| WatchError::Full)?);
-        let mut space = self.buffer.room();
+        let mut space = self.buffer.reborrow();
         let target = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
         let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
         copy(first, &header);
