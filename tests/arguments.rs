@@ -2,6 +2,7 @@
 
 #![cfg(feature = "derive")]
 
+use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Millis, Next, Server, ToolArguments};
 
@@ -41,16 +42,10 @@ fn answers(revision: &str, requests: &[String]) -> Vec<String> {
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {
                 Next::Write(out) => {
-                    output.extend_from_slice(out.bytes());
-                    let length = out.bytes().len();
-                    out.sent(length);
+                    take_output(out, usize::MAX, &mut output);
                 }
-                Next::Read(mut space) => {
-                    let length = space.space().len().min(input.len());
-                    space.space()[..length].copy_from_slice(&input[..length]);
-                    input = &input[length..];
-                    if length == 0 { space.eof() } else { space.filled(length) }
-                }
+                Next::Read(receive) if input.is_empty() => receive.eof(),
+                Next::Read(receive) => _ = give_input(receive, usize::MAX, &mut input),
                 Next::Wait => {}
             },
             Action::Event => {

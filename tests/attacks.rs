@@ -1,5 +1,6 @@
 //! What somebody who means harm may try, where no other test has it: SECURITY.md has the list of all of it.
 
+use crate::support::transport::exchange;
 use mcp_proto::client::ClientConfig;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::json::Json;
@@ -56,19 +57,9 @@ fn feed(peer: &mut dyn Peer, mut input: &[u8]) -> Vec<u8> {
             }
             Action::Io(io) => io,
         };
-        let (out, mut receive) = io.split();
-        if !out.bytes().is_empty() {
-            output.extend_from_slice(out.bytes());
-            let length = out.bytes().len();
-            out.sent(length);
-        } else if input.is_empty() {
+        if !exchange(io, &mut input, &mut output) {
+            assert!(input.is_empty(), "it neither reads nor writes");
             return output;
-        } else {
-            let length = receive.space().len().min(input.len());
-            assert!(length > 0, "it neither reads nor writes");
-            receive.space()[..length].copy_from_slice(&input[..length]);
-            receive.filled(length);
-            input = &input[length..];
         }
     }
 }

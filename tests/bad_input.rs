@@ -1,8 +1,9 @@
 //! What bad input gets: the tables of ARCHITECTURE.md are written by running each row. To accept what changed:
-//! `BLESS=1 cargo test --test bad_input`, and read the difference.
+//! `BLESS=1 cargo test --test it bad_input`, and read the difference.
 
 use std::fmt::Write as _;
 
+use crate::support::transport::{exchange, take_output};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Machine, Millis, Server};
@@ -26,20 +27,16 @@ struct Add {
 /// Moves what there is to move: `input` in, everything out. `false`: nothing happens any more.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
-    let (out, mut receive) = io.split();
-    let n = out.bytes().len();
-    output.extend(out.bytes());
-    out.sent(n);
-    let took = receive.space().len().min(input.len());
-    if took > 0 {
-        receive.space()[..took].copy_from_slice(&input[..took]);
-        *input = &input[took..];
-        receive.filled(took);
-    } else if ends && receive.is_ready() {
-        receive.eof();
-        return true;
+    if ends && input.is_empty() {
+        let (out, receive) = io.split();
+        let taken = take_output(out, usize::MAX, output);
+        let ready = receive.is_ready();
+        if ready {
+            receive.eof();
+        }
+        return ready || taken > 0;
     }
-    took > 0 || n > 0
+    exchange(io, input, output)
 }
 
 /// Runs a server over lines; what the peer and the host get.
@@ -433,5 +430,8 @@ fn the_tables_in_the_documents_are_what_happens() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &document).unwrap();
     }
-    assert!(std::fs::read_to_string(path).unwrap() == document, "run: BLESS=1 cargo test --test bad_input");
+    assert!(
+        std::fs::read_to_string(path).unwrap() == document,
+        "run: BLESS=1 cargo test --test it bad_input"
+    );
 }

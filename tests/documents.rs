@@ -93,6 +93,43 @@ fn no_file_is_longer_than_500_lines() {
     }
 }
 
+/// The names of the modules that a file declares.
+fn modules(path: &Path) -> Vec<String> {
+    let file = read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let names = file.lines().filter_map(|line| line.trim_start_matches("pub(crate) ").strip_prefix("mod "));
+    names.map(|line| line.trim_end_matches(';').to_owned()).collect()
+}
+
+#[test]
+fn every_test_file_is_a_module_of_its_binary() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<PathBuf> =
+        ["", "proptests", "adapters/std", "adapters/tokio", "adapters/embedded", "tests/transcripts"]
+            .map(|package| root.join(package).join("tests"))
+            .into();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let names: Vec<String> = ["main.rs", "mod.rs"]
+            .into_iter()
+            .map(|file| folder.join(file))
+            .filter(|path| path.exists())
+            .flat_map(|path| modules(&path))
+            .collect();
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let is_code = path.extension().is_some_and(|extension| extension == "rs");
+            if path.is_dir() && path.join("mod.rs").exists() {
+                folders.push(path.clone());
+            } else if !is_code || ["main", "mod"].contains(&name) {
+                continue;
+            }
+            assert!(names.iter().any(|known| known == name), "{} is in no test binary", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 100, "{files}");
+}
+
 #[test]
 fn a_life_begins_where_a_machine_does_and_nowhere_else() {
     let mut files = Vec::new();

@@ -1,6 +1,7 @@
 //! What the machine costs: no allocation per message, no memory for a line that is too long, and time in proportion
 //! to the bytes.
 
+use crate::support::transport::{exchange, give_input};
 use allocation_counter::measure;
 use mcp_proto::server::{Event, Feature, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Buffer, Millis, Ticket};
@@ -24,17 +25,14 @@ fn pump(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> (usize, usiz
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => {
-                let (out, mut into) = io.split();
+                let (out, into) = io.split();
                 if !out.bytes().is_empty() {
                     lines += out.bytes().iter().filter(|byte| **byte == b'\n').count();
                     bytes += out.bytes().len();
                     let n = out.bytes().len();
                     out.sent(n);
                 } else if into.is_ready() && !input.is_empty() {
-                    let n = into.space().len().min(input.len()).min(piece);
-                    into.space()[..n].copy_from_slice(&input[..n]);
-                    into.filled(n);
-                    input = &input[n..];
+                    give_input(into, piece, &mut input);
                 } else if let Some(ticket) = deferred.take() {
                     server.reply(ticket).expect("there is room").text("later");
                 } else {
@@ -189,17 +187,7 @@ fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => {
-                let (out, mut into) = io.split();
-                let n = out.bytes().len();
-                if n > 0 {
-                    output.extend_from_slice(out.bytes());
-                    out.sent(n);
-                } else if !input.is_empty() {
-                    let n = into.space().len().min(input.len());
-                    into.space()[..n].copy_from_slice(&input[..n]);
-                    into.filled(n);
-                    input = &input[n..];
-                } else {
+                if !exchange(io, &mut input, &mut output) {
                     return String::from_utf8(output).unwrap();
                 }
             }
@@ -243,11 +231,7 @@ fn end_with_in_flight(count: usize) -> f64 {
     while server.deferred() < count {
         match server.poll(Millis(0)) {
             Action::Io(io) => {
-                let (_, mut into) = io.split();
-                let n = into.space().len().min(input.len());
-                into.space()[..n].copy_from_slice(&input[..n]);
-                into.filled(n);
-                input = &input[n..];
+                give_input(io.split().1, usize::MAX, &mut input);
             }
             _ => match server.event() {
                 Some(Event::Call(call)) => _ = call.defer(None).unwrap(),

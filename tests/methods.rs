@@ -1,8 +1,9 @@
 //! The table of methods in docs/protocol.md is written here, and what it says of our machines is tried: `BLESS=1 cargo
-//! test --test methods`, and read the difference.
+//! test --test it methods`, and read the difference.
 
 use std::fmt::Write as _;
 
+use crate::support::transport::exchange;
 use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options};
 use mcp_proto::input::{CreateMessage, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::methods::{self, Method};
@@ -41,14 +42,7 @@ static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion,
 /// Moves what there is to move.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
-    let (out, mut receive) = io.split();
-    let (n, took) = (out.bytes().len(), receive.space().len().min(input.len()));
-    output.extend(out.bytes());
-    out.sent(n);
-    receive.space()[..took].copy_from_slice(&input[..took]);
-    *input = &input[took..];
-    receive.filled(took);
-    took + n > 0
+    exchange(io, input, output)
 }
 
 /// What a server of one revision answers to a line, and what its host hears of it. It has asked something before.
@@ -299,5 +293,5 @@ fn the_table_in_the_documents_is_that_of_the_code() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &written).unwrap();
     }
-    assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test methods");
+    assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test it methods");
 }

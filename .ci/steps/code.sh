@@ -18,9 +18,10 @@ step_small() {
     local way
     for way in small words; do
         export RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/ways/$way
-        say cargo test --quiet -p mcp-proto --lib --test server --test arguments
+        say cargo test --quiet -p mcp-proto --lib
+        say cargo test --quiet -p mcp-proto --test it server:: arguments::
         # JSON against serde_json: these ways read and write it otherwise.
-        PROPTEST_CASES=100 say cargo test --quiet -p mcp-proto-proptests --test json --test bridge --test writer
+        PROPTEST_CASES=100 say cargo test --quiet -p mcp-proto-proptests --test it json:: bridge:: writer::
     done
 }
 

@@ -1,8 +1,7 @@
 //! The views of a client: bytes come through as they were, and of any JSON something is said without a panic.
 
 #[allow(dead_code, reason = "another test binary uses all of it")]
-mod texts;
-
+use crate::json_texts;
 use mcp_proto::client::{
     Base64, Base64Error, Block, Completion, Content, Freshness, Implementation, Prompt, PromptResult,
     ReadResult, Resource, Tool, ToolResult,
@@ -54,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn views_of_anything_say_something(text in texts::json()) {
+    fn views_of_anything_say_something(text in json_texts::json()) {
         let json = Json::parse(text.as_bytes()).unwrap();
         let _ = (Freshness::from_json(json), Completion::from_json(json).values().count(), Implementation::from_json(json).icons().count());
         let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());

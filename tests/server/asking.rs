@@ -1,7 +1,7 @@
 //! Requests of the server's own in the handshake era.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Limits, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Revision};
 
@@ -102,7 +102,7 @@ fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
 
 #[test]
 fn nobody_is_asked_outside_of_a_session() {
-    let hello = crate::common::hello("2025-11-25");
+    let hello = crate::support::server::hello("2025-11-25");
     Setup::new(INFO).check(&format!(
         "* ask roots\n! not now NotConnected\n* ask ping\n! not now NotConnected\n* ask raw\n! not now NotConnected\n\
          * complete e\n! not now NotConnected\n> call 1 initialize {hello}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
@@ -272,7 +272,7 @@ fn what_was_asked_ends_with_its_connection() {
         ));
     }
     // A new client does not answer for the old one.
-    let hello = crate::common::hello("2025-11-25");
+    let hello = crate::support::server::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
          * deferred 0\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n\

@@ -1,7 +1,7 @@
 //! Messages that are none, and requests that cannot be served: who gets which answer, and who gets none.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Limits, SecondInitialize, UnknownVersion};
 use mcp_proto::{Revision, Revisions};
 
@@ -91,14 +91,15 @@ fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
 
 #[test]
 fn invalid_utf8_breaks_one_line() {
-    use crate::common::{Host, Way};
+    use crate::support::server::Host;
+    use crate::support::transport::Pace;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
-    let mut host = Host::new(server, Way { rx: 256, grown: false, read: 1, write: 1, reads_first: false });
-    host.pending = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n".to_vec();
+    let mut host = Host::new(server, Pace { read: 1, write: 1, ..Pace::FAST });
+    host.transport.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
     host.run();
     assert_eq!(host.notes.events, ["fault NotJson"]);
-    let output = String::from_utf8(host.output).unwrap();
+    let output = host.take_output();
     let lines: Vec<_> = output.lines().collect();
     assert!(lines[0].contains("\"id\":null,\"error\":{\"code\":-32700"), "{output}");
     assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
@@ -374,13 +375,13 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
 
 #[test]
 fn a_second_initialize_is_lenient_refused_or_a_restart() {
-    let hello = crate::common::hello("2025-06-18");
+    let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
     // Nothing was served yet: the client may change its mind.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Response",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
     session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
     let restart =
@@ -396,7 +397,7 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
 
 #[test]
 fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
-    let hello = |id| format!("> call {id} initialize {}\n", crate::common::hello("2025-06-18"));
+    let hello = |id| format!("> call {id} initialize {}\n", crate::support::server::hello("2025-06-18"));
     let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
                  * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
                  > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";

@@ -1,7 +1,7 @@
 //! Batches of 2025-03-26: several messages in one line, and their answers in one.
 
-use crate::common::Setup;
-use crate::common::demo::TOOLS;
+use crate::support::server::Setup;
+use crate::support::server::tools::TOOLS;
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerConfig, Subscriptions};
 
@@ -204,7 +204,7 @@ fn what_is_no_message_gets_its_error_in_the_array() {
 
 #[test]
 fn what_belongs_in_no_batch_is_refused() {
-    let hello = crate::common::hello("2025-03-26");
+    let hello = crate::support::server::hello("2025-03-26");
     let refused = error("1", -32600, "Invalid request: the session is already initialized");
     for info in [INFO, INFO.second_initialize(SecondInitialize::Restart)] {
         Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(

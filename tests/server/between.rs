@@ -1,5 +1,6 @@
 //! What a host does between an event and the next poll, while the answer to a request is still owed.
 
+use crate::support::transport::exchange;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{Change, Event, Feature, RequestOptions, Server, ServerConfig, Slot, Tools};
 use mcp_proto::{Action, Millis, Ticket};
@@ -11,14 +12,7 @@ static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };
-        let (out, mut receive) = io.split();
-        let (n, took) = (out.bytes().len(), receive.space().len().min(input.len()));
-        output.extend(out.bytes());
-        out.sent(n);
-        receive.space()[..took].copy_from_slice(&input[..took]);
-        *input = &input[took..];
-        receive.filled(took);
-        if n + took == 0 {
+        if !exchange(io, input, output) {
             return false;
         }
     }
@@ -26,8 +20,8 @@ fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bo
 
 /// A call that was let go, and what the host does then: in every size of the transmit buffer it gets its error.
 fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
-    let hello =
-        crate::common::hello("2025-11-25").replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    let hello = crate::support::server::hello("2025-11-25")
+        .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
     let id = "7".repeat(62);
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{hello}}}

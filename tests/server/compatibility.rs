@@ -1,7 +1,7 @@
 //! Clients that were written by a crib sheet: the rows of docs/compatibility.md that are about servers.
 
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Limits, ServerConfig};
 use mcp_proto::{KeepAlive, Millis, Revision, Revisions};
 

@@ -1,8 +1,8 @@
 //! Completion: values for arguments, from the catalogue or from the host.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::{Revision, Revisions};
 
 fn ask(reference: &str, name: &str, value: &str) -> String {

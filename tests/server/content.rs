@@ -1,7 +1,7 @@
 //! What tools return, in the form that each revision has.
 
-use crate::common::Setup;
-use crate::common::library::{LIBRARY, LOG, TOOLS};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 

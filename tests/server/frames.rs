@@ -1,7 +1,7 @@
 //! Whole messages instead of lines: each outgoing one says what it is and where it belongs.
 
-use crate::common::demo::INFO;
-use crate::common::hello;
+use crate::support::server::hello;
+use crate::support::server::tools::INFO;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};

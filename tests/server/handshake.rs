@@ -1,7 +1,7 @@
 //! The handshake era: connecting, what is served when, and what each revision has.
 
-use crate::common::demo::{BARE, INFO, LISTED};
-use crate::common::{Setup, hello};
+use crate::support::server::tools::{BARE, INFO, LISTED};
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Icon, Revision, Theme};
 

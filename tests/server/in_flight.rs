@@ -1,7 +1,8 @@
 //! Requests that are answered later, and everything that can happen to them before.
 
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
+use crate::support::transport::feed;
 use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
 use mcp_proto::{Action, KeepAlive, Millis, Revision, State};
 
@@ -276,7 +277,7 @@ fn when_nothing_can_be_written_any_more_everything_ends() {
 
 #[test]
 fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
-    let hello = crate::common::hello("2025-11-25");
+    let hello = crate::support::server::hello("2025-11-25");
     session().check(&format!(
         "{}* changed\n< note notifications/tools/list_changed\n* block\n* changed\n* eof\n* reset\n* unblock\n* state Waiting\n* deferred 0\n\
          * answer 0 late\n! not now Gone\n\
@@ -314,7 +315,7 @@ fn a_silent_client_is_pinged_and_then_given_up() {
     Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
          > note notifications/initialized\n! ready\n* time 110\n* state Ready\n* time 200\n{two}",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
 }
 
@@ -333,13 +334,13 @@ fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
     // Not before the handshake is complete.
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\
          * changed\n* state Serving\n> note notifications/initialized\n! ready\n{told}",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
 }
 
@@ -374,11 +375,7 @@ fn what_has_changed_is_told_before_the_end() {
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n".into(),
     ];
     for line in lines {
-        if let Action::Io(io) = server.poll(Millis(0)) {
-            let mut input = io.split().1;
-            input.space()[..line.len()].copy_from_slice(line.as_bytes());
-            input.filled(line.len());
-        }
+        feed(&mut server, Millis(0), line.as_bytes());
         while let Action::Event = server.poll(Millis(0)) {
             server.event();
         }

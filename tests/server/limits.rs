@@ -1,12 +1,11 @@
 //! Buffers at their limits: pages that fit, the smallest buffers that work, and answers that are too large.
 
-use crate::common::demo::{BARE, INFO};
-use crate::common::{Host, Setup, Way, hello};
+use crate::support::server::tools::{BARE, INFO};
+use crate::support::server::{Host, Setup, hello};
+use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
 use mcp_proto::{Action, ConfigError, Millis, ProtocolError, Revision, Revisions, SendError};
-
-const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
 static CATALOGUE: [Tool<'static>; 9] = [
     Tool::new("a", "{}"),
@@ -46,10 +45,9 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
 
 /// Sends lines and collects what is written.
 fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
-    host.pending.extend_from_slice(line.as_bytes());
-    host.pending.push(b'\n');
+    host.transport.write_line(line.as_bytes());
     host.run();
-    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    let output = host.take_output();
     output.lines().map(String::from).collect()
 }
 
@@ -89,7 +87,7 @@ fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
     let mut seen = std::collections::BTreeSet::new();
     for size in least..least + 1200 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
         connect(&mut host);
         let (names, pages) = list_all(&mut host);
         assert_eq!(names, expected, "with {size} bytes");
@@ -116,7 +114,7 @@ fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
     let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     for size in 345..500 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
         host.notes.listed = &LARGE;
         connect(&mut host);
         let (names, _) = list_all(&mut host);
@@ -191,7 +189,7 @@ fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
         let id = format!("\"{}\"", "i".repeat(if size < 400 { 6 } else { limit - 2 }));
         for line in machine_made(&id) {
             let (mut rx, mut tx) = ([0; 4096], vec![0; size]);
-            let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
+            let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
             let lines = exchange(&mut host, &line);
             assert_eq!(lines.len(), 1, "{line} with {size} bytes: {lines:?}");
             assert!(Json::parse(lines[0].as_bytes()).is_ok());
@@ -325,10 +323,7 @@ fn answers_that_are_too_large_are_told_one_by_one() {
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"defer\",\"_meta\":{meta}}}}}\n"
         );
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-        let mut input = io.split().1;
-        input.space()[..line.len()].copy_from_slice(line.as_bytes());
-        input.filled(line.len());
+        feed(&mut server, Millis(0), line.as_bytes());
         assert!(matches!(server.poll(Millis(0)), Action::Event));
         let Some(Event::Call(call)) = server.event() else { panic!("call") };
         tickets.push(call.defer(None).unwrap());

@@ -1,7 +1,8 @@
 //! Batches whose answers take time: what is sent meanwhile, deferred members, and the end of each.
 
 use super::batches::{INFO, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
-use crate::common::Setup;
+use crate::support::server::Setup;
+use crate::support::transport::exchange;
 use mcp_proto::server::{Limits, SecondInitialize};
 use mcp_proto::{KeepAlive, Millis, Revision};
 
@@ -159,7 +160,7 @@ fn the_end_of_a_connection_closes_an_open_batch() {
     session().check(&format!("{batch}* broken\n! closed\n"));
     session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
     // A client that starts over gets nothing of the old one.
-    let hello = crate::common::hello("2025-03-26");
+    let hello = crate::support::server::hello("2025-03-26");
     let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
     setup.session(Revision::V2025_03_26).check(&format!(
         "{batch}> call 5 initialize {hello}\n< result 5 …\n! restarted\n! connected 2025-03-26 c {{}}\n{PING}{}\
@@ -208,7 +209,7 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
     let info = INFO;
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
     let mut server = server.batch_buffer(&mut room).in_flight(&mut slots, &mut ids).unwrap();
-    let hello = call("0", "initialize", &crate::common::hello("2025-03-26"));
+    let hello = call("0", "initialize", &crate::support::server::hello("2025-03-26"));
     let first = format!("[{}]", tool("1", "defer"));
     let second = format!("[{},{}]", tool("2", "echo"), ping("3"));
     let mut input = format!("{hello}\n{first}\n{second}\n").into_bytes();
@@ -229,17 +230,12 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
                 _ => {}
             },
             Action::Io(io) => {
-                let (out, mut receive) = io.split();
-                output.extend_from_slice(out.bytes());
-                let n = out.bytes().len();
-                out.sent(n);
-                if n == 0 && input.is_empty() {
+                let mut rest = &input[..];
+                if !exchange(io, &mut rest, &mut output) {
+                    assert!(rest.is_empty(), "it neither reads nor writes");
                     break;
                 }
-                let n = input.len().min(receive.space().len());
-                receive.space()[..n].copy_from_slice(&input[..n]);
-                receive.filled(n);
-                input.drain(..n);
+                input = rest.to_vec();
             }
             Action::Closed => break,
         }

@@ -1,7 +1,8 @@
 //! How answers share the transmit buffer, and who sees them.
 
-use crate::common::demo::INFO;
-use crate::common::{Host, Setup, Way};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Host, Setup};
+use crate::support::transport::{Pace, feed};
 use mcp_proto::server::Server;
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
 
@@ -18,10 +19,7 @@ fn several_answers_leave_in_one_write() {
         }
         let lines: String =
             (0..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
-        let (_, mut input) = io.split();
-        input.space()[..lines.len()].copy_from_slice(lines.as_bytes());
-        input.filled(lines.len());
+        feed(&mut server, Millis(0), lines.as_bytes());
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (out, _) = io.split();
         assert_eq!(out.bytes().iter().filter(|byte| **byte == b'\n').count(), answers);
@@ -79,11 +77,11 @@ fn an_observer_sees_every_line_with_what_became_of_it() {
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut host = Host::new(server, Way { rx: 160, grown: false, read: 5, write: 3, reads_first: false });
+    let mut host = Host::new(server, Pace { read: 5, write: 3, ..Pace::FAST });
     let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
     let open = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     );
     let lines = [
         open.as_str(),
@@ -98,14 +96,13 @@ fn an_observer_sees_every_line_with_what_became_of_it() {
         r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
     ];
     for line in lines {
-        host.pending.extend_from_slice(line.as_bytes());
-        host.pending.push(b'\n');
+        host.transport.write_line(line.as_bytes());
     }
     host.run();
     host.command("answer 0 done");
     host.command("changed");
     host.run();
-    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    let output = host.take_output();
     drop(host);
     let of = |wanted: Direction| trace.0.iter().filter(move |(direction, ..)| *direction == wanted);
     let seen_out: Vec<_> = of(Direction::Out).map(|(_, line, _)| line.as_str()).collect();

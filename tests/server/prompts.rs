@@ -1,8 +1,8 @@
 //! Prompts: their list, what they need, and their messages.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Argument, Prompt, Prompts};
 use mcp_proto::{ConfigError, Revision, Revisions};
 

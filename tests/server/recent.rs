@@ -1,8 +1,8 @@
 //! What was asked for before makes no difference: hosts remember it.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
-use crate::common::library::RESOURCES;
+use crate::support::server::Setup;
+use crate::support::server::catalogue::RESOURCES;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 

@@ -1,8 +1,8 @@
 //! Resources: their lists, and what can be read.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Feature, Resource, Resources, ServerConfig, Template};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -77,7 +77,7 @@ fn what_is_offered_is_declared() {
     let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}"#;
     let ask = stateless(1, "server/discover", "");
     Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}}}}"));
-    let hello = crate::common::hello("2024-11-05");
+    let hello = crate::support::server::hello("2024-11-05");
     Setup::new(LIBRARY).check(&format!(
         "> call 1 initialize {hello}\n< result 1 …{all},\"logging\":{{}}}},…\n! connected 2024-11-05 c {{}}"
     ));

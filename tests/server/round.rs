@@ -1,7 +1,7 @@
 //! Requests of several rounds in 2026-07-28, and what they are answered with in the revisions before.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Experimental, Extensions, Feature, Server, ServerConfig};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -185,7 +185,7 @@ fn what_goes_beyond_the_specification_is_declared_and_seen() {
            > call 2 initialize {}
            < result 2 {{"protocolVersion":"2025-11-25","capabilities":{{"experimental":{{"odd":{{}}}}}},…}}
            ! connected 2025-11-25 c {{}}"#,
-        crate::common::hello("2025-11-25"),
+        crate::support::server::hello("2025-11-25"),
     ));
     let declared = r#"{"extensions":{"com.example/a":{"v":2}}}"#;
     Setup::new(INFO).check(&format!(

@@ -1,7 +1,7 @@
 //! The stateless era: each request says what it needs, and stands alone.
 
-use crate::common::Setup;
-use crate::common::demo::{BARE, INFO};
+use crate::support::server::Setup;
+use crate::support::server::tools::{BARE, INFO};
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 use mcp_proto::{Millis, Revision, Revisions};
 

@@ -1,7 +1,7 @@
 //! Subscriptions and batches on transports with several streams: where their messages go.
 
-use crate::common::demo::TOOLS;
-use crate::common::hello;
+use crate::support::server::hello;
+use crate::support::server::tools::TOOLS;
 use mcp_proto::server::{Change, Event, Feature, Server, ServerConfig, Slot, Subscriptions};
 use mcp_proto::{Action, Millis, StreamId, Ticket};
 

@@ -1,8 +1,8 @@
 //! Who hears of changes: the session, and each subscription of the stateless era by itself.
 
-use crate::common::demo::{BARE, TOOLS};
-use crate::common::library::EVERYTHING;
-use crate::common::{Setup, hello};
+use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::tools::{BARE, TOOLS};
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Subscriptions, Tools};
 use mcp_proto::{Revision, Revisions};
 

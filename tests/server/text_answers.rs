@@ -1,5 +1,6 @@
 //! A result of one text is what it would be as a result of one piece of content, whatever room there is for it.
 
+use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Millis, Next, ProtocolError};
 
@@ -46,15 +47,10 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {
                 Next::Write(out) => {
-                    output.extend_from_slice(out.bytes());
-                    let length = out.bytes().len();
-                    out.sent(length);
+                    take_output(out, usize::MAX, &mut output);
                 }
-                Next::Read(mut space) if !input.is_empty() => {
-                    let length = space.space().len().min(input.len());
-                    space.space()[..length].copy_from_slice(&input[..length]);
-                    input = &input[length..];
-                    space.filled(length);
+                Next::Read(receive) if !input.is_empty() => {
+                    give_input(receive, usize::MAX, &mut input);
                 }
                 _ => {
                     let Some(ticket) = kept.pop() else { break };

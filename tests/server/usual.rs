@@ -1,12 +1,11 @@
 //! A request that is as the one before but for its id and its arguments is recognised, and looked at in a shorter way. Whoever
 //! shows its messages to an observer takes the long way each time, so that one can be compared with the other.
 
-use crate::common::demo::INFO;
-use crate::common::{Host, Way, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Host, hello};
+use crate::support::transport::Pace;
 use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError};
-
-const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
 /// Both orders that clients write their members in.
 const LINES: [&str; 2] = [
@@ -25,28 +24,27 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
 }
 
 /// What is said and what the host hears when this comes in, and how the connection goes on.
-fn heard(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
+fn heard(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
     // A line that has to wait for room is scanned before that.
     let server = server.reply_room(1024).unwrap();
     let server = if observed { server.observe(&mut observer) } else { server };
-    let mut host = Host::new(server, way);
+    let mut host = Host::new(server, pace);
     let hello = hello("2025-11-25");
     let initialize = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#);
     for line in [&*initialize, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#] {
-        host.pending.extend_from_slice(line.as_bytes());
-        host.pending.push(b'\n');
+        host.transport.write_line(line.as_bytes());
     }
-    host.pending.extend_from_slice(input);
+    host.transport.write(input);
     host.run();
-    (String::from_utf8_lossy(&host.output).into_owned(), host.notes.events.clone())
+    (String::from_utf8_lossy(&host.transport.output).into_owned(), host.notes.events.clone())
 }
 
 /// Both ways hear and say the same, and what was asked at the end is answered.
 #[track_caller]
-fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
+fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], pace: Pace) -> String {
     let mut input = Vec::new();
     for id in ["1", "2", "3"] {
         input.extend_from_slice(line(pattern, id, r#"{"a":1}"#).as_bytes());
@@ -54,7 +52,7 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> Strin
     input.extend_from_slice(probe);
     input.extend_from_slice(line(pattern, "77", "{}").as_bytes());
     input.extend_from_slice(line(pattern, "78", r#"{"b":[2]}"#).as_bytes());
-    let (short, long) = (heard(info, &input, way, false), heard(info, &input, way, true));
+    let (short, long) = (heard(info, &input, pace, false), heard(info, &input, pace, true));
     assert_eq!(short, long, "{}", String::from_utf8_lossy(probe));
     assert!(short.0.contains(r#""id":78,"#), "{}\n{}", String::from_utf8_lossy(probe), short.0);
     short.0
@@ -64,18 +62,18 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> Strin
 fn one_byte_makes_the_difference_that_it_makes_elsewhere() {
     for pattern in LINES {
         let usual = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
-        assert!(same(&INFO, pattern, &usual, WHOLE).contains(r#""id":45,"result""#));
+        assert!(same(&INFO, pattern, &usual, Pace::FAST).contains(r#""id":45,"result""#));
         for at in 0..usual.len() {
             for byte in *b"\"{}[]:,\\ 0e.-a\n\r\x80\x18" {
                 let mut other = usual.clone();
                 other[at] = byte;
-                same(&INFO, pattern, &other, WHOLE);
+                same(&INFO, pattern, &other, Pace::FAST);
                 other.insert(at + 1, usual[at]);
-                same(&INFO, pattern, &other, WHOLE);
+                same(&INFO, pattern, &other, Pace::FAST);
             }
             let mut shorter = usual.clone();
             shorter.remove(at);
-            same(&INFO, pattern, &shorter, WHOLE);
+            same(&INFO, pattern, &shorter, Pace::FAST);
         }
     }
 }
@@ -136,11 +134,11 @@ fn ids_and_arguments_of_all_kinds_are_what_they_are_elsewhere() {
     let info = INFO.limits(Limits::DEFAULT.with_depth(8));
     for pattern in LINES {
         for id in ids {
-            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), WHOLE);
+            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
         }
         let more = deep.iter().chain(&texts).map(String::as_str);
         for arguments in arguments.into_iter().chain(more) {
-            same(&info, pattern, line(pattern, "45", arguments).as_bytes(), WHOLE);
+            same(&info, pattern, line(pattern, "45", arguments).as_bytes(), Pace::FAST);
         }
     }
 }
@@ -149,10 +147,10 @@ fn ids_and_arguments_of_all_kinds_are_what_they_are_elsewhere() {
 fn it_makes_no_difference_how_lines_are_cut() {
     for pattern in LINES {
         let probe = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#);
-        let expected = same(&INFO, pattern, probe.as_bytes(), WHOLE);
+        let expected = same(&INFO, pattern, probe.as_bytes(), Pace::FAST);
         for read in 1..200 {
-            let way = Way { read, ..WHOLE };
-            assert_eq!(same(&INFO, pattern, probe.as_bytes(), way), expected, "{way:?}");
+            let pace = Pace { read, ..Pace::FAST };
+            assert_eq!(same(&INFO, pattern, probe.as_bytes(), pace), expected, "{pace:?}");
         }
     }
 }
@@ -172,7 +170,7 @@ fn another_session_knows_nothing_of_the_requests_of_the_last_one() {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":50,\"method\":\"initialize\",\"params\":{hello}}}\n")
         };
         let probe = [again(older), call("51"), call("52"), again(newer), call("53"), call("54")].concat();
-        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        let said = same(&info, pattern, probe.as_bytes(), Pace::FAST);
         let padded = |line: &&str| line.contains("structuredContent");
         let ids: Vec<_> = said.lines().filter(padded).map(|line| &line[22..24]).collect();
         assert_eq!(ids, ["1,", "2,", "3,", "53", "54", "77", "78"], "{said}");
@@ -187,13 +185,13 @@ fn another_name_is_that_of_another_entry_or_of_none() {
         for info in [&info, &INFO] {
             let probe = line(&pattern.replace("echo", name), "45", r#"{"a":1}"#);
             // What was named before, or between, makes no difference.
-            same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), WHOLE);
-            same(info, &pattern.replace("echo", "who"), probe.as_bytes(), WHOLE);
+            same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), Pace::FAST);
+            same(info, &pattern.replace("echo", "who"), probe.as_bytes(), Pace::FAST);
         }
     }
     for pattern in LINES {
         let probe = line(&pattern.replace("echo", "who"), "45", r#"{"a":1}"#);
-        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        let said = same(&info, pattern, probe.as_bytes(), Pace::FAST);
         assert_eq!(said.matches("structuredContent").count(), 5, "who has none: {said}");
     }
 }
@@ -204,7 +202,7 @@ fn ids_may_be_limited_to_fewer_digits() {
         let info = INFO.limits(Limits::DEFAULT.with_id(limit));
         for pattern in LINES {
             for id in (1..20).map(|length| "1234567890123456789"[..length].to_string()) {
-                let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), WHOLE);
+                let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
                 let answer = format!(r#""id":{id},"result""#);
                 assert_eq!(said.contains(&answer), id.len() <= limit, "{id}, {limit}: {said}");
             }
@@ -217,7 +215,7 @@ fn what_is_in_flight_is_not_asked_for_again() {
     for pattern in LINES {
         let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
         let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
-        assert!(same(&INFO, pattern, probe.as_bytes(), WHOLE).contains(r#""id":45,"error""#));
+        assert!(same(&INFO, pattern, probe.as_bytes(), Pace::FAST).contains(r#""id":45,"error""#));
     }
 }
 
@@ -225,7 +223,7 @@ fn what_is_in_flight_is_not_asked_for_again() {
 fn everyone_who_asks_for_progress_hears_of_it() {
     for pattern in LINES {
         let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
-        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), WHOLE);
+        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), Pace::FAST);
         assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
     }
 }
@@ -237,7 +235,7 @@ fn the_last_line_may_be_short_and_alone() {
         for arguments in ["{}", "{ }", "{", "{}{}", r#"{"":0}"#] {
             let probe = line(pattern, "45", arguments);
             let said =
-                |observed| heard(&INFO, &[usual.as_bytes(), probe.as_bytes()].concat(), WHOLE, observed);
+                |observed| heard(&INFO, &[usual.as_bytes(), probe.as_bytes()].concat(), Pace::FAST, observed);
             assert_eq!(said(false), said(true), "{probe}");
         }
     }

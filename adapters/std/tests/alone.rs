@@ -1,19 +1,16 @@
 //! What one thread does that reads and writes by itself: it never waits for one of the two while the other is needed.
 #![cfg(unix)]
 
-mod hard;
-mod peer;
-
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
+use crate::peer::{call, initialize};
 use mcp_proto::server::{Change, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
-use peer::{call, initialize};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();

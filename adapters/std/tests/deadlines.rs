@@ -1,9 +1,6 @@
 //! Both roles end within the time that they are given, whatever the other side does.
 #![cfg(unix)]
 
-mod hard;
-mod peer;
-
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +9,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
+use crate::peer::{Peer, call};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
-use peer::{Peer, call};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("wait", "{}"),

@@ -2,16 +2,14 @@
 //! requests on their way at once.
 #![cfg(unix)]
 
-mod hard;
-mod peer;
-
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
+use crate::peer::{Peer, call};
 use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
@@ -20,7 +18,6 @@ use mcp_proto::server::{
     Tools,
 };
 use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
-use peer::{Peer, call};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();

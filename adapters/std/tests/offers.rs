@@ -2,13 +2,14 @@
 #![cfg(unix)]
 
 #[path = "../../handles/fixtures/offers.rs"]
-mod offers;
+mod fixture;
 
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fixture::{FORM, INFO, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -17,7 +18,6 @@ use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
     ServerRequest,
 };
-use offers::{FORM, INFO, PAGE, SAMPLE};
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
@@ -33,7 +33,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             "roots" => asks(call, server, &ListRoots),
             _ => asks(call, server, &SAMPLE),
         },
-        other => offers::answer(other),
+        other => fixture::answer(other),
     }
 }
 

@@ -1,9 +1,6 @@
 //! The workers of a server: used again, waited for, and ended, in both eras.
 #![cfg(unix)]
 
-mod hard;
-mod peer;
-
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
+use crate::peer::{Peer, call, stateless_call};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServerHandle};
-use peer::{Peer, call, stateless_call};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("who", "{}"),

@@ -1,13 +1,11 @@
 //! The pump alone.
 #![cfg(unix)]
 
-mod hard;
-
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
 use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, Server};
 use mcp_proto_std::{Pump, PumpStatus};

@@ -1,8 +1,6 @@
 //! Clients that connect again when their server is gone.
 #![cfg(unix)]
 
-mod hard;
-
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::server::{Change, Event, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto_std::{

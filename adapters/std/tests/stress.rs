@@ -1,14 +1,12 @@
 //! Many threads on one client: every answer is the right one, and nothing leaks on either side.
 #![cfg(unix)]
 
-mod hard;
-
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hard::{HARD, within};
+use crate::hard::{HARD, within};
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -1,11 +1,12 @@
 //! What a client may ask of a server beside calls, and what it answers when it is asked: in both eras.
 
 #[path = "../../handles/fixtures/offers.rs"]
-mod offers;
-mod peer;
+mod fixture;
 
 use std::time::Duration;
 
+use crate::peer::SOON;
+use fixture::{FORM, INFO, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -14,8 +15,6 @@ use mcp_proto_tokio::{
     CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
     ServerRequest, Subscription,
 };
-use offers::{FORM, INFO, PAGE, SAMPLE};
-use peer::SOON;
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -34,7 +33,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
             "roots" => asks(call, server, &ListRoots),
             _ => asks(call, server, &SAMPLE),
         },
-        other => offers::answer(other),
+        other => fixture::answer(other),
     }
 }
 

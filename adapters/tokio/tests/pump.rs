@@ -1,7 +1,5 @@
 //! The pump alone: it loses nothing, waits for nothing that it need not wait for, and writes no more often than it must.
 
-mod peer;
-
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -9,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::peer::{Drops, SOON, call, initialize};
 use mcp_proto::client::{ClientConfig, Connect, Options, Outcome};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
 use mcp_proto_tokio::{Pump, PumpStatus};
-use peer::{Drops, SOON, call, initialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -174,7 +172,7 @@ async fn many_answers_leave_in_one_write_and_are_flushed_once() {
         assert_eq!(writes.concat().iter().filter(|byte| **byte == b'\n').count(), 101);
         assert_eq!((writes.len(), *flushes), (1, 1));
     }
-    more.write_all(peer::PING.as_bytes()).await.unwrap();
+    more.write_all(crate::peer::PING.as_bytes()).await.unwrap();
     drop(more);
     server.await.unwrap();
     assert_eq!(output.0.lock().unwrap().0.len(), 2);
@@ -217,7 +215,7 @@ async fn an_answer_waits_for_nothing_while_more_and_more_comes() {
             self.0 += 1;
             let text = match self.0 {
                 1 => initialize("2025-11-25", "{}"),
-                n if n % 100 == 0 => peer::PING.to_owned(),
+                n if n % 100 == 0 => crate::peer::PING.to_owned(),
                 _ => NOTE.to_owned(),
             };
             space.put_slice(text.as_bytes());
@@ -294,7 +292,7 @@ async fn whoever_wakes_it_all_the_time_keeps_nobody_from_being_served() {
     });
     let mut heard = [0; 40];
     for _ in 0..3 {
-        here.write_all(peer::PING.as_bytes()).await.unwrap();
+        here.write_all(crate::peer::PING.as_bytes()).await.unwrap();
         assert_ne!(timeout(SOON, here.read(&mut heard)).await.unwrap().unwrap(), 0);
     }
     drop(here);

@@ -9,7 +9,7 @@ use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::written::Written;
 use serde_json::Value;
 
-use crate::tools::handle;
+use super::tools::handle;
 
 fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))

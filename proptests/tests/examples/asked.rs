@@ -8,8 +8,8 @@ use mcp_proto::input::{Action, ElicitResult, Roots, Sampled};
 use mcp_proto::json::Json;
 use serde_json::{Value, json};
 
-use crate::peer::Peer;
-use crate::rebuild::{block, number, object, open, some, string, tool};
+use super::peer::Peer;
+use super::rebuild::{block, number, object, open, some, string, tool};
 
 /// The questions of a round, as the views say them: the members of `inputRequests`.
 fn questions(event: &Event<'_>) -> Value {

@@ -4,8 +4,8 @@ use mcp_proto::client::{Event, Filter, Listed, Options, Outcome};
 use mcp_proto::{Client, SendError, Ticket};
 use serde_json::{Value, json};
 
-use crate::peer::Peer;
-use crate::rebuild::{object, open, some, string};
+use super::peer::Peer;
+use super::rebuild::{object, open, some, string};
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 

@@ -11,8 +11,8 @@ use mcp_proto::{Buffer, Client, ClientCapabilities, Millis, Revision, SendError,
 use mcp_proto_proptests::explore::World;
 use serde_json::Value;
 
-use crate::Changes;
-use crate::lines::{Lines, Wants};
+use super::Changes;
+use super::lines::{Lines, Wants};
 use states::is_connecting;
 
 const TIMEOUTS: Timeouts = Timeouts {

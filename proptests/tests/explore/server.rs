@@ -14,8 +14,8 @@ use mcp_proto::server::{
 use mcp_proto::{Buffer, Millis, SendError, Server, State, Ticket};
 use mcp_proto_proptests::explore::World;
 
-use crate::Changes;
-use crate::lines::{Lines, Wants};
+use super::Changes;
+use super::lines::{Lines, Wants};
 
 const DEFERRED: u64 = 50;
 const ASKED: u64 = 30;

@@ -2,8 +2,8 @@
 
 use mcp_proto_proptests::explore::{Check, explore};
 
+use super::super::{assert_all_seen, assert_counted};
 use super::*;
-use crate::{assert_all_seen, assert_counted};
 
 pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")

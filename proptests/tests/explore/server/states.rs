@@ -2,8 +2,8 @@
 
 use mcp_proto_proptests::explore::{Check, explore};
 
+use super::super::{assert_all_seen, assert_counted};
 use super::*;
-use crate::{assert_all_seen, assert_counted};
 
 /// A ping is answered: with a result where there will be more to say.
 fn answers_a_ping(scene: &mut Scene) {

@@ -1,0 +1,172 @@
+//! Batches that a server of `2025-03-26` sends: each member as if it were a line.
+use crate::support::ShownOnFailure;
+use crate::support::client::{Setup, Wire};
+use mcp_proto::client::Options;
+
+fn connected_in(setup: Setup, revision: &str, dialogue: impl Fn(&mut Wire)) {
+    setup.run(|wire| {
+        wire.pump();
+        wire.server(&format!(
+            r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        ));
+        wire.heard(&[&format!("connected {revision}")]).forget();
+        dialogue(wire);
+    });
+}
+
+fn connected(dialogue: impl Fn(&mut Wire)) {
+    connected_in(Setup::handshake(), "2025-03-26", dialogue);
+}
+
+/// A batch of messages, with white space wherever there may be some.
+fn batch(wire: &Wire, members: &[&str], space: &str) -> String {
+    let members: Vec<String> = members.iter().map(|member| wire.message(member)).collect();
+    format!("{space}[{space}{}{space}]{space}", members.join(&format!("{space},{space}")))
+}
+
+const PONG: &str = r#"{"id":5,"result":{}}"#;
+
+#[test]
+fn a_batch_is_what_its_members_are() {
+    for space in ["", " ", "\t \r"] {
+        connected(|wire| {
+            wire.call("a", Options::DEFAULT).unwrap();
+            wire.call("b", Options::DEFAULT.with_progress()).unwrap();
+            wire.list();
+            wire.forget();
+            let line = batch(
+                wire,
+                &[
+                    r#"{"id":@a,"result":{"content":[{"type":"text","text":"[,]\"\\"}]}}"#,
+                    r#"{"method":"notifications/progress","params":{"progressToken":@b,"progress":1}}"#,
+                    r#"{"id":5,"method":"ping"}"#,
+                    r#"{"method":"notifications/tools/list_changed"}"#,
+                    r#"{"id":@b,"error":{"code":1,"message":"no"}}"#,
+                    r#"{"id":@list,"result":{"tools":[{"name":"t"}],"nextCursor":"2"}}"#,
+                    r#"{"id":"x","method":"roots/list"}"#,
+                ],
+                space,
+            );
+            wire.raw(line.as_bytes()).heard(&[
+                r#"a: result {"content":[{"type":"text","text":"[,]\"\\"}]}"#,
+                "b: 1",
+                "changed Tools",
+                "b: error no (1)",
+                "list: t, ..",
+                "fault UnknownMethod",
+            ]);
+            let sent = wire.sent_lines();
+            assert_eq!(sent.len(), 3, "{sent:?}");
+            assert!(sent[0].ends_with(r#""id":5,"result":{}}"#), "{sent:?}");
+            assert!(sent.iter().any(|line| line.contains(r#""cursor":"2""#)), "{sent:?}");
+            assert!(sent.iter().any(|line| line.contains(r#""id":"x","error":{"code":-32601"#)), "{sent:?}");
+            // What comes next is a line again.
+            wire.server(r#"{"id":5,"method":"ping"}"#).sent(&[PONG]);
+        });
+    }
+}
+
+#[test]
+fn what_is_no_message_in_a_batch_costs_a_fault_and_nothing_else() {
+    let cases: &[(&str, &[&str])] = &[
+        ("[]", &["fault Batch"]),
+        (" [ ] ", &["fault Batch"]),
+        ("[1]", &["fault NotAnObject"]),
+        (r#"[1,"a",null,true,-2.5e3]"#, &["fault NotAnObject"; 5]),
+        ("[{}]", &["fault WrongJsonRpcVersion"]),
+        ("[[]]", &["fault Batch"]),
+        (r#"[[{"jsonrpc":"2.0","method":"x"}],7]"#, &["fault Batch", "fault NotAnObject"]),
+        (r#"[{"jsonrpc":"2.0","id":null,"method":"ping"}]"#, &["fault InvalidId"]),
+        (r#"[{"jsonrpc":"2.0","id":777,"result":{}}]"#, &["fault UnknownResponse"]),
+        (r#"[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","method":"y"}]"#, &["notified x", "notified y"]),
+        (r#"[{"jsonrpc":"2.0","method":"x"}"#, &["fault NotJson"]),
+        (r#"[{"jsonrpc":"2.0","method":"x"},]"#, &["fault NotJson"]),
+    ];
+    for (line, heard) in cases {
+        let _shown = ShownOnFailure((*line).to_owned());
+        connected(|wire| {
+            wire.raw(line.as_bytes()).heard(heard).sent(&[]);
+            wire.server(r#"{"id":5,"method":"ping"}"#).heard(&[]).sent(&[PONG]);
+        });
+    }
+}
+
+#[test]
+fn other_revisions_have_no_batches() {
+    for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        connected_in(Setup::handshake(), revision, |wire| {
+            wire.raw(br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#).heard(&["fault Batch"]).sent(&[]);
+        });
+    }
+    // Before it is agreed on there are none either.
+    Setup::handshake().run(|wire| {
+        wire.pump();
+        let answer = r#"{"id":@initialize,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{}}}"#;
+        let line = format!("[{}]", wire.message(answer));
+        wire.raw(line.as_bytes()).heard(&["fault Batch"]).forget();
+    });
+}
+
+/// A host may take its time with each event, and ask for more in between.
+#[test]
+fn a_batch_waits_where_the_host_is() {
+    connected(|wire| {
+        wire.call("a", Options::DEFAULT).unwrap();
+        wire.call("b", Options::DEFAULT).unwrap();
+        wire.forget();
+        let answers = [r#"{"id":@a,"result":{}}"#, r#"{"id":@b,"result":{}}"#, r#"{"id":5,"method":"ping"}"#];
+        let line = batch(wire, &answers, "");
+        wire.stop_after(1).raw(line.as_bytes()).heard(&["a: result {}"]).sent(&[]);
+        let ticket = wire.call("c", Options::DEFAULT).unwrap();
+        assert!(wire.client.is_pending(ticket));
+        wire.heard(&["b: result {}"]);
+        let sent = wire.sent_lines();
+        assert!(
+            sent.len() == 2 && sent.iter().any(|line| line.ends_with(r#""id":5,"result":{}}"#)),
+            "{sent:?}"
+        );
+        wire.server(r#"{"id":@c,"result":{}}"#).heard(&["c: result {}"]);
+    });
+}
+
+/// Requests in a batch need room for their answers, one by one; nothing is lost while there is none.
+#[test]
+fn a_batch_waits_for_room() {
+    let small = Setup { tx: 700, ..Setup::handshake() };
+    connected_in(small, "2025-03-26", |wire| {
+        wire.peer_reads(false);
+        let pings: Vec<String> =
+            (0..9).map(|id| format!(r#"{{"id":"{}{id}","method":"ping"}}"#, "x".repeat(50))).collect();
+        let mut members: Vec<&str> = pings.iter().map(String::as_str).collect();
+        members.push(r#"{"method":"last"}"#);
+        let line = batch(wire, &members, " ");
+        wire.raw(line.as_bytes()).heard(&[]);
+        wire.server(r#"{"method":"after"}"#).heard(&[]);
+        wire.peer_reads(true);
+        wire.pump();
+        wire.heard(&["notified last", "notified after"]);
+        let sent = wire.sent_lines();
+        let right = |(at, line): (usize, &String)| line.ends_with(&format!(r#"{at}","result":{{}}}}"#));
+        assert!(sent.len() == 9 && sent.iter().enumerate().all(right), "{sent:?}");
+    });
+}
+
+#[test]
+fn a_batch_at_the_end_of_input_is_still_heard() {
+    connected(|wire| {
+        wire.call("a", Options::DEFAULT).unwrap();
+        wire.forget();
+        let line = batch(wire, &[r#"{"method":"x"}"#, r#"{"id":@a,"result":{}}"#, r#"{"method":"y"}"#], "");
+        wire.raw(line.as_bytes()).eof();
+        wire.heard(&["notified x", "a: result {}", "notified y", "closed"]).forget();
+    });
+}
+
+#[test]
+fn a_batch_without_a_newline_is_heard_at_the_end_of_input() {
+    connected_in(Setup::handshake().lines_only(), "2025-03-26", |wire| {
+        let line = batch(wire, &[r#"{"method":"x"}"#, r#"{"method":"y"}"#], " ");
+        wire.bytes(line.as_bytes()).heard(&[]).eof();
+        wire.heard(&["notified x", "notified y", "closed"]).forget();
+    });
+}

@@ -1,0 +1,328 @@
+//! Servers that were written by a crib sheet: the rows of docs/compatibility.md that are about clients.
+use crate::support::ShownOnFailure;
+use crate::support::client::{Setup, Wire};
+use crate::support::transport::{feed, take};
+use mcp_proto::client::{Connect, Options};
+use mcp_proto::{Revision, SendError, ServerCapabilities, State};
+
+const DEFAULT: Options = Options::DEFAULT;
+
+/// A client whose handshake is answered with this version and these capabilities.
+fn answered(wire: &mut Wire, version: &str, capabilities: &str) {
+    wire.at(0);
+    wire.server(&format!(
+        r#"{{"id":@initialize,"result":{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{{"name":"Database MCP Server","version":"1.5.2"}}}},"_meta":{{}}}}"#
+    ));
+}
+
+#[test]
+fn a_server_that_declares_with_booleans_is_understood() {
+    use ServerCapabilities as S;
+    let text = r#"{"tools":true,"prompts":false,"resources":null,"logging":1,"sampling":{},"experimental":{"streaming":true,"completions":true}}"#;
+    Setup::handshake().run(|wire| {
+        answered(wire, "2025-06-18", text);
+        wire.heard(&["connected 2025-06-18"]).forget();
+        assert_eq!(wire.client.capabilities(), Some(S::TOOLS));
+        wire.call("t", DEFAULT).unwrap();
+        wire.forget();
+    });
+}
+
+#[test]
+fn a_client_declares_what_it_can_in_its_request_and_only_as_objects() {
+    Setup::handshake().run(|wire| {
+        wire.at(0).sent(&[
+            r#"{"id":@,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        ]);
+        answered(wire, "2025-11-25", "{}");
+        // Nothing is declared a second time.
+        wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
+    });
+}
+
+#[test]
+fn nothing_is_sent_between_initialize_and_its_answer() {
+    let pings =
+        mcp_proto::KeepAlive { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
+    Setup { pings: Some(pings), ..Setup::handshake() }.run(|wire| {
+        wire.at(0).forget();
+        assert_eq!(wire.client.ping(DEFAULT).map(|_| ()), Err(SendError::NotConnected));
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
+        wire.at(50).at(500).sent(&[]);
+        answered(wire, "2025-11-25", "{}");
+        wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
+    });
+}
+
+#[test]
+fn a_message_called_initialize_result_is_no_answer() {
+    Setup::handshake().run(|wire| {
+        wire.at(0).forget();
+        let result =
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+        wire.server(&format!(r#"{{"method":"initialize_result","params":{result}}}"#));
+        wire.heard(&[&format!("notified initialize_result {result}")]).sent(&[]);
+        assert_eq!(wire.client.state(), State::Initializing);
+        answered(wire, "2025-11-25", "{}");
+        wire.heard(&["connected 2025-11-25"]).forget();
+    });
+}
+
+#[test]
+fn members_beside_the_result_are_ignored() {
+    Setup::automatic().connected(|wire| {
+        wire.call("a", DEFAULT).unwrap();
+        wire.forget().server(r#"{"id":@a,"result":{"content":[]},"_meta":{"x":1},"method_":"x","extra":[]}"#);
+        wire.heard(&[r#"a: result {"content":[]}"#]);
+        wire.call("b", DEFAULT).unwrap();
+        wire.forget().server(r#"{"_meta":{},"id":@b,"error":{"code":7,"message":"no","extra":1}}"#);
+        wire.heard(&["b: error no (7)"]);
+        // In the stateless era it belongs to no subscription.
+        let heard = if wire.is_handshake() { "changed Tools" } else { "fault UnknownSubscription" };
+        wire.server(r#"{"method":"notifications/tools/list_changed","_meta":{},"extra":1}"#);
+        wire.heard(&[heard]);
+    });
+}
+
+#[test]
+fn parameters_of_a_servers_notification_may_be_absent_empty_or_null() {
+    for params in ["", r#","params":{}"#, r#","params":null"#, r#","params":{"_meta":{}}"#] {
+        let _shown = ShownOnFailure(params.to_owned());
+        Setup::handshake().run(|wire| {
+            wire.connect();
+            wire.server(&format!(r#"{{"method":"notifications/tools/list_changed"{params}}}"#));
+            wire.heard(&["changed Tools"]).sent(&[]);
+        });
+    }
+}
+
+#[test]
+fn codes_of_crib_sheets_are_hinted_at_and_left_as_they_are() {
+    // The code, its data, and the hint in either era.
+    let cases = [
+        (-32000, "", Some("ToolNotFound"), None),
+        (-32001, "", Some("ToolFailed"), None),
+        (-32002, r#","data":{"uri":"file:///a"}"#, Some("ResourceNotFound"), Some("ResourceNotFound")),
+        (-32003, "", Some("AccessDenied"), None),
+        (-32004, "", Some("PromptNotFound"), None),
+        (-32005, "", Some("RateLimited"), None),
+        (-32006, "", None, None),
+        (-32602, "", None, None),
+        (-32602, r#","data":{"uri":"file:///a"}"#, Some("ResourceNotFound"), Some("ResourceNotFound")),
+        (-32602, r#","data":{"uri":7}"#, None, None),
+        (-32603, r#","data":{"uri":"a"}"#, None, None),
+    ];
+    for (code, data, handshake, stateless) in cases {
+        let _shown = ShownOnFailure(format!("{code}{data}"));
+        Setup::automatic().connected(|wire| {
+            wire.call("a", DEFAULT).unwrap();
+            wire.forget()
+                .server(&format!(r#"{{"id":@a,"error":{{"code":{code},"message":"as it was"{data}}}}}"#));
+            let hint = if wire.is_handshake() { handshake } else { stateless };
+            let hint = hint.map_or(String::new(), |hint| format!(", {hint}?"));
+            let data = data.strip_prefix(r#","data":"#).map_or(String::new(), |data| format!(" {data}"));
+            wire.heard(&[&format!("a: error as it was ({code}){data}{hint}")]);
+        });
+    }
+}
+
+#[test]
+fn there_is_no_hint_while_connecting() {
+    Setup::handshake().run(|wire| {
+        wire.at(0).forget();
+        wire.server(r#"{"id":@initialize,"error":{"code":-32002,"message":"no"}}"#);
+        wire.heard(&["failed Refused no (-32002)", "closed"]);
+    });
+}
+
+#[test]
+fn what_a_newer_revision_has_is_accepted_in_an_older_one() {
+    Setup::handshake().run(|wire| {
+        answered(wire, "2024-11-05", r#"{"tools":{"listChanged":true},"completions":{}}"#);
+        wire.heard(&["connected 2024-11-05"]).forget();
+        let capabilities = wire.client.capabilities().unwrap();
+        assert!(capabilities.has(ServerCapabilities::COMPLETIONS));
+        assert_eq!(wire.client.revision(), Some(Revision::V2024_11_05));
+        let ticket = wire.client.call_json("a", "{}", DEFAULT.with_progress()).unwrap();
+        wire.name(ticket, "a");
+        wire.server(r#"{"method":"notifications/progress","params":{"progressToken":@a,"progress":50,"total":100,"message":"Processing..."}}"#);
+        wire.heard(&["a: 50/100 Processing..."]);
+        let result = r#"{"content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav","annotations":{"priority":0.8}}],"structuredContent":{}}"#;
+        wire.server(&format!(r#"{{"id":@a,"result":{result}}}"#)).heard(&[&format!("a: result {result}")]);
+        wire.list();
+        wire.forget().server(
+            r#"{"id":@list,"result":{"tools":[{"name":"t","outputSchema":{"type":"object"},"annotations":{"title":"T"}}],"nextCursor":null}}"#,
+        );
+        wire.heard(&["list: t."]);
+    });
+}
+
+/// A client keeps no list, so it does not know which names it has shown: its host takes the first of each.
+#[test]
+fn tools_of_the_same_name_are_shown_as_they_come() {
+    Setup::automatic().connected(|wire| {
+        wire.list();
+        wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"},{"name":"a"}]}}"#);
+        wire.heard(&["list: a, b, a."]);
+    });
+}
+
+#[test]
+fn a_host_may_say_that_an_empty_cursor_is_one() {
+    for (ends, connect) in
+        [(true, Connect::Handshake), (false, Connect::Handshake), (true, Connect::Stateless)]
+    {
+        let info = Setup::new(connect).info;
+        let info = if ends { info } else { info.empty_cursors() };
+        Setup { info, ..Setup::new(connect) }.run(|wire| {
+            wire.connect();
+            wire.list();
+            wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
+            if ends && wire.is_handshake() {
+                wire.heard(&["list: a."]).sent(&[]);
+                return;
+            }
+            wire.heard(&["list: a, .."]);
+            assert!(wire.sent_lines()[0].contains(r#""params":{"cursor":"""#));
+            // The same cursor twice is a list without an end, an empty one no less than another.
+            wire.server(r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":""}}"#);
+            wire.heard(&["list: b, ..", "list: lost EndlessList"]).sent(&[]);
+        });
+    }
+}
+
+#[test]
+fn a_missing_jsonrpc_is_tolerated_where_the_client_says_so_and_nothing_else() {
+    for connect in [Connect::Handshake, Connect::Stateless] {
+        let info = Setup::new(connect).info.tolerate_missing_jsonrpc();
+        Setup { info, ..Setup::new(connect) }.run(|wire| {
+            wire.connect();
+            wire.call("a", DEFAULT).unwrap();
+            let answer = wire.message(r#"{"id":@a,"result":{"content":[]}}"#);
+            let wrong = answer.replace("\"2.0\"", "\"1.0\"");
+            let missing = answer.replace(r#""jsonrpc":"2.0","#, "");
+            wire.forget().raw(wrong.as_bytes()).heard(&["fault WrongJsonRpcVersion"]);
+            wire.raw(missing.as_bytes()).heard(&[r#"a: result {"content":[]}"#]);
+            wire.raw(br#"{"method":"notifications/message","params":{"level":"info","data":1}}"#);
+            wire.heard(&["log info 1"]);
+            wire.raw(br#"{"id":1,"method":"ping"}"#);
+            if wire.is_handshake() {
+                wire.heard(&[]).sent(&[r#"{"id":1,"result":{}}"#]);
+            } else {
+                wire.heard(&["fault UnknownMethod"]).sent(&[]);
+            }
+        });
+    }
+    Setup::automatic().connected(|wire| {
+        wire.raw(br#"{"method":"notifications/tools/list_changed"}"#).heard(&["fault WrongJsonRpcVersion"]);
+    });
+}
+
+#[test]
+fn a_server_that_wants_shutdown_and_exit_gets_them_from_its_host() {
+    Setup::handshake().run(|wire| {
+        wire.connect();
+        let ticket = wire.client.request("shutdown", DEFAULT, |_| {}).unwrap();
+        wire.name(ticket, "shutdown");
+        wire.sent(&[r#"{"id":@,"method":"shutdown"}"#]);
+        wire.server(r#"{"id":@shutdown,"result":null}"#).heard(&["shutdown: result {}"]);
+        wire.client.notify("exit", |_| {}).unwrap();
+        wire.pump();
+        wire.sent(&[r#"{"method":"exit"}"#]);
+        wire.client.notify("x/y", |out| out.field_integer("n", 1)).unwrap();
+        wire.pump();
+        wire.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
+        // Half a member is none.
+        assert_eq!(wire.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
+        assert_eq!(
+            wire.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
+            Err(SendError::Unwritable)
+        );
+        wire.pump();
+        wire.sent(&[]).eof().heard(&["closed"]);
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
+    });
+    // Nothing but cancellations is a client's to say there.
+    Setup::new(Connect::Stateless).run(|wire| {
+        wire.connect();
+        assert_eq!(wire.client.notify("exit", |_| {}), Err(SendError::Unsupported));
+        wire.pump();
+        wire.sent(&[]);
+    });
+}
+
+#[test]
+fn a_notification_without_room_waits_for_the_room_event() {
+    Setup { tx: 700, ..Setup::handshake() }.run(|wire| {
+        wire.connect();
+        wire.peer_reads(false);
+        let mut sent = 0;
+        let outcome = loop {
+            match wire.client.notify("x", |out| out.field_string("n", "some bytes")) {
+                Ok(()) => sent += 1,
+                Err(why) => break why,
+            }
+        };
+        assert_eq!(outcome, SendError::Busy);
+        wire.heard(&[]);
+        // What is kept for answers was not taken.
+        wire.server(r#"{"id":1,"method":"ping"}"#);
+        wire.peer_reads(true);
+        wire.pump();
+        wire.heard(&["room"]);
+        let lines = wire.sent_short();
+        assert_eq!((lines.len(), lines.last().unwrap().as_str()), (sent + 1, r#"{"id":1,"result":{}}"#));
+    });
+}
+
+#[test]
+fn the_ids_of_a_server_and_those_of_the_client_are_not_the_same_ids() {
+    Setup::handshake().run(|wire| {
+        wire.connect();
+        wire.call("a", DEFAULT).unwrap();
+        wire.forget();
+        let id = wire.message("@a");
+        wire.server(r#"{"id":@a,"method":"ping"}"#).heard(&[]);
+        wire.sent(&[&format!(r#"{{"id":{id},"result":{{}}}}"#)]);
+        // Nor does the server cancel what is the client's.
+        wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@a}}"#);
+        wire.heard(&["fault UnknownCancel"]);
+        wire.server(r#"{"id":@a,"result":{}}"#).heard(&["a: result {}"]);
+    });
+}
+
+/// The server's name stands in the answer itself or in its `_meta`: both are read.
+#[test]
+fn a_server_is_known_by_its_name_wherever_that_stands() {
+    use mcp_proto::client::{ClientConfig, Event};
+    use mcp_proto::{Action, Client, Millis};
+    let answers = [
+        r#""serverInfo":{"name":"n","version":"1"}"#,
+        r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}"#,
+    ];
+    for answer in answers {
+        let info = ClientConfig::new("c", "1").connect(Connect::Stateless);
+        let (mut rx, mut tx) = ([0; 512], [0; 512]);
+        let mut client = Client::new(&info, &mut rx, &mut tx).unwrap();
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{}},{answer}}}}}"#
+        ) + "\n";
+        take(&mut client, Millis(0), usize::MAX);
+        feed(&mut client, Millis(0), line.as_bytes());
+        assert!(matches!(client.poll(Millis(0)), Action::Event));
+        let Some(Event::Connected(server)) = client.event() else { panic!("{answer}") };
+        assert_eq!(server.server_info().unwrap().at("name").string().unwrap(), "n");
+    }
+}
+
+/// Without `notifications/initialized` there is no session: the connection ends.
+#[test]
+fn a_handshake_that_cannot_be_completed_ends_the_connection() {
+    Setup::handshake().run(|wire| {
+        wire.at(0).forget().breaks();
+        answered(wire, "2025-11-25", r#"{"tools":{}}"#);
+        wire.heard(&["connected 2025-11-25", "closed"]);
+        assert!(wire.client.call_json("t", "{}", DEFAULT) == Err(SendError::NotConnected));
+        wire.forget();
+    });
+}

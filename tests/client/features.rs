@@ -1,0 +1,423 @@
+//! What a client asks about resources, prompts, completion and log messages, and what comes of the answers.
+use crate::support::ShownOnFailure;
+use crate::support::client::{META, Setup, Wire};
+use crate::support::transport::exchange;
+use mcp_proto::client::{Event, Options, Outcome, Reference, Response};
+use mcp_proto::{Action, Client, Level, Millis, Revision, SendError, ServerCapabilities, Ticket};
+
+const DEFAULT: Options<'static> = Options::DEFAULT;
+const EVERYTHING: &str =
+    r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
+
+/// Runs a dialogue with a client that is connected in this revision to a server with these capabilities.
+fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut Wire)) {
+    let stateless = revision == Revision::V2026_07_28;
+    let setup = if stateless { Setup::automatic() } else { Setup::handshake() };
+    let _shown = ShownOnFailure(format!("{revision} {capabilities}"));
+    setup.run(|wire| {
+        wire.pump();
+        let answer = if stateless {
+            format!(
+                r#"{{"id":@discover,"result":{{"supportedVersions":["{revision}"],"capabilities":{capabilities}}}}}"#
+            )
+        } else {
+            format!(
+                r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+            )
+        };
+        wire.server(&answer).heard(&[&format!("connected {revision}")]).forget();
+        dialogue(wire);
+    });
+}
+
+fn everywhere(dialogue: impl Fn(Revision, &mut Wire)) {
+    for revision in Revision::ALL {
+        connected(revision, EVERYTHING, |wire| dialogue(revision, wire));
+    }
+}
+
+/// The text of a request, with what its revision has in `_meta`.
+fn request(revision: Revision, method: &str, params: &str) -> String {
+    let meta = if revision == Revision::V2026_07_28 { format!(r#""_meta":{META}}}"#) } else { String::new() };
+    let params = [params, &meta].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(",");
+    let params = if params.is_empty() { String::new() } else { format!(r#","params":{{{params}}}"#) };
+    format!(r#"{{"id":@,"method":"{method}"{params}}}"#).replace(META, "{..")
+}
+
+type Ask = fn(&mut Client<'_>, Options<'_>) -> Result<Ticket, SendError>;
+
+/// What a host may ask, the method, the parameters, what the server has to have declared, whether the last revision has it.
+const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
+    (|client, options| client.list_resources(options), "resources/list", "", "resources", true),
+    (|client, options| client.list_templates(options), "resources/templates/list", "", "resources", true),
+    (|client, options| client.list_prompts(options), "prompts/list", "", "prompts", true),
+    (
+        |client, options| client.read_resource("file:///\"a\"", options),
+        "resources/read",
+        r#""uri":"file:///\"a\"""#,
+        "resources",
+        true,
+    ),
+    (
+        |client, options| client.subscribe("a:b", options),
+        "resources/subscribe",
+        r#""uri":"a:b""#,
+        r#"resources":{"subscribe":true},"x"#,
+        false,
+    ),
+    (
+        |client, options| client.unsubscribe("a:b", options),
+        "resources/unsubscribe",
+        r#""uri":"a:b""#,
+        r#"resources":{"subscribe":true},"x"#,
+        false,
+    ),
+    (
+        |client, options| client.get_prompt("review", &[("code", "a\nb"), ("style", "")], options),
+        "prompts/get",
+        r#""name":"review","arguments":{"code":"a\nb","style":""}"#,
+        "prompts",
+        true,
+    ),
+    (
+        |client, options| client.get_prompt("review", &[], options),
+        "prompts/get",
+        r#""name":"review""#,
+        "prompts",
+        true,
+    ),
+    (
+        |client, options| client.complete(Reference::Prompt("review"), "style", "te", &[], options),
+        "completion/complete",
+        r#""ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"style","value":"te"}"#,
+        "completions",
+        true,
+    ),
+    (
+        |client, options| client.set_log_level(Level::Warning, options),
+        "logging/setLevel",
+        r#""level":"warning""#,
+        "logging",
+        false,
+    ),
+];
+
+#[test]
+fn a_request_says_what_was_asked_for() {
+    for (ask, method, params, _, last) in ASKED {
+        everywhere(|revision, wire| {
+            let asked = ask(&mut wire.client, DEFAULT);
+            if revision == Revision::V2026_07_28 && !last {
+                assert_eq!(asked, Err(SendError::Unsupported), "{method}");
+                return;
+            }
+            let expected = request(revision, method, params);
+            wire.name(asked.unwrap(), "it");
+            wire.sent(&[&expected]);
+        });
+    }
+}
+
+#[test]
+fn nobody_is_asked_for_what_was_not_declared() {
+    for (ask, method, _, needed, last) in ASKED {
+        for revision in Revision::ALL {
+            let free = *method == "completion/complete" && revision == Revision::V2024_11_05;
+            for lacking in ["{}", r#"{"tools":{},"x":{}}"#, r#"{"resources":{},"x":{}}"#] {
+                let enough = free || lacking.contains(&format!("{{\"{needed}\""));
+                connected(revision, lacking, |wire| {
+                    let asked = ask(&mut wire.client, DEFAULT);
+                    assert_eq!(asked.err(), (!enough).then_some(SendError::Unsupported), "{method}");
+                    wire.pump();
+                    wire.forget();
+                });
+            }
+            connected(revision, &format!(r#"{{"{needed}":{{}}}}"#), |wire| {
+                let asked = ask(&mut wire.client, DEFAULT);
+                let has_it = *last || revision != Revision::V2026_07_28;
+                assert_eq!(asked.err(), (!has_it).then_some(SendError::Unsupported), "{method}");
+                wire.pump();
+                wire.forget();
+            });
+        }
+        Setup::automatic().run(|wire| {
+            assert_eq!(ask(&mut wire.client, DEFAULT), Err(SendError::NotConnected));
+        });
+    }
+    // What it says of itself is enough, and no more.
+    assert!(!ServerCapabilities::RESOURCES.has(ServerCapabilities::RESOURCES_SUBSCRIBE));
+}
+
+#[test]
+fn a_completion_says_what_has_been_chosen_already_where_there_is_a_place_for_it() {
+    everywhere(|revision, wire| {
+        let reference = Reference::Resource("file:///{path}");
+        let chosen = [("user", "a\"b"), ("host", "h")];
+        let ticket = wire.client.complete(reference, "path", "sr", &chosen, DEFAULT).unwrap();
+        wire.name(ticket, "it");
+        let context = match revision >= Revision::V2025_06_18 {
+            true => r#","context":{"arguments":{"user":"a\"b","host":"h"}}"#,
+            false => "",
+        };
+        let params = format!(
+            r#""ref":{{"type":"ref/resource","uri":"file:///{{path}}"}},"argument":{{"name":"path","value":"sr"}}{context}"#
+        );
+        let expected = request(revision, "completion/complete", &params);
+        wire.sent(&[&expected]);
+    });
+}
+
+/// Which request, what it is answered with, and what is heard.
+#[test]
+fn a_result_has_what_belongs_to_its_method_or_is_none() {
+    let lists = [(0, "resources", "uri"), (1, "resourceTemplates", "uriTemplate"), (2, "prompts", "name")];
+    let mut cases: Vec<(usize, String, String)> = Vec::new();
+    for (ask, member, key) in lists {
+        let page = format!(r#"{{"{member}":[{{"{key}":"a"}},7,{{}}]}}"#);
+        cases.push((ask, page, "it: a, ?.".to_owned()));
+        for wrong in ["{}", r#"{"tools":[]}"#, "null", "[]"] {
+            cases.push((ask, wrong.to_owned(), "it: lost Invalid".to_owned()));
+        }
+        cases.push((ask, format!(r#"{{"{member}":{{}}}}"#), "it: lost Invalid".to_owned()));
+    }
+    let others: [(usize, &[&str], &[&str]); 5] = [
+        (3, &[r#"{"contents":[]}"#], &["{}", r#"{"contents":{"uri":"u"}}"#, r#"{"contents":null}"#, "null"]),
+        (4, &["{}", "null", r#"{"_meta":{}}"#], &["[]", "true"]),
+        (6, &[r#"{"messages":[]}"#], &["{}", r#"{"messages":{}}"#, r#"{"messages":null}"#]),
+        (
+            8,
+            &[r#"{"completion":{"values":[]}}"#],
+            &["{}", r#"{"completion":{}}"#, r#"{"completion":[]}"#, r#"{"completion":{"values":"a"}}"#],
+        ),
+        (9, &["{}", "null"], &["7"]),
+    ];
+    for (ask, right, wrong) in others {
+        for result in right {
+            // `null` is shown as the result without members that it stands for.
+            let shown = if *result == "null" { "{}" } else { result };
+            cases.push((ask, (*result).to_owned(), format!("it: result {shown}")));
+        }
+        for result in wrong {
+            cases.push((ask, (*result).to_owned(), "it: lost Invalid".to_owned()));
+        }
+    }
+    for (ask, result, heard) in &cases {
+        let _shown = ShownOnFailure(format!("{} {result}", ASKED[*ask].1));
+        connected(Revision::V2025_11_25, EVERYTHING, |wire| {
+            let (ask, method, ..) = ASKED[*ask];
+            let ticket = ask(&mut wire.client, DEFAULT).unwrap();
+            wire.name(ticket, "it");
+            let name = match method {
+                "prompts/get" => "review",
+                method => method.rsplit('/').next().unwrap(),
+            };
+            wire.forget().server(&format!(r#"{{"id":@{name},"result":{result}}}"#)).heard(&[heard]).sent(&[]);
+            assert_eq!(wire.client.pending(), 0);
+        });
+    }
+}
+
+/// Asks, answers, and looks at the end.
+fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
+    let mut wire = Wire::new(Setup::handshake(), crate::support::transport::Pace::FAST);
+    wire.pump();
+    wire.server(&format!(
+        r#"{{"id":@initialize,"result":{{"protocolVersion":"2025-11-25","capabilities":{EVERYTHING},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    ));
+    ASKED[ask].0(&mut wire.client, DEFAULT).unwrap();
+    wire.pump();
+    let (_, method, ..) = ASKED[ask];
+    let name = if method == "prompts/get" { "review" } else { method.rsplit('/').next().unwrap() };
+    let line = wire.message(&answer.replace("@it", &format!("@{name}"))) + "\n";
+    loop {
+        match wire.client.poll(Millis(0)) {
+            Action::Io(io) => {
+                assert!(exchange(io, &mut line.as_bytes(), &mut Vec::new()));
+            }
+            Action::Event => match wire.client.event() {
+                Some(Event::Response(end)) => return look(end),
+                other => panic!("{other:?}"),
+            },
+            Action::Closed => panic!(),
+        }
+    }
+}
+
+#[test]
+fn an_end_is_viewed_as_what_was_asked_for_and_nothing_else() {
+    ended(
+        3,
+        r#"{"id":@it,"result":{"contents":[{"uri":"a","blob":"aGk="},{"uri":"b","text":"t"}]}}"#,
+        |end| {
+            let result = end.resource().unwrap();
+            assert!(result.text().unwrap() == "t");
+            let mut bytes = [0; 2];
+            assert_eq!(result.contents().next().unwrap().blob().unwrap().decode(&mut bytes), Ok(&b"hi"[..]));
+            assert!(end.prompt().is_none() && end.completion().is_none() && end.tool_result().is_none());
+        },
+    );
+    ended(
+        6,
+        r#"{"id":@it,"result":{"messages":[{"role":"user","content":{"type":"text","text":"t"}}]}}"#,
+        |end| {
+            assert_eq!(end.prompt().unwrap().messages().count(), 1);
+            assert!(end.resource().is_none() && end.completion().is_none() && end.tool_result().is_none());
+        },
+    );
+    ended(
+        8,
+        r#"{"id":@it,"result":{"completion":{"values":["a",1,"b"],"total":7,"hasMore":true}}}"#,
+        |end| {
+            let completion = end.completion().unwrap();
+            let values: Vec<String> = completion.values().map(|value| value.to_string()).collect();
+            assert_eq!(
+                (values.join(" ").as_str(), completion.total(), completion.has_more()),
+                ("a b", Some(7), true)
+            );
+            assert!(end.prompt().is_none() && end.resource().is_none() && end.tool_result().is_none());
+        },
+    );
+    ended(3, r#"{"id":@it,"error":{"code":1,"message":""}}"#, |end| assert!(end.resource().is_none()));
+}
+
+#[test]
+fn a_resource_that_is_not_there_is_told_from_other_errors() {
+    let cases = [
+        (r#"{"code":-32002,"message":"no"}"#, true),
+        (r#"{"code":-32602,"message":"no","data":{"uri":"a"}}"#, true),
+        (r#"{"code":-32602,"message":"no","data":{"uri":null}}"#, false),
+        (r#"{"code":-32602,"message":"no","data":"uri"}"#, false),
+        (r#"{"code":-32602,"message":"no"}"#, false),
+        (r#"{"code":-32603,"message":"no","data":{"uri":"a"}}"#, false),
+    ];
+    for (error, expected) in cases {
+        ended(3, &format!(r#"{{"id":@it,"error":{error}}}"#), |end| {
+            let Outcome::Error(found) = end.outcome() else { panic!() };
+            assert_eq!(found.is_resource_not_found(), expected, "{error}");
+        });
+    }
+}
+
+#[test]
+fn every_list_comes_page_by_page_with_its_own_method() {
+    for (ask, method, _, _, _) in &ASKED[..3] {
+        let member = match *method {
+            "resources/templates/list" => "resourceTemplates",
+            method => method.split('/').next().unwrap(),
+        };
+        everywhere(|revision, wire| {
+            let ticket = ask(&mut wire.client, DEFAULT).unwrap();
+            wire.name(ticket, "it");
+            let page = |cursor: &str| format!(r#"{{"id":@list,"result":{{"{member}":[]{cursor}}}}}"#);
+            wire.forget().server(&page(r#","nextCursor":"2""#)).heard(&["it: , .."]);
+            let expected = request(revision, method, r#""cursor":"2""#);
+            wire.sent(&[&expected]).server(&page("")).heard(&["it: ."]);
+        });
+    }
+}
+
+/// What a request carries in `_meta`, by what was asked for.
+#[test]
+fn what_the_host_wants_in_meta_goes_with_every_request_and_every_page() {
+    let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
+    let traced = r#""traceparent":"00-1-2-01","ba\u0067gage":{"a":[1]}"#;
+    let options = DEFAULT.meta(trace).log_level(Level::Notification).with_progress();
+    everywhere(|revision, wire| {
+        let meta = match revision {
+            Revision::V2026_07_28 => format!(
+                r#""_meta":{{..,"progressToken":@,"io.modelcontextprotocol/logLevel":"notice",{traced}}}"#
+            ),
+            _ => format!(r#""_meta":{{"progressToken":@,{traced}}}"#),
+        };
+        let expected = |method: &str, params: &str| {
+            format!(r#"{{"id":@,"method":"{method}","params":{{{params}{meta}}}}}"#)
+        };
+        let ticket = wire.client.read_resource("a", options).unwrap();
+        wire.name(ticket, "read");
+        wire.sent(&[&expected("resources/read", r#""uri":"a","#)]);
+        let ticket = wire.client.list_prompts(options).unwrap();
+        wire.name(ticket, "list");
+        wire.sent(&[&expected("prompts/list", "")]);
+        for cursor in ["\"2\"", "\"a longer one\"", "\"3\""] {
+            wire.server(&format!(r#"{{"id":@list,"result":{{"prompts":[],"nextCursor":{cursor}}}}}"#));
+            wire.heard(&["list: , .."]);
+            wire.sent(&[&expected("prompts/list", &format!(r#""cursor":{cursor},"#))]);
+        }
+        // It still shows when a cursor comes again.
+        wire.server(r#"{"id":@list,"result":{"prompts":[],"nextCursor":"3"}}"#);
+        wire.heard(&["list: , ..", "list: lost EndlessList"]);
+    });
+}
+
+#[test]
+fn a_level_goes_to_servers_that_log_and_only_where_requests_have_one() {
+    for (capabilities, shown) in [(EVERYTHING, true), (r#"{"resources":{}}"#, false)] {
+        connected(Revision::V2026_07_28, capabilities, |wire| {
+            let ticket = wire.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
+            wire.name(ticket, "read");
+            assert_eq!(wire.sent_lines()[0].contains(r#"/logLevel":"debug""#), shown);
+        });
+    }
+    connected(Revision::V2025_11_25, EVERYTHING, |wire| {
+        let ticket = wire.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
+        wire.name(ticket, "read");
+        wire.sent(&[r#"{"id":@,"method":"resources/read","params":{"uri":"a"}}"#]);
+    });
+}
+
+#[test]
+fn meta_that_cannot_be_sent_is_refused() {
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(200));
+    everywhere(|_, wire| {
+        for wrong in [
+            "",
+            "{",
+            "[]",
+            "7",
+            r#""a":1"#,
+            r#"{"progressToken":1}"#,
+            r#"{"progress\u0054oken":1}"#,
+            r#"{"io.modelcontextprotocol/protocolVersion":"x"}"#,
+            r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#,
+            r#"{"io.modelcontextprotocol/clientInfo":{}}"#,
+            r#"{"io.modelcontextprotocol/logLevel":"x"}"#,
+        ] {
+            let refused = wire.client.read_resource("a", DEFAULT.meta(wrong));
+            assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
+        }
+        // For a list it has to be kept: 128 bytes for each request.
+        assert_eq!(wire.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
+        assert_eq!(wire.client.pending(), 0);
+        let ticket = wire.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
+        wire.name(ticket, "read");
+        wire.forget();
+    });
+}
+
+#[test]
+fn an_empty_cursor_goes_on_where_the_host_says_so() {
+    for (goes_on, heard) in [(true, "list: a, .."), (false, "list: a.")] {
+        let info = Setup::handshake().info;
+        let info = if goes_on { info.empty_cursors() } else { info };
+        Setup { info, ..Setup::handshake() }.run(|wire| {
+            wire.connect();
+            wire.list();
+            wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
+            wire.heard(&[heard]);
+            assert_eq!(wire.sent_lines().len(), usize::from(goes_on));
+        });
+    }
+}
+
+/// Looking for one entry: once it is found, no more pages are asked for.
+#[test]
+fn a_list_that_is_cancelled_at_a_page_ends_there_without_a_word() {
+    connected(Revision::V2025_11_25, EVERYTHING, |wire| {
+        let ticket = wire.list();
+        let page = r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"2"}}"#;
+        wire.forget().stop_after(1).server(page).heard(&["list: a, b, .."]);
+        wire.cancel(ticket, "found");
+        wire.sent(&[]);
+        assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+    });
+}

@@ -1,0 +1,417 @@
+//! What the server says by itself: requests, notifications, noise, and silence.
+use crate::support::ShownOnFailure;
+use crate::support::client::Setup;
+use mcp_proto::client::Options;
+use mcp_proto::{KeepAlive, Millis};
+
+const DEFAULT: Options = Options::DEFAULT;
+
+fn answer(id: &str) -> String {
+    format!(r#"{{"id":{id},"result":{{}}}}"#)
+}
+
+fn refusal(id: &str, code: i32, message: &str) -> String {
+    format!(r#"{{"id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
+}
+
+/// Requests of a server: what is heard, and what is answered in the handshake era. In the other nothing is.
+#[test]
+fn requests_are_answered_in_the_handshake_era_only() {
+    let limit = "x".repeat(62);
+    let (longest, too_long) = (format!("\"{limit}\""), format!("\"{limit}x\""));
+    let unknown = |id: &str| refusal(id, -32601, "Method not found");
+    let cases: &[(String, &[&str], Option<String>)] = &[
+        (r#"{"id":1,"method":"ping"}"#.into(), &[], Some(answer("1"))),
+        (r#"{"id":1,"method":"pi\u006eg"}"#.into(), &[], Some(answer("1"))),
+        (r#"{"id":"","method":"ping","params":{}}"#.into(), &[], Some(answer(r#""""#))),
+        (r#"{"id":"é\u0031","method":"ping"}"#.into(), &[], Some(answer(r#""é\u0031""#))),
+        (r#"{"id":-3,"method":"ping","params":null}"#.into(), &[], Some(answer("-3"))),
+        (r#"{"method":"ping","params":[1],"id":0}"#.into(), &[], Some(answer("0"))),
+        (format!(r#"{{"id":{longest},"method":"ping"}}"#), &[], Some(answer(&longest))),
+        (format!(r#"{{"id":{too_long},"method":"ping"}}"#), &["fault IdTooLong"], None),
+        (r#"{"id":2,"method":"roots/list"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
+        (
+            r#"{"id":2,"method":"sampling/createMessage","params":{}}"#.into(),
+            &["fault UnknownMethod"],
+            Some(unknown("2")),
+        ),
+        (r#"{"id":2,"method":"elicitation/create"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
+        (r#"{"id":2,"method":"initialize"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
+        (r#"{"id":2,"method":""}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
+        // A request too, whatever else it has.
+        (r#"{"id":2,"method":"x","result":{}}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
+    ];
+    for (request, heard, answered) in cases {
+        let _shown = ShownOnFailure(request.clone());
+        Setup::automatic().connected(|wire| {
+            wire.server(request);
+            match (wire.is_handshake(), answered) {
+                (true, Some(answered)) => wire.heard(heard).sent(&[answered]),
+                (true, None) => wire.heard(heard).sent(&[]),
+                (false, _) => wire.heard(&["fault UnknownMethod"]).sent(&[]),
+            };
+        });
+    }
+}
+
+#[test]
+fn pings_are_answered_with_every_slot_taken_and_while_calls_wait() {
+    Setup { slots: 1, ..Setup::handshake() }.run(|wire| {
+        wire.connect();
+        wire.call("slow", DEFAULT).unwrap();
+        wire.forget();
+        wire.servers(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"ping"}"#]);
+        wire.sent(&[&answer("1"), &answer("2")]);
+        wire.server(r#"{"id":@slow,"result":{}}"#).heard(&["slow: result {}"]);
+    });
+}
+
+#[test]
+fn noise_is_never_answered() {
+    let cases: &[(&[u8], &[&str])] = &[
+        (b"garbage", &["fault NotJson"]),
+        (b"{", &["fault NotJson"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}", &["fault NotJson"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",}", &["fault NotJson"]),
+        (b"\xff\xfe\x00", &["fault NotJson"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\x28\",\"method\":\"ping\"}", &["fault NotJson"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", &["fault NotJson"]),
+        (b"", &[]),
+        (b"\r", &[]),
+        (b" \t\r", &[]),
+        (b"null", &["fault NotAnObject"]),
+        (b"\"text\"", &["fault NotAnObject"]),
+        (b"[]", &["fault Batch"]),
+        (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", &["fault Batch"]),
+        (b"{}", &["fault WrongJsonRpcVersion"]),
+        (b"{\"id\":1,\"method\":\"ping\"}", &["fault WrongJsonRpcVersion"]),
+        (b"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}", &["fault WrongJsonRpcVersion"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", &["fault InvalidId"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", &["fault InvalidId"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", &["fault InvalidId"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", &["fault InvalidMethod"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1}", &["fault InvalidMethod"]),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":777,\"result\":{}}", &["fault UnknownResponse"]),
+        (b"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}", &["fault ErrorWithoutId"]),
+        (b"{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}", &["notified ping"]),
+        (b"{\"jsonrpc\":\"2.0\",\"method\":\"x/y\",\"params\":null}", &["notified x/y"]),
+        (b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"a\":1}}", &[r#"notified x {"a":1}"#]),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}",
+            &["fault UnknownCancel"],
+        ),
+        (b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", &["fault UnknownCancel"]),
+    ];
+    for (line, heard) in cases {
+        let _shown = ShownOnFailure(String::from_utf8_lossy(line).into_owned());
+        Setup::automatic().connected(|wire| {
+            // Often enough to show that nothing counts it.
+            for _ in 0..12 {
+                wire.raw(line).heard(heard).sent(&[]);
+            }
+            wire.call("still", DEFAULT).unwrap();
+            wire.forget().server(r#"{"id":@still,"result":{}}"#).heard(&["still: result {}"]);
+        });
+    }
+}
+
+#[test]
+fn notifications_are_heard() {
+    let cases: &[(&str, &str)] = &[
+        (
+            r#"{"method":"notifications/message","params":{"level":"warning","logger":"db","data":{"n":1}}}"#,
+            r#"log warning db {"n":1}"#,
+        ),
+        (r#"{"method":"notifications/message","params":{"level":"loud","data":"x"}}"#, r#"log ? "x""#),
+        (r#"{"method":"notifications/message","params":{"level":"info"}}"#, "log info null"),
+        (r#"{"method":"notifications/message"}"#, "fault InvalidParams"),
+        (r#"{"method":"notifications/message","params":"x"}"#, "fault InvalidParams"),
+        (r#"{"method":"$/logTrace","params":{}}"#, "notified $/logTrace {}"),
+    ];
+    for (message, heard) in cases {
+        let _shown = ShownOnFailure((*message).to_owned());
+        Setup::automatic().connected(|wire| {
+            wire.server(message).heard(&[heard]).sent(&[]);
+        });
+    }
+}
+
+/// In the other era they need a subscription: see `client_listen.rs`.
+#[test]
+fn changes_are_heard_unasked_in_the_handshake_era() {
+    let cases: &[(&str, &str)] = &[
+        (r#"{"method":"notifications/tools/list_changed"}"#, "changed Tools"),
+        (r#"{"method":"notifications/tools/list_changed","params":{}}"#, "changed Tools"),
+        (r#"{"method":"notifications\/resources/list_changed"}"#, "changed Resources"),
+        (r#"{"method":"notifications/prompts/list_changed","params":{"_meta":{}}}"#, "changed Prompts"),
+        (r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#, "updated a"),
+    ];
+    for (message, heard) in cases {
+        let _shown = ShownOnFailure((*message).to_owned());
+        Setup::automatic().connected(|wire| {
+            let heard = if wire.is_handshake() { heard } else { "fault UnknownSubscription" };
+            wire.server(message).heard(&[heard]).sent(&[]);
+        });
+    }
+}
+
+/// Messages that do not fit into 400 bytes: what is heard, and the answer in the handshake era.
+#[test]
+fn a_line_that_is_too_long_costs_what_it_belongs_to_and_nothing_else() {
+    let long = "x".repeat(500);
+    let refused = |id: &str| {
+        Some(refusal(id, -32600, "Invalid request: the message is longer than this receiver can take"))
+    };
+    let limit = "y".repeat(62);
+    let (longest, longer) = (format!("\"{limit}\""), format!("\"{limit}y\""));
+    let cases: &[(String, &[&str], Option<String>)] = &[
+        (format!(r#"{{"id":@add,"result":{{"content":[],"x":"{long}"}}}}"#), &["add: lost TooLong"], None),
+        (format!(r#"{{"result":{{"content":[],"x":"{long}"}},"id":@add}}"#), &["add: lost TooLong"], None),
+        (format!(r#"{{"error":{{"code":1,"message":"{long}"}},"id":"@add"}}"#), &["add: lost TooLong"], None),
+        (format!(r#"{{"result":{{"id":@add}},"x":"{long}"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"id":77777,"result":"{long}"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"id":"{long}","result":{{}}}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"id":9,"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], refused("9")),
+        (
+            format!(r#"{{"params":"{long}","method":"ping","id":"late"}}"#),
+            &["fault LineTooLong"],
+            refused("\"late\""),
+        ),
+        (
+            format!(r#"{{"id":{longest},"method":"x","params":"{long}"}}"#),
+            &["fault LineTooLong"],
+            refused(&longest),
+        ),
+        (format!(r#"{{"id":{longer},"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"id":1.5,"method":"x","params":"{long}"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"{{"id":"{long}","method":"ping"}}"#), &["fault LineTooLong"], None),
+        (format!(r#"[{{"id":@add,"result":"{long}"}}]"#), &["fault LineTooLong"], None),
+        (format!(r#"garbage {long}"#), &["fault NotJson"], None),
+        (format!(r#"{{"id":@add,"result":"{long}"}} and more"#), &["fault NotJson"], None),
+    ];
+    for (message, heard, answered) in cases {
+        let _shown = ShownOnFailure(message.clone());
+        Setup::automatic().rx(400).connected(|wire| {
+            wire.call("add", DEFAULT).unwrap();
+            wire.call("other", DEFAULT).unwrap();
+            wire.forget().servers(&[message, r#"{"id":@other,"result":{}}"#]);
+            let heard: Vec<&str> = heard.iter().copied().chain(["other: result {}"]).collect();
+            wire.heard(&heard);
+            match answered.as_ref().filter(|_| wire.is_handshake()) {
+                Some(answered) => wire.sent(&[answered]),
+                None => wire.sent(&[]),
+            };
+        });
+    }
+}
+
+#[test]
+fn a_line_may_be_as_long_as_the_buffer_and_not_one_byte_longer() {
+    let line = |length: usize| {
+        let empty = r#"{"jsonrpc":"2.0","id":@add,"result":{"x":""}}"#.len();
+        // Both ids have one digit.
+        let x = "x".repeat(length - (empty - "@add".len() + 1));
+        format!(r#"{{"id":@add,"result":{{"x":"{x}"}}}}"#)
+    };
+    for (length, fits) in [(398, true), (399, true), (400, false), (401, false)] {
+        let _shown = ShownOnFailure(length.to_string());
+        Setup::automatic().rx(400).lines_only().connected(|wire| {
+            wire.call("add", DEFAULT).unwrap();
+            let message = wire.message(&line(length));
+            assert_eq!(message.len(), length);
+            wire.forget().raw(message.as_bytes());
+            let heard = wire.heard_now();
+            assert_eq!(heard.len(), 1);
+            assert_eq!(heard[0].starts_with("add: result"), fits, "{heard:?}");
+        });
+    }
+}
+
+#[test]
+fn an_answer_that_is_nested_too_deeply_ends_its_request() {
+    let info = Setup::automatic().info.depth(8);
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let cases = [
+        (format!(r#"{{"id":@add,"result":{{"x":{}}}}}"#, deep(6)), "add: result"),
+        (format!(r#"{{"id":@add,"result":{{"x":{}}}}}"#, deep(7)), "add: lost Invalid"),
+        (format!(r#"{{"result":{{"x":{}}},"id":@add}}"#, deep(50)), "add: lost Invalid"),
+        (format!(r#"{{"id":66666,"result":{}}}"#, deep(50)), "fault TooDeep"),
+        (format!(r#"{{"method":"x","params":{}}}"#, deep(50)), "fault TooDeep"),
+    ];
+    for (message, heard) in cases {
+        let _shown = ShownOnFailure(message.clone());
+        Setup { info, ..Setup::automatic() }.connected(|wire| {
+            wire.call("add", DEFAULT).unwrap();
+            wire.forget().server(&message).sent(&[]);
+            let events = wire.heard_now();
+            assert!(events.len() == 1 && events[0].starts_with(heard), "{events:?}");
+        });
+    }
+    let info = Setup::handshake().info.depth(8);
+    Setup { info, ..Setup::handshake() }.run(|wire| {
+        wire.connect();
+        wire.server(&format!(r#"{{"params":{},"id":5,"method":"x"}}"#, deep(9))).heard(&["fault TooDeep"]);
+        wire.sent(&[&refusal("5", -32600, "Invalid request: the message is nested too deeply")]);
+    });
+}
+
+/// A request of the server's waits for room to be answered. What happens meanwhile must not lose it.
+#[test]
+fn a_ping_that_waits_for_room_is_answered_whatever_happens_meanwhile() {
+    Setup { tx: 512, ..Setup::handshake() }.run(|wire| {
+        wire.connect();
+        wire.peer_reads(false);
+        wire.call("slow", DEFAULT.timeout(Millis(100))).unwrap();
+        let pings: Vec<String> =
+            (0..20).map(|id| format!(r#"{{"id":"ping number {id}","method":"ping"}}"#)).collect();
+        for ping in &pings {
+            wire.server(ping);
+        }
+        wire.at(100).heard(&["slow: lost TimedOut"]);
+        wire.peer_reads(true);
+        wire.pump();
+        let answers = wire.sent_short().into_iter().filter(|line| line.contains("ping number")).count();
+        assert_eq!(answers, 20);
+    });
+}
+
+const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40), close: false };
+
+#[test]
+fn a_silent_server_is_asked_and_then_reported() {
+    for close in [false, true] {
+        Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|wire| {
+            let asked = |wire: &crate::support::client::Wire, number: u32| {
+                if wire.is_handshake() {
+                    format!(r#"{{"id":"ping-{number}","method":"ping"}}"#)
+                } else {
+                    format!(
+                        r#"{{"id":"ping-{number}","method":"server/discover","params":{{"_meta":{{..}}}}}}"#
+                    )
+                }
+            };
+            assert_eq!(wire.deadline, Some(100));
+            wire.at(99).sent(&[]);
+            let expected = asked(wire, 1);
+            wire.at(100).sent(&[&expected]);
+            assert_eq!(wire.deadline, Some(140));
+            wire.at(120).server(r#"{"id":"ping-1","result":{}}"#).heard(&[]);
+            assert_eq!(wire.deadline, Some(220));
+            // Anything that is heard moves the question.
+            wire.at(200).server(r#"{"method":"x"}"#).heard(&["notified x"]);
+            assert_eq!(wire.deadline, Some(300));
+            let expected = asked(wire, 2);
+            wire.at(300).sent(&[&expected]);
+            // An error is an answer, too.
+            wire.at(310).server(r#"{"id":"ping-2","error":{"code":-32601,"message":"x"}}"#).heard(&[]);
+            wire.at(410).forget();
+            wire.call("pending", DEFAULT).unwrap();
+            wire.forget().at(449).heard(&[]).at(450);
+            if close {
+                wire.heard(&["silent", "pending: lost Closed", "closed"]);
+                return;
+            }
+            wire.heard(&["silent"]);
+            // A late answer means nothing any more, but that the server is there.
+            wire.at(460).server(r#"{"id":"ping-3","result":{}}"#).heard(&[]);
+            assert_eq!(wire.deadline, Some(560));
+            wire.server(r#"{"id":"ping-4","result":{}}"#).heard(&["fault UnknownResponse"]);
+            wire.server(r#"{"id":"ping-0","result":{}}"#).heard(&["fault UnknownResponse"]).forget();
+        });
+    }
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_a_sign_of_life() {
+    Setup { pings: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|wire| {
+        wire.at(100).forget();
+        wire.at(120)
+            .server(&format!(r#"{{"id":"ping-1","result":{{"x":"{}"}}}}"#, "x".repeat(500)))
+            .heard(&[]);
+        wire.at(140).heard(&[]).forget();
+    });
+}
+
+#[test]
+fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
+    let pings = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
+    Setup { pings, tx: 512, ..Setup::handshake() }.run(|wire| {
+        wire.connect();
+        wire.peer_reads(false);
+        let tickets: Vec<_> = (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
+        wire.pump();
+        for ticket in tickets {
+            wire.cancel(ticket, &"x".repeat(100));
+        }
+        for _ in 0..8 {
+            wire.server(r#"{"id":"0123456789","method":"ping"}"#);
+        }
+        // The harness looks at the deadline after every poll.
+        wire.at(500).at(501).at(700);
+        wire.peer_reads(true);
+        wire.pump();
+        wire.forget();
+    });
+}
+
+/// In buffers of some size the question just fits, in others it has to wait: it is asked all the same.
+#[test]
+fn a_question_that_is_due_is_asked_whatever_is_heard_before_there_is_room() {
+    for tx in (500..640).step_by(10) {
+        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|wire| {
+            wire.connect();
+            wire.peer_reads(false);
+            let tickets: Vec<_> =
+                (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
+            wire.pump();
+            for ticket in tickets {
+                wire.cancel(ticket, &"x".repeat(60));
+            }
+            wire.at(500).at(501).server(r#"{"method":"x"}"#);
+            assert!(wire.heard_now().contains(&"notified x".to_owned()));
+            wire.peer_reads(true);
+            wire.at(502);
+            let questions = wire.sent_short().iter().filter(|line| line.contains("\"ping-1\"")).count();
+            assert_eq!(questions, 1);
+        });
+    }
+}
+
+/// Only what is answered needs room for the answer. Everything else is heard although the server does not read.
+#[test]
+fn what_needs_no_answer_is_heard_with_a_full_buffer() {
+    let long = "x".repeat(500);
+    let cases: &[(String, &[&str])] = &[
+        ("garbage".into(), &["fault NotJson"]),
+        (r#"{"id":1,"method":"ping"}}"#.into(), &["fault NotJson"]),
+        (format!(r#"{{"id":@add,"result":"{long}"}}"#), &["add: lost TooLong"]),
+        (format!(r#"{{"method":"x","params":"{long}"}}"#), &["fault LineTooLong"]),
+        (format!(r#"{{"id":@add,"result":{}{}}}"#, "[".repeat(130), "]".repeat(130)), &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":{}}"#.into(), &["add: result {}"]),
+        (r#"{"id":1.5,"method":"ping"}"#.into(), &["fault InvalidId"]),
+        (r#"{"method":"x"}"#.into(), &["notified x"]),
+    ];
+    for (message, heard) in cases {
+        let _shown = ShownOnFailure(message.clone());
+        Setup { tx: 700, slots: 8, ..Setup::automatic() }.rx(400).connected(|wire| {
+            wire.call("add", DEFAULT).unwrap();
+            wire.peer_reads(false);
+            let mut tickets = Vec::new();
+            while let Ok(ticket) = wire.client.call_json("filler", "{}", DEFAULT) {
+                tickets.push(ticket);
+            }
+            wire.pump();
+            for length in [200, 100, 50, 20, 5, 1] {
+                if let Some(ticket) = tickets.pop() {
+                    wire.cancel(ticket, &"x".repeat(length));
+                }
+            }
+            wire.forget().server(message).heard(heard);
+            // A request of the server's is only dropped, where nothing is answered.
+            if !wire.is_handshake() {
+                wire.server(r#"{"id":1,"method":"ping"}"#).heard(&["fault UnknownMethod"]);
+            }
+        });
+    }
+}

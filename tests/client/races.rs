@@ -1,0 +1,148 @@
+//! What happens while something waits: for room, or for the host to fetch it. It must make no difference to what is heard.
+use crate::support::client::{Setup, Wire};
+use mcp_proto::client::{Filter, Options, ServerRequest};
+use mcp_proto::{ClientCapabilities, Millis, SendError};
+
+const DEFAULT: Options = Options::DEFAULT;
+
+/// The server does not read any more, and what is free is what is kept for answers, or a little more.
+fn fill(wire: &mut Wire) {
+    wire.peer_reads(false);
+    let sent = (0..wire.setup.tx).rev().find_map(|length| {
+        let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
+        wire.client.call_json("fill", &arguments, DEFAULT.timeout(Millis(90_000))).ok()
+    });
+    wire.name(sent.expect("one fits"), "fill");
+}
+
+/// The pending request for the next page leaves its slot in the queue, whatever else comes with the id of the page before.
+#[test]
+fn a_list_that_waits_for_room_is_not_ended_by_the_answer_before() {
+    Setup::automatic().lines_only().connected(|wire| {
+        wire.list();
+        wire.forget();
+        fill(wire);
+        let cursor = "c".repeat(100);
+        wire.server(&format!(r#"{{"id":@list,"result":{{"tools":[],"nextCursor":"{cursor}"}}}}"#));
+        wire.heard(&["list: , .."]);
+        // Once more, and too long.
+        let again = format!(r#"{{"id":@list,"result":{{"tools":[{}1]}}}}"#, "1,".repeat(10_000));
+        wire.server(&again).heard(&["fault LineTooLong"]);
+        wire.server(r#"{"id":@list}"#).heard(&["fault InvalidMethod"]);
+        wire.peer_reads(true);
+        wire.pump();
+        let sent = wire.sent_lines();
+        assert!(sent[1].contains(&cursor), "{sent:?}");
+        wire.server(r#"{"id":@list,"result":{"tools":[{"name":"t"}]}}"#).heard(&["list: t."]);
+        // The queue is as good as new.
+        wire.list();
+        wire.forget().server(r#"{"id":@list,"result":{"tools":[],"nextCursor":"2"}}"#).heard(&["list: , .."]);
+        assert_eq!(wire.sent_lines().len(), 1);
+        wire.server(r#"{"id":@list,"result":{"tools":[]}}"#).heard(&["list: ."]);
+    });
+}
+
+/// Both sides end a subscription at the same time.
+#[test]
+fn an_end_that_crosses_a_cancellation_is_no_fault() {
+    for blocked in [false, true] {
+        for crossing in [
+            r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#,
+            r#"{"id":@listen,"result":{}}"#,
+        ] {
+            Setup::automatic().run(|wire| {
+                wire.connect();
+                let ticket = wire.client.listen(Filter::NOTHING.tools(), DEFAULT).unwrap();
+                wire.name(ticket, "tools");
+                if blocked {
+                    fill(wire);
+                }
+                let reason = "r".repeat(100);
+                wire.cancel(ticket, &reason);
+                wire.server(crossing).heard(&[]);
+                wire.peer_reads(true);
+                wire.pump();
+                wire.forget();
+                assert_eq!(wire.client.pending(), usize::from(blocked));
+            });
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_none_is_a_fault_once_nobody_waits_for_it() {
+    for blocked in [false, true] {
+        Setup::automatic().connected(|wire| {
+            let ticket = wire.call("a", DEFAULT).unwrap();
+            if blocked {
+                fill(wire);
+            }
+            wire.cancel(ticket, &"r".repeat(100));
+            wire.server(r#"{"id":@a}"#).heard(&["fault InvalidMethod"]);
+            wire.peer_reads(true);
+            wire.pump();
+            wire.forget();
+        });
+    }
+}
+
+fn asking() -> Setup {
+    Setup::handshake().declares(ClientCapabilities::ROOTS)
+}
+
+const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
+
+/// The room of an answer was promised to it: nothing else of the host's may take it.
+#[test]
+fn a_notification_does_not_take_the_room_of_an_answer() {
+    let large = |asked: ServerRequest<'_>| {
+        // As large as it may be.
+        asked.error(-5, "x".repeat(4096 - 67));
+        None
+    };
+    asking().run(|wire| {
+        wire.connect();
+        wire.on_server_request(large);
+        if wire.pace().read < 1000 {
+            return;
+        }
+        wire.stop_after(0).server(ROOTS);
+        for _ in 0..3 {
+            let _ = wire.client.poll(Millis(0));
+        }
+        let long = "y".repeat(2000);
+        assert_eq!(wire.client.notify("x", |out| out.field_string("n", &long)), Err(SendError::Busy));
+        wire.pump();
+        wire.heard(&["asked roots", "room"]);
+        assert!(wire.sent_lines()[0].len() > 4000);
+    });
+    // Nor may it keep the request waiting.
+    asking().run(|wire| {
+        wire.connect();
+        wire.on_server_request(large);
+        wire.peer_reads(false);
+        wire.client.notify("x", |_| {}).unwrap();
+        wire.server(ROOTS).heard(&[]);
+        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::Busy));
+        wire.peer_reads(true);
+        wire.pump();
+        wire.heard(&["asked roots", "room"]);
+        assert_eq!(wire.sent_lines().len(), 2);
+    });
+}
+
+/// The last page of a list was there, and its connection ended before the host looked.
+#[test]
+fn a_last_page_that_was_not_fetched_is_an_end_that_is_not_lost() {
+    Setup::automatic().run(|wire| {
+        wire.connect();
+        wire.list();
+        if wire.pace().read < 1000 {
+            wire.forget();
+            return;
+        }
+        wire.forget().stop_after(0).server(r#"{"id":@list,"result":{"tools":[]}}"#);
+        let _ = wire.client.poll(Millis(0));
+        wire.reconnect().heard(&["list: lost Closed"]).forget();
+    });
+}

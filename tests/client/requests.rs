@@ -1,0 +1,377 @@
+//! What a client asks, and what comes of each answer.
+use crate::support::ShownOnFailure;
+use crate::support::client::{META, Setup, Wire};
+use crate::support::transport::give_input;
+use mcp_proto::client::{Content, Event, Options};
+use mcp_proto::{Action, Millis, SendError};
+
+/// Calls the tool `add` and lets the server answer.
+fn answered(answer: &str, expected: &[&str]) {
+    let _shown = ShownOnFailure(answer.to_owned());
+    Setup::automatic().connected(|wire| {
+        let ticket = wire.call("add", Options::DEFAULT).unwrap();
+        let other = wire.call("other", Options::DEFAULT).unwrap();
+        wire.forget().server(answer).heard(expected).sent(&[]);
+        let ends = expected.iter().any(|event| event.starts_with("add: "));
+        assert_eq!(wire.client.is_pending(ticket), !ends);
+        // Nothing else was touched.
+        assert!(wire.client.is_pending(other));
+        wire.server(r#"{"id":@other,"result":{}}"#).heard(&["other: result {}"]);
+        assert_eq!(wire.client.pending(), usize::from(!ends));
+    });
+}
+
+#[test]
+fn a_request_ends_with_its_answer() {
+    let cases: &[(&str, &[&str])] = &[
+        (r#"{"id":@add,"result":{"content":[]}}"#, &[r#"add: result {"content":[]}"#]),
+        (r#"{"result":{"content":[]},"id":@add}"#, &[r#"add: result {"content":[]}"#]),
+        (r#"{"id":@add,"result":{"resultType":"complete"}}"#, &[r#"add: result {"resultType":"complete"}"#]),
+        (r#"{"id":@add,"result":{"resultType":null}}"#, &[r#"add: result {"resultType":null}"#]),
+        (
+            r#"{"id":@add,"result":{"content":null,"isError":true}}"#,
+            &[r#"add: result {"content":null,"isError":true}"#],
+        ),
+        // Some servers write the number as a string.
+        (r#"{"id":"@add","result":{}}"#, &["add: result {}"]),
+        (
+            r#"{"id":@add,"error":{"code":-32602,"message":"Unknown tool"}}"#,
+            &["add: error Unknown tool (-32602)"],
+        ),
+        (
+            r#"{"id":@add,"error":{"code":-32042,"message":"e","data":{"x":[1]}}}"#,
+            &[r#"add: error e (-32042) {"x":[1]}"#],
+        ),
+        (r#"{"id":@add,"error":{"code":7,"message":""},"result":null}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"error":{}}"#, &["add: error error 0"]),
+        (r#"{"id":@add,"error":"no"}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"error":null}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":{},"error":{"code":1,"message":"x"}}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":null}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":[]}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":"ok"}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":{"content":"ok"}}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"result":{"content":{"type":"text"}}}"#, &["add: lost Invalid"]),
+        // Neither a result nor an error.
+        (r#"{"id":@add}"#, &["add: lost Invalid"]),
+        (r#"{"id":@add,"method":7}"#, &["fault InvalidMethod"]),
+        (r#"{"id":99999}"#, &["fault InvalidMethod"]),
+        (r#"{"id":99999,"result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":-1,"result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":0,"error":{"code":1,"message":"x"}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":"add","result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":"+@add","result":{}}"#, &["fault UnknownResponse"]),
+        // It is not what the client has written, though it is the same number.
+        (r#"{"id":"0@add","result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":"","result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":99999999999999999999999999,"result":{}}"#, &["fault UnknownResponse"]),
+        (r#"{"id":@add.0,"result":{}}"#, &["fault InvalidId"]),
+        (r#"{"id":null,"result":{}}"#, &["fault InvalidId"]),
+        (r#"{"result":{}}"#, &["fault InvalidId"]),
+        (r#"{"id":null,"error":{"code":-32700,"message":"x"}}"#, &["fault ErrorWithoutId"]),
+        (r#"[{"id":@add,"result":{}}]"#, &["fault Batch"]),
+    ];
+    for (answer, expected) in cases {
+        answered(answer, expected);
+    }
+}
+
+#[test]
+fn a_result_that_is_not_complete_is_none_in_the_stateless_era() {
+    for kind in ["input_required", "task", "else"] {
+        Setup::automatic().connected(|wire| {
+            wire.call("add", Options::DEFAULT).unwrap();
+            let result = format!(r#"{{"resultType":"{kind}"}}"#);
+            wire.forget().server(&format!(r#"{{"id":@add,"result":{result}}}"#));
+            let taken = format!("add: result {result}");
+            wire.heard(&[if wire.is_handshake() { &taken } else { "add: lost Invalid" }]);
+        });
+    }
+}
+
+#[test]
+fn requests_as_they_are_written() {
+    Setup::automatic().connected(|wire| {
+        let stateless = !wire.is_handshake();
+        let meta = |more: &str| match (stateless, more) {
+            (true, "") => r#""_meta":{..}"#.to_owned(),
+            (true, more) => format!(r#""_meta":{{..,{more}}}"#),
+            (false, "") => String::new(),
+            (false, more) => format!(r#""_meta":{{{more}}}"#),
+        };
+        let params = |own: &str, more: &str| match (own, meta(more).as_str()) {
+            ("", "") => String::new(),
+            ("", meta) => format!(r#","params":{{{meta}}}"#),
+            (own, "") => format!(r#","params":{{{own}}}"#),
+            (own, meta) => format!(r#","params":{{{own},{meta}}}"#),
+        };
+        let line = |method: &str, own: &str, more: &str| {
+            format!(r#"{{"id":@,"method":"{method}"{}}}"#, params(own, more))
+        };
+        let progress = r#""progressToken":@"#;
+        let client = &mut wire.client;
+        client.call_json("t", r#" {"a": [1, 2]} "#, Options::DEFAULT).unwrap();
+        client
+            .call_with("q\"\n", Options::DEFAULT.with_progress(), |out| {
+                out.begin_object();
+                out.field_integer("x", -1);
+                out.end_object();
+            })
+            .unwrap();
+        client
+            .call(
+                "u",
+                &[("k", true)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+                Options::DEFAULT,
+            )
+            .unwrap();
+        client.list_tools(Options::DEFAULT.with_progress()).unwrap();
+        wire.pump();
+        wire.sent(&[
+            &line("tools/call", r#""name":"t","arguments":{"a": [1, 2]}"#, ""),
+            &line("tools/call", r#""name":"q\"\n","arguments":{"x":-1}"#, progress),
+            &line("tools/call", r#""name":"u","arguments":{"k":true}"#, ""),
+            &line("tools/list", "", progress),
+        ]);
+        wire.client.reset();
+        wire.pump();
+        wire.connect();
+        wire.client.ping(Options::DEFAULT).unwrap();
+        wire.client.request("a/b", Options::DEFAULT, |_| {}).unwrap();
+        wire.client
+            .request("c/d", Options::DEFAULT.with_progress(), |out| {
+                out.field_string("uri", "u");
+                out.key("n");
+                out.null();
+            })
+            .unwrap();
+        wire.pump();
+        wire.sent(&[
+            &line(if stateless { "server/discover" } else { "ping" }, "", ""),
+            &line("a/b", "", ""),
+            &line("c/d", r#""uri":"u","n":null"#, progress),
+        ]);
+    });
+}
+
+/// One whole line, as the specification has it.
+#[test]
+fn a_call_in_full() {
+    Setup::automatic().run(|wire| {
+        wire.connect();
+        wire.call("t", Options::DEFAULT).unwrap();
+        assert_eq!(
+            wire.sent_lines(),
+            [format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{{}},"_meta":{META}}}}}}}"#)]
+        );
+    });
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_and_nothing_of_it_is_sent() {
+    Setup { slots: 2, ..Setup::automatic() }.connected(|wire| {
+        for arguments in
+            ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"]
+        {
+            let _shown = ShownOnFailure(arguments.to_owned());
+            let called = wire.client.call_json("t", arguments, Options::DEFAULT);
+            assert_eq!(called, Err(SendError::Unwritable));
+            let called = wire.client.call_with("t", Options::DEFAULT, |out| {
+                if out.raw(arguments).is_err() {
+                    out.key("a");
+                }
+            });
+            assert_eq!(called, Err(SendError::Unwritable));
+        }
+        assert_eq!(wire.client.call("t", "text", Options::DEFAULT), Err(SendError::Unwritable));
+        assert_eq!(wire.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Unwritable));
+        let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.begin_object());
+        assert_eq!(unbalanced, Err(SendError::Unwritable));
+        let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.end_object());
+        assert_eq!(unbalanced, Err(SendError::Unwritable));
+        wire.pump();
+        wire.sent(&[]).heard(&[]);
+        assert_eq!(wire.client.pending(), 0);
+        wire.call("t", Options::DEFAULT).unwrap();
+        wire.forget().server(r#"{"id":@t,"result":{}}"#).heard(&["t: result {}"]);
+    });
+}
+
+#[test]
+fn arguments_may_be_as_large_as_the_buffer_allows_and_not_one_byte_larger() {
+    Setup { tx: 1000, ..Setup::automatic() }.connected(|wire| {
+        let call = |wire: &mut Wire, length: usize| {
+            let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
+            wire.client.call_json("t", &arguments, Options::DEFAULT)
+        };
+        let most = (0..1000).rev().find(|length| {
+            let called = call(wire, *length);
+            assert!(matches!(called, Ok(_) | Err(SendError::Unwritable)), "{called:?}");
+            called.is_ok()
+        });
+        wire.pump();
+        let sent = wire.sent_lines();
+        assert_eq!(sent.len(), 1);
+        let overhead = if wire.pace().messages { 10 } else { 1 };
+        // What is kept for answers to the server, and no more, stays free; where none are given, nothing.
+        let kept = if wire.is_handshake() { 232 } else { 0 };
+        assert_eq!(sent[0].len() + overhead, 1000 - kept, "{most:?}");
+    });
+}
+
+#[test]
+fn as_many_requests_as_slots_then_full() {
+    Setup { slots: 3, ..Setup::automatic() }.connected(|wire| {
+        for tool in ["a", "b", "c"] {
+            wire.call(tool, Options::DEFAULT).unwrap();
+        }
+        wire.forget();
+        assert_eq!(wire.call("d", Options::DEFAULT), Err(SendError::Full));
+        assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::Full));
+        wire.at(1).sent(&[]);
+        // Pings of the server are answered all the same, and answers come in any order.
+        wire.server(r#"{"id":@b,"result":{}}"#).heard(&["b: result {}"]);
+        wire.call("d", Options::DEFAULT).unwrap();
+        wire.servers(&[r#"{"id":@d,"result":{}}"#, r#"{"id":@c,"result":{}}"#, r#"{"id":@a,"result":{}}"#]);
+        wire.heard(&["d: result {}", "c: result {}", "a: result {}"]).forget();
+        assert_eq!(wire.client.pending(), 0);
+    });
+    Setup { slots: 0, text: 0, ..Setup::automatic() }.connected(|wire| {
+        assert_eq!(wire.call("a", Options::DEFAULT), Err(SendError::Full));
+    });
+}
+
+#[test]
+fn what_has_no_room_waits_for_the_room_event() {
+    Setup { tx: 1000, rx: 1024, ..Setup::automatic() }.connected(|wire| {
+        wire.peer_reads(false);
+        let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(300));
+        let mut sent = 0;
+        let refused = loop {
+            match wire.client.call_json("t", &arguments, Options::DEFAULT) {
+                Ok(_) => sent += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(sent >= 1);
+        assert_eq!(refused, SendError::Busy);
+        wire.at(1).heard(&[]);
+        wire.peer_reads(true);
+        wire.pump();
+        wire.heard(&["room"]);
+        assert_eq!(wire.sent_lines().len(), sent);
+        wire.client.call_json("t", &arguments, Options::DEFAULT).unwrap();
+        wire.pump();
+        wire.heard(&[]).forget();
+    });
+}
+
+#[test]
+fn late_answers_are_swallowed() {
+    Setup::automatic().connected(|wire| {
+        let cancelled = wire.call("cancelled", Options::DEFAULT).unwrap();
+        wire.call("slow", Options::DEFAULT.timeout(Millis(10))).unwrap();
+        wire.call("done", Options::DEFAULT).unwrap();
+        wire.cancel(cancelled, "");
+        wire.server(r#"{"id":@done,"result":{}}"#).at(10);
+        wire.heard(&["done: result {}", "slow: lost TimedOut"]).forget();
+        for name in ["cancelled", "slow", "done"] {
+            wire.server(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).heard(&[]);
+            wire.server(&format!(r#"{{"id":@{name},"error":{{"code":1,"message":"x"}}}}"#)).heard(&[]);
+            wire.server(&format!(r#"{{"id":@{name},"error":1,"result":1}}"#)).heard(&[]);
+        }
+        // Nor are they taken for the answer to what is in the slot now.
+        for name in ["e", "f", "g"] {
+            wire.call(name, Options::DEFAULT).unwrap();
+        }
+        for name in ["cancelled", "slow", "done"] {
+            wire.server(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).heard(&[]);
+        }
+        assert_eq!(wire.client.pending(), 3);
+        wire.forget();
+    });
+}
+
+#[test]
+fn a_ping_of_the_clients_own_ends_like_any_request() {
+    for answer in [r#""result":{}"#, r#""result":null"#, r#""result":{"supportedVersions":[]}"#] {
+        Setup::automatic().connected(|wire| {
+            let ticket = wire.client.ping(Options::DEFAULT).unwrap();
+            wire.name(ticket, "alive");
+            let id = if wire.is_handshake() { "@ping" } else { "@discover" };
+            wire.forget().server(&format!(r#"{{"id":{id},{answer}}}"#));
+            // `null` is what some send for a result without members.
+            let result = answer.strip_prefix(r#""result":"#).unwrap().replace("null", "{}");
+            wire.heard(&[&format!("alive: result {result}")]);
+        });
+    }
+}
+
+#[test]
+fn the_result_of_a_tool_can_be_looked_at() {
+    Setup::automatic().connected(|wire| {
+        let ticket = wire.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+        wire.name(ticket, "t");
+        wire.forget();
+        let line = wire.message(
+            r#"{"id":@t,"result":{"isError":true,"structuredContent":{"n":1},"content":[{"type":"image","data":"","mimeType":"x/y"},{"text":"a\u00e9\n","type":"text"},{"type":"text","text":"b"},{"type":"text"}]}}"#,
+        );
+        let messages = wire.pace().messages;
+        loop {
+            match wire.client.poll(Millis(0)) {
+                Action::Io(io) => {
+                    let input = io.split().1;
+                    if messages {
+                        input.message(line.as_bytes(), mcp_proto::StreamId::NONE).unwrap();
+                    } else {
+                        let line = format!("{line}\n");
+                        give_input(input, usize::MAX, &mut line.as_bytes());
+                    }
+                }
+                Action::Event => break,
+                Action::Closed => panic!(),
+            }
+        }
+        let Some(Event::Response(end)) = wire.client.event() else { panic!() };
+        assert_eq!(end.ticket(), ticket);
+        let result = end.tool_result().unwrap();
+        assert!(result.is_error());
+        assert!(result.text().unwrap() == "aé\n");
+        assert_eq!(result.structured().unwrap().raw(), r#"{"n":1}"#);
+        let kinds: Vec<String> = result
+            .content()
+            .map(|content| match content {
+                Content::Text(text) => text.to_string(),
+                Content::Other(other) => other.at("type").string().unwrap().to_string(),
+                Content::Image { data, mime: Some(mime) } if data.decoded_len() == 0 => mime.to_string(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(kinds, ["x/y", "aé\n", "b", "text"]);
+    });
+}
+
+#[test]
+fn everything_is_forgotten_at_a_reset_and_no_id_comes_again() {
+    Setup::automatic().connected(|wire| {
+        let old = wire.call("old", Options::DEFAULT.timeout(Millis(50))).unwrap();
+        let stale = wire.message(r#"{"id":@old,"result":{}}"#);
+        wire.forget().bytes(b"{\"half a line");
+        wire.reset();
+        assert_eq!(wire.client.pending(), 0);
+        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
+        // The harness sees that no id comes twice.
+        wire.connect();
+        let new = wire.call("new", Options::DEFAULT).unwrap();
+        assert_ne!(old, new);
+        wire.forget().raw(stale.as_bytes()).heard(&[]);
+        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
+        wire.at(60).heard(&[]).server(r#"{"id":@new,"result":{}}"#).heard(&["new: result {}"]);
+        // From a closed connection, too.
+        wire.call("lost", Options::DEFAULT).unwrap();
+        wire.eof().heard(&["lost: lost Closed", "closed"]).forget();
+        wire.reset().connect();
+        wire.call("again", Options::DEFAULT).unwrap();
+        wire.server(r#"{"id":@again,"result":{}}"#).heard(&["again: result {}"]).forget();
+    });
+}

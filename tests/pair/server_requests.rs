@@ -1,0 +1,259 @@
+//! What a server needs of its client, in both eras: requests of its own, and answers that need input first.
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::support::pair::scenario::{Both, EVERYTHING, FORM, MODEL, PAGE};
+use mcp_proto::client::{InputRequest, Options, ServerRequest};
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::RequestOptions;
+use mcp_proto::{ClientCapabilities, Millis, Revision, Revisions, SendError, Ticket};
+
+const DEFAULT: Options = Options::DEFAULT;
+
+/// An answer to everything.
+fn answer(asked: ServerRequest<'_>) {
+    match asked.input() {
+        InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", "A")),
+        InputRequest::Elicit(form) => {
+            assert_eq!(form.properties().count(), 2);
+            asked.accept(|content| content.field_string("name", "octocat"));
+        }
+        InputRequest::Sample(_) => asked.sampled("m", "endTurn", |content| content.text("it")),
+        _ => asked.accept(|_| {}),
+    }
+}
+
+/// The server's host asks for everything that the revision has. The names of what it asked, and the answers.
+fn ask_for_everything(both: &mut Both, ask: RequestOptions) -> Vec<(&'static str, Ticket, &'static str)> {
+    let mut asked = vec![
+        (
+            "roots",
+            both.request("roots", |server| server.request(&ListRoots, ask)),
+            r#"roots: result {"roots":[{"uri":"file:///a","name":"A"}]}"#,
+        ),
+        (
+            "model",
+            both.request("model", |server| server.request(&MODEL, ask)),
+            r#"model: result {"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"it"}}"#,
+        ),
+    ];
+    let since = |revision| both.revision >= revision;
+    let (forms, pages) = (since(Revision::V2025_06_18), since(Revision::V2025_11_25));
+    if forms {
+        let ticket = both.request("form", |server| server.request(&FORM, ask));
+        asked.push(("form", ticket, r#"form: result {"action":"accept","content":{"name":"octocat"}}"#));
+    }
+    if pages {
+        let ticket = both.request("page", |server| server.request(&PAGE, ask));
+        asked.push(("page", ticket, r#"page: result {"action":"accept"}"#));
+    }
+    asked
+}
+
+#[test]
+fn what_a_server_asks_is_answered_at_once() {
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        both.answers(answer);
+        let asked = ask_for_everything(both, RequestOptions::DEFAULT);
+        both.settle();
+        let told: Vec<&str> = asked.iter().map(|it| it.2).collect();
+        both.told(&told);
+        let all = ["asked roots", "asked sample 9", "asked form Who?", "asked url https://example.com/"];
+        both.heard(&all[..asked.len()]);
+        let complete = both.server.elicitation_complete("e1");
+        assert_eq!(complete.is_ok(), both.revision == Revision::V2025_11_25);
+        let heard: &[&str] = &[r#"notified notifications/elicitation/complete {"elicitationId":"e1"}"#];
+        both.settle().heard(if complete.is_ok() { heard } else { &[] });
+    });
+}
+
+#[test]
+fn what_was_not_declared_cannot_be_asked_for() {
+    Both::run(Revisions::HANDSHAKE, ClientCapabilities::NONE, |both| {
+        assert_eq!(both.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&MODEL, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&FORM, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(both.server.request(&PAGE, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        // A server that does it all the same is refused.
+        both.request("raw", |server| server.ask_raw("roots/list", RequestOptions::DEFAULT, |_| {}));
+        both.settle().heard(&["fault UnknownMethod"]).told(&["raw: error Method not found (-32601)"]);
+        both.request("ping", |server| server.ping(RequestOptions::DEFAULT));
+        both.settle().told(&["ping: result {}"]);
+    });
+    Both::run(Revisions::STATELESS, EVERYTHING, |both| {
+        assert_eq!(both.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::NotConnected));
+    });
+}
+
+/// The client's host keeps the tickets of what it is asked.
+fn defers(both: &mut Both, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
+    let tickets = Rc::new(RefCell::new(Vec::new()));
+    let kept = tickets.clone();
+    both.answers(move |mut asked| {
+        let _ = asked.progress(1u32, None, "");
+        let ticket = asked.defer(time).unwrap();
+        kept.borrow_mut().push(ticket);
+    });
+    tickets
+}
+
+#[test]
+fn what_a_server_asks_is_answered_later_in_any_order() {
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        let tickets = defers(both, None);
+        let asked = ask_for_everything(both, RequestOptions::DEFAULT.with_progress());
+        let progress: Vec<String> = asked.iter().map(|it| format!("{}: 1", it.0)).collect();
+        let progress: Vec<&str> = progress.iter().map(String::as_str).collect();
+        both.settle().told(&progress);
+        assert_eq!(both.heard_now().len(), asked.len());
+        for ticket in tickets.borrow().iter().rev() {
+            let mut reply = both.client.reply(*ticket).unwrap();
+            reply.progress(2u32, None, "").unwrap();
+            reply.decline();
+            assert_eq!(both.client.reply(*ticket).err(), Some(SendError::Gone));
+            both.settle();
+        }
+        let told: Vec<String> = asked
+            .iter()
+            .rev()
+            .flat_map(|(name, ..)| {
+                let said = match *name {
+                    "roots" | "model" => "error The user said no (-1)",
+                    _ => r#"result {"action":"decline"}"#,
+                };
+                [format!("{name}: 2"), format!("{name}: {said}")]
+            })
+            .collect();
+        both.told(&told.iter().map(String::as_str).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn what_a_server_asks_is_taken_back_or_takes_too_long_on_either_side() {
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        // Taken back.
+        let tickets = defers(both, Some(Millis(500)));
+        let asked = both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
+        both.settle().heard(&["asked roots"]);
+        both.server.cancel(asked, "enough").unwrap();
+        assert_eq!(both.server.cancel(asked, ""), Err(SendError::Gone));
+        both.settle().heard(&["cancelled enough"]).told(&[]);
+        assert_eq!(both.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
+        // The server does not wait any longer.
+        both.request("roots", |server| {
+            server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(100)))
+        });
+        both.settle().heard(&["asked roots"]);
+        both.at(both.now + 100).told(&["roots: RequestFailure(TimedOut)"]);
+        let heard = both.heard_now();
+        assert!(heard.len() == 1 && heard[0].starts_with("cancelled"), "{heard:?}");
+        // The client's host takes too long.
+        both.request("roots", |server| {
+            server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(90_000)))
+        });
+        both.settle().heard(&["asked roots"]);
+        both.at(both.now + 500).heard(&["expired"]);
+        both.told(&["roots: error Internal error: the request was not finished in time (-32603)"]);
+        assert_eq!(both.client.pending(), 0);
+    });
+}
+
+#[test]
+fn a_call_asks_while_it_is_answered_and_others_go_on() {
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        both.answers(answer);
+        both.call("later", "{}", DEFAULT);
+        both.settle();
+        let call = both.deferred.pop().unwrap();
+        both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT.during(call)));
+        both.call("echo", r#"{"a":1}"#, DEFAULT);
+        both.settle().told(&[r#"roots: result {"roots":[{"uri":"file:///a","name":"A"}]}"#]);
+        let mut heard = both.heard_now();
+        heard.sort();
+        assert_eq!(heard, ["asked roots", r#"echo: {"a":1}"#]);
+        both.server.reply(call).unwrap().text("there");
+        both.settle().heard(&["later: there"]);
+        assert_eq!(
+            both.server.request(&ListRoots, RequestOptions::DEFAULT.during(call)),
+            Err(SendError::Gone)
+        );
+    });
+}
+
+#[test]
+fn changed_roots_are_heard_of_by_a_server_that_has_asked_for_them() {
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        both.answers(answer);
+        both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
+        both.settle().heard_now();
+        both.told_now();
+        both.client.roots_changed().unwrap();
+        both.client.roots_changed().unwrap();
+        both.settle().told(&["roots changed"]);
+    });
+}
+
+#[test]
+fn a_request_takes_as_many_rounds_as_it_needs() {
+    Both::run(Revisions::STATELESS, EVERYTHING, |both| {
+        let ticket = both.call("asks", "{}", DEFAULT.with_progress());
+        both.settle().heard(&["asks: needs [who=form Who?, where=roots] and a state"]);
+        assert_eq!(both.client.resume_call_json(ticket, "asks", "{}", |_| {}), Err(SendError::Unwritable));
+        both.client
+            .resume_call_json(ticket, "asks", "{}", |answers| {
+                answers.accept("who", |content| content.field_string("name", "octocat"));
+                answers.roots("where", |roots| roots.add("file:///a", ""));
+            })
+            .unwrap();
+        both.settle().heard(&["asks: needs [] and a state"]);
+        // Other things go on between two rounds.
+        both.call("echo", "{}", DEFAULT);
+        both.settle().heard(&["echo: {}"]);
+        both.client.resume_call_json(ticket, "asks", "{}", |_| {}).unwrap();
+        both.settle().heard(&["asks: needs [page=url https://example.com/, model=sample 9]"]);
+        both.client
+            .resume_call_json(ticket, "asks", "{}", |answers| {
+                answers.agree("page");
+                answers.sampled("model", "m", "", |content| content.text("it"));
+            })
+            .unwrap();
+        both.settle().heard(&[
+            r#"asks: {"action":"accept"} {"role":"assistant","model":"m","content":{"type":"text","text":"it"}}"#,
+        ]);
+    });
+}
+
+#[test]
+fn rounds_without_an_end_have_one() {
+    Both::run(Revisions::STATELESS, EVERYTHING, |both| {
+        let ticket = both.call("forever", "{}", DEFAULT);
+        for _ in 0..6 {
+            both.settle().heard(&["forever: needs [] and a state"]);
+            both.client.resume_call_json(ticket, "forever", "{}", |_| {}).unwrap();
+        }
+        both.settle().heard(&["forever: lost TooManyRounds"]);
+        // Given up between two rounds: nobody hears of it again.
+        let ticket = both.call("forever", "{}", DEFAULT);
+        both.settle().heard(&["forever: needs [] and a state"]);
+        both.cancel(ticket);
+        both.settle().told(&[]);
+        assert_eq!(both.client.pending(), 0);
+    });
+}
+
+#[test]
+fn what_a_client_cannot_do_is_said_in_an_error() {
+    Both::run(Revisions::STATELESS, ClientCapabilities::ELICITATION_FORM, |both| {
+        both.call("roots", "{}", DEFAULT);
+        both.settle().heard(&[
+            r#"roots: error Missing required client capability (-32021) {"requiredCapabilities":{"roots":{}}}"#,
+        ]);
+    });
+    // Where there are no rounds, the tool has made a mistake.
+    Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
+        both.call("roots", "{}", DEFAULT);
+        let heard = both.settle().heard_now();
+        assert!(heard.len() == 1 && heard[0].starts_with("roots: error"), "{heard:?}");
+        both.told(&["fault NoRoundTrip"]);
+    });
+}

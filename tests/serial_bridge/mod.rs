@@ -1,0 +1,12 @@
+//! The example `serial_bridge`: its parts, and the process between a client and a board at a
+//! pseudo-terminal.
+
+#[cfg(target_os = "linux")]
+mod board;
+#[cfg(target_os = "linux")]
+mod client;
+#[cfg(target_os = "linux")]
+mod disconnects;
+mod parts;
+#[cfg(target_os = "linux")]
+mod sessions;

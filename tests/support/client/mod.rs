@@ -1,0 +1,392 @@
+//! A client against a script: what the server says is handed over in pieces of any size, what the client writes is
+//! taken in pieces of any size, and both are noted as text.
+//!
+//! Every dialogue is run at many paces, as lines and as frames, and states what it expects after each step: so it
+//! proves by the way that chunking cannot be seen.
+
+mod setup;
+pub(crate) mod text;
+
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::{ClientConfig, Event, Options, ServerRequest, Slot};
+use mcp_proto::{Action, Client, Direction, Millis, Observer, ProtocolError, SendError, Ticket};
+
+use super::transport::{Pace, PeerInput, Transport};
+pub(crate) use setup::{Setup, TIMES};
+pub(crate) use text::{META, describe};
+
+/// The ids of what the client asked, by the last part of the method, or the name of the tool. Learned when a request
+/// is written into the buffer.
+#[derive(Default)]
+pub(crate) struct Asked {
+    ids: Vec<(String, String)>,
+    last: u64,
+}
+
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Asked>>);
+
+impl Observer for Notes {
+    fn line(&mut self, direction: Direction, line: &[u8], _: Result<(), ProtocolError>) {
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(line) else { return };
+        if direction == Direction::In || value.get("method").is_none() || value.get("id").is_none() {
+            return;
+        }
+        let mut asked = self.0.lock().unwrap();
+        if let Some(id) = value["id"].as_u64() {
+            assert!(id > asked.last, "ids only grow: {id} after {}", asked.last);
+            asked.last = id;
+        }
+        let name = match value["params"]["name"].as_str() {
+            Some(name) => name,
+            None => value["method"].as_str().unwrap().rsplit('/').next().unwrap(),
+        };
+        asked.ids.insert(0, (name.to_owned(), value["id"].to_string()));
+    }
+}
+
+/// What a host does with a request of the server's: it may keep a ticket.
+pub(crate) type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
+
+pub(crate) struct Wire {
+    pub(crate) client: Client<'static>,
+    pub(crate) setup: Setup,
+    pub(crate) now: u64,
+    /// The deadline of the last [`Action::Io`].
+    pub(crate) deadline: Option<u64>,
+    transport: Transport,
+    tickets: Vec<(Ticket, String)>,
+    ended: Vec<Ticket>,
+    notes: Notes,
+    heard: Vec<String>,
+    closed: bool,
+    events_left: Option<usize>,
+    on_server_request: Option<OnAsked>,
+}
+
+fn bytes(length: usize) -> &'static mut [u8] {
+    Box::leak(vec![0; length].into_boxed_slice())
+}
+
+impl Wire {
+    pub(crate) fn new(setup: Setup, pace: Pace) -> Wire {
+        let info: &'static ClientConfig<'static> = Box::leak(Box::new(setup.info));
+        let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; setup.slots].into_boxed_slice());
+        let notes = Notes::default();
+        let observer: &'static mut Notes = Box::leak(Box::new(notes.clone()));
+        let mut client = Client::new(info, bytes(setup.rx), bytes(setup.tx))
+            .unwrap()
+            .in_flight(slots, bytes(setup.text))
+            .observe(observer);
+        if let Some(bytes) = setup.reply_room {
+            client = client.reply_room(bytes).unwrap();
+        }
+        if let Some(pings) = setup.pings {
+            client = client.keep_alive(pings);
+        }
+        if pace.messages {
+            client = client.message_mode().unwrap();
+        }
+        Wire {
+            client,
+            setup,
+            now: 0,
+            deadline: None,
+            transport: Transport::new(pace),
+            tickets: Vec::new(),
+            ended: Vec::new(),
+            notes,
+            heard: Vec::new(),
+            closed: false,
+            events_left: None,
+            on_server_request: None,
+        }
+    }
+
+    /// What to do with requests of the server's. Without it they are dropped.
+    pub(crate) fn on_server_request(
+        &mut self,
+        handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
+    ) -> &mut Wire {
+        self.on_server_request = Some(Box::new(handle));
+        self
+    }
+
+    /// Connects to a server with tools, and forgets what was said.
+    pub(crate) fn connect(&mut self) {
+        self.pump();
+        if self.setup_is_handshake() {
+            let revision = self.setup.revision;
+            self.server(&format!(
+                r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
+            ));
+            self.heard(&[&format!("connected {revision}")]);
+        } else {
+            self.server(
+                r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#,
+            );
+            self.heard(&["connected 2026-07-28"]);
+        }
+        self.transport.output.clear();
+    }
+
+    fn setup_is_handshake(&self) -> bool {
+        format!("{:?}", self.setup.info).contains("connect: Handshake")
+    }
+
+    /// Whether the session is of the handshake era.
+    pub(crate) fn is_handshake(&self) -> bool {
+        self.client.revision().is_some_and(|revision| revision.era() == mcp_proto::Era::Handshake)
+    }
+
+    /// Lets time pass.
+    pub(crate) fn at(&mut self, now: u64) -> &mut Wire {
+        self.now = now;
+        self.pump();
+        self
+    }
+
+    /// The server writes a message. `"jsonrpc":"2.0"` is added; `@name` stands for the id of the client's last
+    /// request with that name.
+    pub(crate) fn server(&mut self, message: &str) -> &mut Wire {
+        let message = self.message(message);
+        self.raw(message.as_bytes())
+    }
+
+    /// The server writes several messages at once.
+    pub(crate) fn servers(&mut self, messages: &[&str]) -> &mut Wire {
+        let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
+        for message in messages {
+            self.transport.write_line(message.as_bytes());
+        }
+        self.pump();
+        self
+    }
+
+    /// What [`server`](Wire::server) writes.
+    pub(crate) fn message(&self, message: &str) -> String {
+        let mut message = match message.strip_prefix('{') {
+            Some(rest) => format!(r#"{{"jsonrpc":"2.0",{rest}"#),
+            None => message.to_owned(),
+        };
+        let mut ids = self.notes.0.lock().unwrap().ids.clone();
+        // The last of each name first; names that others start with after those.
+        ids.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        for (name, id) in ids {
+            message = message.replace(&format!("@{name}"), &id);
+        }
+        message
+    }
+
+    /// The server writes a line as it is.
+    pub(crate) fn raw(&mut self, line: &[u8]) -> &mut Wire {
+        self.transport.write_line(line);
+        self.pump();
+        self
+    }
+
+    /// The server writes bytes, and no newline behind them: nothing, in frames.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut Wire {
+        self.transport.write(bytes);
+        self.pump();
+        self
+    }
+
+    /// The server's output ends.
+    pub(crate) fn eof(&mut self) -> &mut Wire {
+        self.transport.ended = true;
+        self.pump();
+        self
+    }
+
+    /// The server's input ends: writing to it fails.
+    pub(crate) fn broken(&mut self) -> &mut Wire {
+        self.breaks().pump();
+        self
+    }
+
+    /// The same, but the client does not notice yet.
+    pub(crate) fn breaks(&mut self) -> &mut Wire {
+        self.transport.peer_input = PeerInput::BreaksOnWrite;
+        self
+    }
+
+    /// The connection is replaced by a new one.
+    pub(crate) fn reset(&mut self) -> &mut Wire {
+        self.client.reset();
+        self.replace_connection();
+        self.pump();
+        self
+    }
+
+    /// The connection is replaced by a new one to the same server.
+    pub(crate) fn reconnect(&mut self) -> &mut Wire {
+        self.client.reconnect();
+        self.replace_connection();
+        self.pump();
+        self
+    }
+
+    fn replace_connection(&mut self) {
+        self.transport.reset();
+        self.transport.output.clear();
+        self.closed = false;
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        self.transport.pace
+    }
+
+    /// Whether the server reads from now on.
+    pub(crate) fn peer_reads(&mut self, reads: bool) {
+        self.transport.peer_input = if reads { PeerInput::Open } else { PeerInput::Blocked };
+    }
+
+    /// Calls a tool without arguments. What comes of it is noted under its name.
+    pub(crate) fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, SendError> {
+        let ticket = self.client.call_json(tool, "{}", options)?;
+        Ok(self.name(ticket, tool))
+    }
+
+    /// Notes a ticket under a name.
+    pub(crate) fn name(&mut self, ticket: Ticket, name: &str) -> Ticket {
+        self.tickets.push((ticket, name.to_owned()));
+        self.pump();
+        ticket
+    }
+
+    /// Notes a ticket under a name, and does not poll.
+    pub(crate) fn name_only(&mut self, ticket: Ticket, name: &str) {
+        self.tickets.push((ticket, name.to_owned()));
+    }
+
+    pub(crate) fn list(&mut self) -> Ticket {
+        let ticket = self.client.list_tools(Options::DEFAULT).unwrap();
+        self.name(ticket, "list")
+    }
+
+    /// Cancels. From then on nothing may be heard of the request.
+    pub(crate) fn cancel(&mut self, ticket: Ticket, reason: &str) {
+        self.client.cancel(ticket, reason).unwrap();
+        self.ended.push(ticket);
+        self.pump();
+    }
+
+    pub(crate) fn tickets_of(&self, name: &str) -> Vec<Ticket> {
+        self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
+    }
+
+    /// Polls until nothing moves any more.
+    pub(crate) fn pump(&mut self) {
+        while self.step() {
+            if self.events_left == Some(self.heard.len()) {
+                self.events_left = None;
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        match self.client.poll(Millis(self.now)) {
+            Action::Io(io) => {
+                self.deadline = io.deadline().map(|deadline| deadline.0);
+                assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline that is over: {io:?}");
+                self.transport.step(io)
+            }
+            Action::Event => {
+                let event = self.client.event().expect("poll said that there is one");
+                let names = &self.tickets;
+                let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
+                let (text, end) = describe(&event, &name);
+                let about = match &event {
+                    Event::Response(it) => Some(it.ticket()),
+                    Event::Tools(it) => Some(it.ticket()),
+                    Event::Resources(it) => Some(it.ticket()),
+                    Event::Templates(it) => Some(it.ticket()),
+                    Event::Prompts(it) => Some(it.ticket()),
+                    Event::Progress(it) => Some(it.ticket()),
+                    Event::InputRequired(it) => Some(it.ticket()),
+                    Event::Acknowledged(it) => Some(it.ticket()),
+                    Event::Changed { subscription, .. } | Event::Updated { subscription, .. } => {
+                        *subscription
+                    }
+                    _ => None,
+                };
+                if let Event::ServerRequest(asked) = event {
+                    let ticket = self.on_server_request.as_mut().and_then(|handle| handle(asked));
+                    self.tickets.extend(ticket.map(|ticket| (ticket, format!("ask {ticket:?}"))));
+                }
+                if let Some(ticket) = about {
+                    assert!(!self.ended.contains(&ticket), "after its end: {text}");
+                }
+                self.ended.extend(end);
+                self.heard.push(text);
+                true
+            }
+            Action::Closed => {
+                if !std::mem::replace(&mut self.closed, true) {
+                    self.heard.push("closed".to_owned());
+                }
+                false
+            }
+        }
+    }
+
+    /// What was heard since the last time.
+    #[track_caller]
+    pub(crate) fn heard(&mut self, expected: &[&str]) -> &mut Wire {
+        let heard = std::mem::take(&mut self.heard);
+        assert_eq!(heard, expected);
+        self
+    }
+
+    /// What was sent since the last time: see [`text::shorten`].
+    #[track_caller]
+    pub(crate) fn sent(&mut self, expected: &[&str]) -> &mut Wire {
+        assert_eq!(self.sent_short(), expected);
+        self
+    }
+
+    /// The same, for a closer look.
+    pub(crate) fn sent_short(&mut self) -> Vec<String> {
+        let sent = self.sent_lines();
+        let asked = self.notes.0.lock().unwrap();
+        sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
+    }
+
+    /// What was heard since the last time, for a closer look.
+    pub(crate) fn heard_now(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// From now on the host is busy with its next event for a while: after `events` more, nothing is polled until it
+    /// does something.
+    pub(crate) fn stop_after(&mut self, events: usize) -> &mut Wire {
+        self.events_left = Some(events);
+        self
+    }
+
+    /// What was sent since the last time, as it was sent.
+    pub(crate) fn sent_lines(&mut self) -> Vec<String> {
+        let sent = String::from_utf8(std::mem::take(&mut self.transport.output)).unwrap();
+        assert!(sent.is_empty() || sent.ends_with('\n'), "half a line was sent: {sent}");
+        sent.lines().map(str::to_owned).collect()
+    }
+
+    /// Forgets what was said so far.
+    pub(crate) fn forget(&mut self) -> &mut Wire {
+        self.heard.clear();
+        self.transport.output.clear();
+        self
+    }
+
+    fn nothing_is_left(&mut self) {
+        assert!(self.heard.is_empty(), "heard, and not expected: {:?}", self.heard);
+        assert!(
+            self.transport.output.is_empty() || self.transport.peer_input == PeerInput::Blocked,
+            "sent, and not expected: {:?}",
+            self.sent_lines()
+        );
+    }
+}

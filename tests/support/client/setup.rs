@@ -1,0 +1,113 @@
+//! What a client under test is made of, and the paces at which a dialogue is run.
+
+use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
+
+use super::Wire;
+use crate::support::ShownOnFailure;
+use crate::support::transport::{Order, Pace};
+
+const ALL: usize = usize::MAX;
+const PACES: [Pace; 8] = [
+    pace(ALL, ALL),
+    pace(1, ALL),
+    pace(ALL, 1),
+    pace(1, 1),
+    pace(3, 7),
+    pace(7, 3),
+    pace(64, 50),
+    Pace { messages: true, ..pace(ALL, ALL) },
+];
+
+const fn pace(read: usize, write: usize) -> Pace {
+    Pace { read, write, order: Order::Both, messages: false }
+}
+
+/// What a client is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) info: ClientConfig<'static>,
+    pub(crate) rx: usize,
+    /// Whether `rx` is part of what is tested. If not, other sizes are tried, too.
+    pub(crate) exact: bool,
+    /// Whether the dialogue makes sense without newlines.
+    pub(crate) frames: bool,
+    pub(crate) tx: usize,
+    pub(crate) slots: usize,
+    /// For all slots.
+    pub(crate) text: usize,
+    pub(crate) pings: Option<KeepAlive>,
+    /// Of the handshake era: what the server answers.
+    pub(crate) revision: Revision,
+    pub(crate) reply_room: Option<usize>,
+}
+
+/// Times that can be told apart.
+pub(crate) const TIMES: Timeouts = Timeouts {
+    probe: Millis(300),
+    initialize: Millis(3000),
+    request: Millis(1000),
+    maximum: Millis(5000),
+    grace: Millis(200),
+};
+
+impl Setup {
+    pub(crate) fn new(connect: Connect) -> Setup {
+        let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
+        let revision = Revision::V2025_11_25;
+        let (exact, frames, pings, reply_room) = (false, true, None, None);
+        Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }
+    }
+
+    /// Speaks every revision, and asks for the newest.
+    pub(crate) fn automatic() -> Setup {
+        Setup::new(Connect::Automatic)
+    }
+
+    /// Shakes hands.
+    pub(crate) fn handshake() -> Setup {
+        Setup::new(Connect::Handshake)
+    }
+
+    /// Does this for servers.
+    pub(crate) fn declares(self, declared: ClientCapabilities) -> Setup {
+        Setup { info: self.info.capabilities(declared), ..self }
+    }
+
+    /// Shakes hands, and the server answers with this revision.
+    pub(crate) fn revision(self, revision: Revision) -> Setup {
+        Setup { revision, ..self }
+    }
+
+    pub(crate) fn rx(self, rx: usize) -> Setup {
+        Setup { rx, exact: true, ..self }
+    }
+
+    pub(crate) fn lines_only(self) -> Setup {
+        Setup { frames: false, ..self }
+    }
+
+    /// Runs a dialogue at every pace, and with receive buffers of several sizes.
+    pub(crate) fn run(self, dialogue: impl Fn(&mut Wire)) {
+        for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
+            let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };
+            for more in sizes {
+                let mut wire = Wire::new(Setup { rx: self.rx + more, ..self }, pace);
+                let _shown = ShownOnFailure(format!("{pace:?}, {} bytes to receive", wire.setup.rx));
+                dialogue(&mut wire);
+                wire.nothing_is_left();
+            }
+        }
+    }
+
+    /// Runs a dialogue with a connected client, in both eras.
+    pub(crate) fn connected(self, dialogue: impl Fn(&mut Wire)) {
+        for connect in [Connect::Automatic, Connect::Handshake] {
+            let _shown = ShownOnFailure(format!("{connect:?}"));
+            Setup { info: self.info.connect(connect), ..self }.run(|wire| {
+                wire.connect();
+                dialogue(wire);
+            });
+        }
+    }
+}

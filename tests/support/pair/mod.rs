@@ -1,0 +1,156 @@
+//! A client and a server of this crate, joined by two pipes. What is between them is the adversary: it decides, from
+//! a seed, who is polled, how many bytes move, and how much a pipe holds.
+
+pub(crate) mod scenario;
+
+use std::collections::VecDeque;
+
+use crate::support::Luck;
+use crate::support::transport::{give_input, take_output};
+use mcp_proto::client::{self, Outcome};
+use mcp_proto::server::{self, Call};
+use mcp_proto::{Action, Client, Io, Millis, Revision, Server, Ticket};
+
+pub(crate) struct Pipe {
+    pub(crate) bytes: VecDeque<u8>,
+    pub(crate) capacity: usize,
+}
+
+/// What a client has heard.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Heard {
+    Connected(Revision),
+    Failed(String),
+    /// The text of a tool, or why there is none.
+    Response(Ticket, Result<String, String>),
+    Page(Vec<String>, bool),
+    Progress(Ticket),
+    Room,
+    Closed,
+    Other(String),
+}
+
+/// What a server has heard, beside calls.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Told {
+    Cancelled(Ticket),
+    Expired(Ticket),
+    Other(String),
+}
+
+pub(crate) struct Pair<'c, 's> {
+    pub(crate) client: Client<'c>,
+    pub(crate) server: Server<'s>,
+    pub(crate) up: Pipe,
+    pub(crate) down: Pipe,
+    pub(crate) luck: Luck,
+    /// The most bytes that move at once.
+    pub(crate) most: usize,
+    pub(crate) now: u64,
+    pub(crate) heard: Vec<Heard>,
+    pub(crate) told: Vec<Told>,
+    closed: bool,
+}
+
+impl<'c, 's> Pair<'c, 's> {
+    pub(crate) fn new(
+        client: Client<'c>,
+        server: Server<'s>,
+        capacity: usize,
+        most: usize,
+        seed: u64,
+    ) -> Pair<'c, 's> {
+        let pipe = || Pipe { bytes: VecDeque::new(), capacity };
+        Pair {
+            client,
+            server,
+            up: pipe(),
+            down: pipe(),
+            luck: Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            most,
+            now: 0,
+            heard: Vec::new(),
+            told: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// Lets one of the two do one thing. Calls go to `handle`. `false`: nothing moved.
+    pub(crate) fn step(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
+        if self.luck.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
+    }
+
+    /// Until nothing has moved for a while.
+    pub(crate) fn settle(&mut self, handle: &mut dyn FnMut(Call<'_>)) {
+        let mut quiet = 0;
+        while quiet < 64 {
+            quiet = if self.step(handle) { 0 } else { quiet + 1 };
+        }
+    }
+
+    pub(crate) fn step_client(&mut self) -> bool {
+        match self.client.poll(Millis(self.now)) {
+            Action::Io(io) => transfer(io, &mut self.up, &mut self.down, &mut self.luck, self.most),
+            Action::Event => {
+                let heard = hear(self.client.event().unwrap());
+                self.heard.push(heard);
+                true
+            }
+            Action::Closed => {
+                if !std::mem::replace(&mut self.closed, true) {
+                    self.heard.push(Heard::Closed);
+                }
+                false
+            }
+        }
+    }
+
+    pub(crate) fn step_server(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
+        match self.server.poll(Millis(self.now)) {
+            Action::Io(io) => transfer(io, &mut self.down, &mut self.up, &mut self.luck, self.most),
+            Action::Event => {
+                match self.server.event().unwrap() {
+                    server::Event::Call(call) => handle(call),
+                    server::Event::Cancelled { ticket, .. } => self.told.push(Told::Cancelled(ticket)),
+                    server::Event::Expired(ticket) => self.told.push(Told::Expired(ticket)),
+                    other => self.told.push(Told::Other(format!("{other:?}"))),
+                }
+                true
+            }
+            Action::Closed => false,
+        }
+    }
+}
+
+fn hear(event: client::Event<'_>) -> Heard {
+    match event {
+        client::Event::Connected(it) => Heard::Connected(it.revision()),
+        client::Event::ConnectFailed(why) => Heard::Failed(why.to_string()),
+        client::Event::Response(end) => {
+            let result = match (end.tool_result().and_then(|result| result.text()), end.outcome()) {
+                (Some(text), _) => Ok(text.to_string()),
+                (None, Outcome::Result(result)) => Ok(result.to_string()),
+                (None, Outcome::Error(error)) => Err(error.to_string()),
+                (None, Outcome::Failed(lost)) => Err(format!("{lost:?}")),
+                (None, other) => Err(format!("{other:?}")),
+            };
+            Heard::Response(end.ticket(), result)
+        }
+        client::Event::Tools(page) => {
+            Heard::Page(page.tools().map(|tool| tool.name().unwrap().to_string()).collect(), page.is_last())
+        }
+        client::Event::Progress(it) => Heard::Progress(it.ticket()),
+        client::Event::Writable => Heard::Room,
+        other => Heard::Other(format!("{other:?}")),
+    }
+}
+
+pub(crate) fn transfer(io: Io<'_>, to: &mut Pipe, from: &mut Pipe, luck: &mut Luck, most: usize) -> bool {
+    let (out, receive) = io.split();
+    let free = to.capacity.saturating_sub(to.bytes.len());
+    let taken = take_output(out, free.min(1 + luck.below(most)), &mut to.bytes);
+    let mut input: &[u8] = from.bytes.make_contiguous();
+    let given = give_input(receive, 1 + luck.below(most), &mut input);
+    from.bytes.drain(..given);
+    taken + given > 0
+}
