@@ -115,8 +115,9 @@ fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
             let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
             pump(&mut server, OPEN.as_bytes(), piece);
+            // More often than a buffer is mostly unused before it shrinks.
             let mut round = || {
-                for _ in 0..100 {
+                for _ in 0..40 {
                     assert_eq!(pump(&mut server, traffic.as_bytes(), piece).0, answers);
                 }
             };
@@ -197,6 +198,14 @@ fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     }
 }
 
+/// Seconds of processor time that this thread has used, because other tests run at the same time.
+#[cfg(unix)]
+fn processor_time() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+#[cfg(unix)]
 #[test]
 fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
     let time = |length: usize| {
@@ -206,9 +215,9 @@ fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
         );
         let (mut rx, mut tx) = (vec![0; length + 100], [0; 1024]);
         let mut server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap();
-        let start = std::time::Instant::now();
+        let start = processor_time();
         assert_eq!(pump(&mut server, line.as_bytes(), 1).0, 1);
-        start.elapsed().as_secs_f64()
+        processor_time() - start
     };
     time(1000);
     // Sixteen times the bytes; quadratic work would be 256 times the time.
@@ -217,6 +226,7 @@ fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
 }
 
 /// Defers `count` calls, ends the input, and lets the grace pass: every call is answered.
+#[cfg(unix)]
 fn end_with_in_flight(count: usize) -> f64 {
     let mut server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
     server = server.in_flight_grown(count).unwrap();
@@ -239,7 +249,7 @@ fn end_with_in_flight(count: usize) -> f64 {
             },
         }
     }
-    let start = std::time::Instant::now();
+    let start = processor_time();
     server.shutdown(Millis(0));
     let (mut answers, mut now) = (0, 0);
     loop {
@@ -256,9 +266,10 @@ fn end_with_in_flight(count: usize) -> f64 {
         }
     }
     assert_eq!(answers, count);
-    start.elapsed().as_secs_f64()
+    processor_time() - start
 }
 
+#[cfg(unix)]
 #[test]
 fn a_server_that_ends_takes_time_in_proportion_to_what_is_in_flight() {
     end_with_in_flight(100);

@@ -8,7 +8,7 @@ const DEFAULT: Options = Options::DEFAULT;
 /// The server does not read any more, and what is free is what is kept for answers, or a little more.
 fn fill(wire: &mut Wire) {
     wire.peer_reads(false);
-    let sent = (0..wire.setup.tx).rev().find_map(|length| {
+    let sent = (0..wire.setup.tx).rev().step_by(16).find_map(|length| {
         let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
         wire.client.call_json("fill", &arguments, DEFAULT.timeout(Millis(90_000))).ok()
     });

@@ -144,7 +144,7 @@ fn what_a_server_asks_is_taken_back_or_takes_too_long_on_either_side() {
             server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(100)))
         });
         both.settle().heard(&["asked roots"]);
-        both.at(both.now + 100).told(&["roots: RequestFailure(TimedOut)"]);
+        both.at(both.now + 100).told(&["roots: Failed(TimedOut)"]);
         let heard = both.heard_now();
         assert!(heard.len() == 1 && heard[0].starts_with("cancelled"), "{heard:?}");
         // The client's host takes too long.

@@ -112,7 +112,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 // A cancellation may come after the answer.
                 Told::Other(text) => {
                     assert!(
-                        ["Ready", "Connected", "UnknownCancel", "Room"].iter().any(|it| text.contains(it))
+                        ["Ready", "Connected", "UnknownCancel", "Writable"].iter().any(|it| text.contains(it))
                             || (!connected && text.contains("ProtocolError")),
                         "{text}"
                     );
