@@ -74,7 +74,7 @@ fn call(arguments: &str) -> String {
 }
 
 #[test]
-fn a_tool_is_listed_with_what_its_arguments_say() {
+fn derived_tool_is_listed_with_its_schema() {
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned();
     let listed = answers("2025-11-25", &[list]);
     let answer: serde_json::Value = serde_json::from_str(&listed[0]).unwrap();
@@ -89,7 +89,7 @@ fn a_tool_is_listed_with_what_its_arguments_say() {
 }
 
 #[test]
-fn arguments_that_fit_reach_the_handler() {
+fn valid_derived_arguments_reach_the_handler() {
     for (arguments, text) in [
         (r#"{"name":"d\u0065sk","percent":1e2}"#, "desk is at 100, then nothing"),
         (r#"{"then":null,"percent":0,"name":""}"#, " is at 0, then nothing"),
@@ -106,7 +106,7 @@ fn arguments_that_fit_reach_the_handler() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
+fn invalid_derived_arguments_are_answered_with_the_field_name() {
     for (arguments, why) in [
         ("{}", "missing field `name`"),
         (r#"{"name":"a","percent":101}"#, "`percent`: expected an integer from 0 to 100"),
@@ -145,7 +145,7 @@ fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
 }
 
 #[test]
-fn what_stands_around_derived_arguments_is_read_as_before() {
+fn members_beside_derived_arguments_are_still_read() {
     type Around<'a> = (SetLight<'a>, u8);
     let read = |text: &str| {
         let mut text = text.as_bytes().to_vec();

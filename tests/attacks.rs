@@ -79,7 +79,7 @@ const NOISE: [&str; 10] = [
 
 /// An error that is answered with an error would go round for ever.
 #[test]
-fn machines_that_are_wired_to_each_other_or_to_themselves_fall_silent() {
+fn machines_connected_to_themselves_fall_silent() {
     type Make = fn() -> Box<dyn Peer>;
     let kinds: [(&str, Make); 2] = [("server", || Box::new(server())), ("client", || Box::new(client()))];
     for noise in NOISE {
@@ -121,7 +121,7 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
 
 /// A cursor is the peer's: it leads to an entry of the list or to an error, never elsewhere.
 #[test]
-fn a_cursor_that_was_tampered_with_leads_nowhere() {
+fn tampered_cursor_is_rejected() {
     let mut server = server();
     for (cursor, leads) in [
         (r#""p1""#, Ok(["b", "c"].as_slice())),
@@ -194,7 +194,7 @@ fn grant(call: Call<'_>) {
 
 /// A state comes back as the client likes. All of it reaches the host, byte by byte, so that a signature can be checked.
 #[test]
-fn a_state_that_was_tampered_with_is_the_hosts_to_refuse() {
+fn tampered_request_state_reaches_the_application() {
     let mut server = Asking(server());
     let asked = request(&mut server, "tools/call", r#""name":"a","#).unwrap();
     let state = Json::parse(asked.as_bytes()).unwrap().get("requestState").unwrap().raw().to_string();

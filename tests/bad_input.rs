@@ -408,7 +408,7 @@ fn run_client(input: &[u8]) -> (String, String) {
 }
 
 #[test]
-fn the_tables_in_the_documents_are_what_happens() {
+fn bad_input_tables_match_the_behavior() {
     let mut server = String::from("| the client sends | it gets | the host gets |\n|---|---|---|\n");
     for row in rows() {
         let (peer, host) = run(&row);

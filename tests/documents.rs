@@ -9,7 +9,7 @@ fn text(path: &str) -> String {
 }
 
 #[test]
-fn the_loops_in_the_readme_are_the_files_that_are_built() {
+fn readme_shows_the_loops_that_are_built() {
     let readme = text("README.md");
     for (path, limit) in [
         ("examples/firmware/src/run.rs", 60),
@@ -25,7 +25,7 @@ fn the_loops_in_the_readme_are_the_files_that_are_built() {
 }
 
 #[test]
-fn the_main_loops_use_the_core_alone() {
+fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
     {
@@ -34,7 +34,7 @@ fn the_main_loops_use_the_core_alone() {
 }
 
 #[test]
-fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
+fn board_images_have_an_alias_and_a_description() {
     let (names, readme) = (text("examples/firmware/.cargo/config.toml"), text("examples/firmware/README.md"));
     let images = text("examples/firmware/boards/images");
     let images: Vec<_> = images.lines().filter(|line| !line.starts_with('#')).collect();
@@ -52,7 +52,7 @@ fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
 }
 
 #[test]
-fn the_rust_version_is_the_one_of_the_manifest() {
+fn documented_rust_version_is_that_of_the_manifest() {
     let manifest = text("Cargo.toml");
     let version =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
@@ -76,7 +76,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_file_is_longer_than_500_lines() {
+fn files_have_at_most_500_lines() {
     let mut files = Vec::new();
     for folder in ["src", "tests", "examples", "adapters", "macros", "proptests", "benches"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -101,7 +101,7 @@ fn modules(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_test_file_is_a_module_of_its_binary() {
+fn test_files_are_modules_of_their_binary() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders: Vec<PathBuf> =
         ["", "proptests", "adapters/std", "adapters/tokio", "adapters/embedded", "tests/transcripts"]
@@ -131,7 +131,7 @@ fn every_test_file_is_a_module_of_its_binary() {
 }
 
 #[test]
-fn a_life_begins_where_a_machine_does_and_nowhere_else() {
+fn lifecycle_starts_only_in_new_and_reset() {
     let mut files = Vec::new();
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
@@ -148,7 +148,7 @@ fn a_life_begins_where_a_machine_does_and_nowhere_else() {
 }
 
 #[test]
-fn every_test_that_the_rules_name_exists() {
+fn tests_named_by_the_rules_exist() {
     let document = text("ARCHITECTURE.md");
     let rules =
         document.split("## Rules that are tests").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
@@ -201,7 +201,7 @@ fn quoted(cell: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
+fn compatibility_rows_name_existing_switches_and_tests() {
     let (library, everything) = (code(&["src"]), tests());
     let tested = |row: &[String]| {
         let cell = &row[row.len() - 2];
@@ -232,7 +232,7 @@ fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
 }
 
 #[test]
-fn every_known_attack_has_tests_that_exist() {
+fn attacks_name_existing_tests() {
     let attacks = table("SECURITY.md", "attacks");
     let tests = tests();
     assert!(attacks.len() > 20, "{}", attacks.len());

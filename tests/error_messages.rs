@@ -9,7 +9,7 @@ fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
 }
 
 #[test]
-fn a_fault_that_the_peer_does_not_hear_of_says_what_it_is() {
+fn local_protocol_errors_describe_the_cause() {
     says(&[
         (&ProtocolError::Truncated, "the input ended in the middle of a message"),
         (&ProtocolError::UnknownResponse, "a response to no request in flight"),
@@ -34,7 +34,7 @@ fn a_fault_that_the_peer_does_not_hear_of_says_what_it_is() {
 }
 
 #[test]
-fn a_fault_that_the_peer_hears_of_says_what_kind_it_is_and_where_the_bound_is() {
+fn sent_protocol_errors_name_kind_and_limit() {
     says(&[
         (
             &ProtocolError::LineTooLong { limit: 256 },
@@ -58,7 +58,7 @@ fn a_fault_that_the_peer_hears_of_says_what_kind_it_is_and_where_the_bound_is() 
 }
 
 #[test]
-fn a_misuse_says_what_is_needed_or_which_entry_is_wrong() {
+fn config_errors_name_the_need_or_the_entry() {
     let needed = 100;
     says(&[
         (
@@ -88,7 +88,7 @@ fn a_misuse_says_what_is_needed_or_which_entry_is_wrong() {
 }
 
 #[test]
-fn why_something_cannot_be_sent() {
+fn send_errors_name_the_reason() {
     says(&[
         (&SendError::Busy, "no room to write to yet"),
         (&SendError::Gone, "the request has ended"),
@@ -101,7 +101,7 @@ fn why_something_cannot_be_sent() {
 }
 
 #[test]
-fn why_a_request_has_no_answer() {
+fn request_failures_name_the_reason() {
     says(&[
         (&RequestFailure::TimedOut, "no answer in time"),
         (&RequestFailure::Closed, "the connection is over"),

@@ -35,7 +35,7 @@ impl Write for &mut Socket {
 }
 
 #[test]
-fn a_step_that_waits_for_room_does_not_wake_the_loop() {
+fn step_waiting_for_output_space_does_not_wake_the_loop() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();

@@ -13,7 +13,7 @@ fn example(name: &str) -> Command {
 }
 
 #[test]
-fn the_demo_finds_everything_as_it_should_be() {
+fn demo_passes_all_its_checks() {
     let output = example("demo").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
@@ -21,7 +21,7 @@ fn the_demo_finds_everything_as_it_should_be() {
 }
 
 #[test]
-fn the_server_answers_on_stdout_and_ends_with_its_input() {
+fn stdio_server_answers_and_ends_with_its_input() {
     let mut child = example("stdio_server")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -50,7 +50,7 @@ fn the_server_answers_on_stdout_and_ends_with_its_input() {
 }
 
 #[test]
-fn the_event_loop_ends_with_both_sides_closed() {
+fn event_loop_ends_when_both_sides_close() {
     let output = example("event_loop").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
@@ -66,7 +66,7 @@ fn the_event_loop_ends_with_both_sides_closed() {
 }
 
 #[test]
-fn the_client_over_tokio_uses_the_server_over_tokio() {
+fn tokio_client_uses_the_tokio_server() {
     let output = example("tokio_client").arg(example("tokio_server").get_program()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
@@ -79,7 +79,7 @@ fn the_client_over_tokio_uses_the_server_over_tokio() {
 }
 
 #[test]
-fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
+fn inspect_shows_servers_of_both_eras_and_sets_its_exit_code() {
     let server = example("stdio_server").get_program().to_owned();
     let inspect = |arguments: &[&str]| {
         let output = example("inspect").args(arguments).arg("--").arg(&server).output().unwrap();
@@ -108,7 +108,7 @@ fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
 }
 
 #[test]
-fn inspect_uses_what_a_server_offers_and_answers_what_it_asks() {
+fn inspect_uses_features_and_answers_server_requests() {
     let server = example("everything_server").get_program().to_owned();
     let cases: [(&[&str], &[&str]); 7] = [
         (&["--read", "test://template/7/data"], &["application/json", "Data for ID: 7"]),
@@ -179,7 +179,7 @@ impl Talk {
 }
 
 #[test]
-fn the_server_with_everything_asks_and_tells_in_a_session() {
+fn everything_server_requests_and_notifies_in_a_session() {
     let mut talk = Talk::with("everything_server");
     let client =
         r#""capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"t","version":"1"}"#;
@@ -224,7 +224,7 @@ fn the_server_with_everything_asks_and_tells_in_a_session() {
 }
 
 #[test]
-fn the_server_with_everything_takes_several_rounds_without_a_session() {
+fn everything_server_requires_input_without_a_session() {
     let mut talk = Talk::with("everything_server");
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
     let mut call = |tool: &str, more: &str, answer: &str| {

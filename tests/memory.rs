@@ -85,7 +85,7 @@ const TRAFFIC: &str = concat!(
 const ANSWERS: usize = 8;
 
 #[test]
-fn with_lent_buffers_nothing_is_ever_allocated() {
+fn lent_buffers_never_allocate() {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     for piece in [1, 7, 512] {
@@ -102,7 +102,7 @@ fn with_lent_buffers_nothing_is_ever_allocated() {
 }
 
 #[test]
-fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
+fn grown_buffers_allocate_nothing_in_steady_state() {
     let large = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"large\",\"arguments\":{{\"x\":\"{}\"}}}}}}\n",
         "x".repeat(100_000)
@@ -128,7 +128,7 @@ fn with_grown_buffers_nothing_is_allocated_in_the_steady_state() {
 }
 
 #[test]
-fn a_grown_buffer_gives_memory_back_after_a_large_message() {
+fn grown_buffer_shrinks_after_a_large_message() {
     let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
     pump(&mut server, OPEN.as_bytes(), 4096);
     let large = format!(
@@ -146,7 +146,7 @@ fn a_grown_buffer_gives_memory_back_after_a_large_message() {
 }
 
 #[test]
-fn a_line_of_64_mebibytes_costs_no_memory_and_is_answered_with_its_id() {
+fn line_of_64_mib_uses_no_memory_and_is_answered() {
     const PIECE: usize = 64 * 1024;
     let filler = vec![b'x'; PIECE];
     let cases: [(&str, &str, Option<&str>); 3] = [
@@ -207,7 +207,7 @@ fn processor_time() -> f64 {
 
 #[cfg(unix)]
 #[test]
-fn a_line_that_comes_byte_by_byte_costs_time_in_proportion_to_its_length() {
+fn bytewise_line_takes_time_linear_in_its_length() {
     let time = |length: usize| {
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}\n",
@@ -271,7 +271,7 @@ fn end_with_in_flight(count: usize) -> f64 {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_ends_takes_time_in_proportion_to_what_is_in_flight() {
+fn shutdown_takes_time_linear_in_requests_in_flight() {
     end_with_in_flight(100);
     let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
     // 64 times the calls; to look at every slot for each of them would be 4096 times the work.

@@ -161,7 +161,7 @@ fn line(method: &Method, revision: Revision) -> String {
 }
 
 #[test]
-fn a_server_does_what_the_table_says_of_it() {
+fn server_handles_the_methods_of_the_table() {
     let mut done = 0;
     // What belongs to the handshake was said before, or nothing could have been asked.
     let handshake = [methods::INITIALIZE, methods::INITIALIZED];
@@ -183,7 +183,7 @@ fn a_server_does_what_the_table_says_of_it() {
 
 /// What a server asks or says by itself, and nothing else.
 #[test]
-fn a_server_asks_what_the_table_says_of_it() {
+fn server_sends_the_methods_of_the_table() {
     let (form, model) = (Form::new("m", &[]), CreateMessage::new(&[], 1));
     let page = OpenUrl::new("m", "https://example.com/", "e");
     let inputs: [(&Method, &dyn Input); 3] = [
@@ -215,7 +215,7 @@ fn a_server_asks_what_the_table_says_of_it() {
 }
 
 #[test]
-fn a_client_does_what_the_table_says_of_it() {
+fn client_supports_the_methods_of_the_table() {
     let mut done = 0;
     for method in methods::ALL {
         for revision in Revision::ALL {
@@ -283,7 +283,7 @@ fn rows(requests: bool) -> String {
 }
 
 #[test]
-fn the_table_in_the_documents_is_that_of_the_code() {
+fn method_table_in_the_documents_matches_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol.md");
     let document = std::fs::read_to_string(path).unwrap();
     let (before, rest) = document.split_once("<!-- methods -->\n").unwrap();

@@ -65,7 +65,7 @@ impl Peer {
 }
 
 #[test]
-fn what_a_host_may_ask_is_as_its_revision_wants_it() {
+fn client_requests_match_the_schema_of_their_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let bare = Options::DEFAULT;
     let full =

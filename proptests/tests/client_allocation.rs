@@ -85,7 +85,7 @@ fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
 static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 #[test]
-fn lent_buffers_take_nothing() {
+fn client_with_lent_buffers_allocates_nothing() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let mut line = Vec::with_capacity(2048);
@@ -103,7 +103,7 @@ fn lent_buffers_take_nothing() {
 }
 
 #[test]
-fn grown_buffers_take_nothing_more_for_each_message() {
+fn client_with_grown_buffers_allocates_nothing_per_message() {
     let mut client =
         Client::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap().in_flight_grown(4);
     let mut line = Vec::with_capacity(2048);

@@ -187,7 +187,7 @@ fn questions() -> [(&'static str, Value); 5] {
 }
 
 #[test]
-fn the_answers_of_a_client_that_has_declared_everything() {
+fn client_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revisions::HANDSHAKE.newest_first() {
         let mut host = Host::new(revision);
@@ -217,7 +217,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
 }
 
 #[test]
-fn the_rounds_and_subscriptions_of_a_client_that_has_declared_everything() {
+fn client_retries_and_subscriptions_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut host = Host::new(Revision::V2026_07_28);
     let discovered = json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } });

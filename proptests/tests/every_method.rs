@@ -317,7 +317,7 @@ fn expected(revision: Revision) -> BTreeSet<Said> {
 }
 
 #[test]
-fn both_machines_say_all_that_there_is_and_as_the_schema_asks_for() {
+fn every_method_is_sent_and_matches_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&".{0,12}", |text| {

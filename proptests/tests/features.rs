@@ -376,7 +376,7 @@ const METHODS: [&str; 9] = [
 ];
 
 #[test]
-fn whatever_is_listed_and_answered_is_what_the_schema_asks_for() {
+fn random_catalogues_and_results_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 128,

@@ -347,7 +347,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
 }
 
 #[test]
-fn whatever_is_asked_is_what_the_schema_says() {
+fn random_server_requests_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let cases = (prop::collection::vec(any_input(), 1..6), prop::option::of(".{0,5}"), 0u8..8);
     let mut runner = TestRunner::new(Config { cases: 150, ..Config::default() });

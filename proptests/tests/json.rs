@@ -89,7 +89,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_scanner_takes_what_serde_json_takes(text in json_texts::damaged()) {
+    fn scanner_accepts_what_serde_json_accepts(text in json_texts::damaged()) {
         let theirs = serde_json::from_slice::<Value>(&text);
         let ours = envelope_of(&text);
         let excused = theirs.is_err() && Difference::of_text(&text).is_some();
@@ -98,7 +98,7 @@ proptest! {
 
     /// An error is at the first byte that no JSON text could have there, whatever follows.
     #[test]
-    fn an_error_is_where_no_text_could_go_on(text in json_texts::damaged()) {
+    fn scan_error_is_at_the_first_impossible_byte(text in json_texts::damaged()) {
         let Err(error) = envelope_of(&text) else { return Ok(()) };
         let (before, rest) = text.split_at(error.at);
         let shown = String::from_utf8_lossy(&text);
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_are_those_of_serde_json(text in json_texts::odd_string()) {
+    fn strings_decode_as_in_serde_json(text in json_texts::odd_string()) {
         let theirs = serde_json::from_str::<String>(&text);
         let ours = Json::parse(text.as_bytes());
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{} {:?} {:?}", text, ours, theirs);
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_are_those_of_serde_json(text in json_texts::any_number()) {
+    fn numbers_decode_as_in_serde_json(text in json_texts::any_number()) {
         let number: serde_json::Number = serde_json::from_str(&text).unwrap();
         let json = Json::parse(text.as_bytes()).unwrap();
         let is_zero = text == "-0";
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn cuts_are_invisible(text in json_texts::damaged(), mut cuts in prop::collection::vec(0usize..400, 0..12), limit in 0u8..6) {
+    fn scan_result_does_not_depend_on_cuts(text in json_texts::damaged(), mut cuts in prop::collection::vec(0usize..400, 0..12), limit in 0u8..6) {
         cuts.sort_unstable();
         let (mut pieces, mut rest, mut done) = (Vec::new(), &text[..], 0);
         for cut in cuts {
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn members_are_where_serde_json_finds_them(text in json_texts::message()) {
+    fn members_are_found_as_in_serde_json(text in json_texts::message()) {
         let value: Value = serde_json::from_str(&text).unwrap();
         let envelope = envelope_of(text.as_bytes()).unwrap();
         for (span, (_, name)) in spans(&envelope).into_iter().zip(MEMBERS) {
@@ -207,27 +207,27 @@ proptest! {
     }
 
     #[test]
-    fn members_are_found_past_the_depth_limit(text in json_texts::message(), limit in 1u8..4) {
+    fn members_are_found_behind_values_beyond_the_depth_limit(text in json_texts::message(), limit in 1u8..4) {
         let whole = scan(DEPTH_LIMIT, [text.as_bytes()]);
         let bounded = scan(limit, [text.as_bytes()]);
         prop_assert_eq!(bounded.1, whole.1);
     }
 
     #[test]
-    fn views_say_what_serde_json_says(text in json_texts::json()) {
+    fn views_return_what_serde_json_returns(text in json_texts::json()) {
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_same(Json::parse(text.as_bytes()).unwrap(), &value);
     }
 
     #[test]
-    fn views_of_nonsense_do_not_panic(text in json_texts::damaged()) {
+    fn views_of_invalid_json_do_not_panic(text in json_texts::damaged()) {
         if let Ok(json) = Json::parse(&text) {
             prop_assert!(json.get("id").is_none_or(|value| !value.raw().is_empty()));
         }
     }
 
     #[test]
-    fn typed_values_are_those_of_serde_json(text in json_texts::everything()) {
+    fn typed_values_decode_as_in_serde_json(text in json_texts::everything()) {
         let theirs = serde_json::from_str::<Everything<'_>>(&text);
         let mut copy = text.clone().into_bytes();
         let ours = decode_in_place::<Everything<'_>>(&mut copy);
@@ -239,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn any_json_fits_the_same_types(text in json_texts::json()) {
+    fn json_fits_the_same_types_as_in_serde_json(text in json_texts::json()) {
         same::<Vec<Option<i32>>>(&text);
         // Only theirs reads a struct with named fields from an array.
         let compact: String = text.split_whitespace().collect();
@@ -257,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn borrowed_fields_take_any_escape(string in json_texts::string()) {
+    fn borrowed_fields_accept_every_escape(string in json_texts::string()) {
         let owned: String = serde_json::from_str(&string).unwrap();
         let mut text = format!("{{\"other\":[{string}],\"text\":{string}}}").into_bytes();
         let borrowed: Borrowed<'_> = decode_in_place(&mut text).unwrap();

@@ -17,7 +17,7 @@ fn scan(text: &[u8], piece: usize) -> Result<Envelope, ScanError> {
 }
 
 #[test]
-fn the_suite_is_decided_right() {
+fn json_test_suite_is_decided_correctly() {
     let folder = folder();
     let Ok(files) = std::fs::read_dir(&folder) else {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no test suite in {}", folder.display());

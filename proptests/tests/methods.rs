@@ -50,7 +50,7 @@ fn ours(requests: bool, revision: Revision, sent: impl Fn(&Method) -> Revisions)
 }
 
 #[test]
-fn every_method_is_in_the_revisions_and_directions_of_the_official_schemas() {
+fn method_table_has_the_revisions_and_directions_of_the_schemas() {
     let mut seen = 0;
     for revision in Revision::ALL {
         let Some(schema) = schema(revision.as_str()) else { return };
@@ -77,7 +77,7 @@ fn every_method_is_in_the_revisions_and_directions_of_the_official_schemas() {
 }
 
 #[test]
-fn the_extension_has_what_its_schema_has() {
+fn tasks_extension_has_the_methods_of_its_schema() {
     let Some(schema) = schema("ext-tasks") else { return };
     let names = definitions(&schema).as_object().unwrap().keys();
     let theirs: BTreeSet<&str> = names.flat_map(|name| of(&schema, name)).collect();

@@ -7,7 +7,7 @@ use mcp_proto_proptests::fuzz::{TARGETS, seeds};
 
 /// Each input was found by a target in a core that was wrong, or was broken on purpose: its name says how.
 #[test]
-fn what_was_found_stays_found() {
+fn fuzz_regressions_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");
     for entry in fs::read_dir(folder).unwrap() {
         let target = entry.unwrap().path();
@@ -23,7 +23,7 @@ fn what_was_found_stays_found() {
 
 /// Where fuzzing begins there is nothing to be found: so a target that is wrong itself is seen without a fuzzer.
 #[test]
-fn fuzzing_begins_with_what_is_right() {
+fn fuzz_seeds_pass_the_checks() {
     for (target, seeds) in seeds::all() {
         let Some((_, check)) = TARGETS.into_iter().find(|(known, _)| *known == target) else { continue };
         seeds.iter().step_by(seeds.len() / 20).for_each(|seed| check(seed));

@@ -20,7 +20,7 @@ fn examples() -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_official_example_fits_the_definition_it_stands_under() {
+fn official_examples_match_their_definitions() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (definition, value) in examples() {
         schemas
@@ -49,7 +49,7 @@ const AT_ODDS: &str = "read-resource-example";
 
 /// Examples that are whole messages: the line checks find the definition by themselves.
 #[test]
-fn the_official_messages_pass_as_lines() {
+fn official_messages_pass_as_lines() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let (mut requests, mut notifications, mut results, mut errors) = (0, 0, 0, 0);
     for (definition, value) in examples().iter().filter(|(_, value)| value.get("jsonrpc").is_some()) {
@@ -177,7 +177,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
 ];
 
 #[test]
-fn good_lines_pass() {
+fn valid_lines_pass() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (revision, by, line) in GOLDEN {
         check(&schemas, revision, *by, line).unwrap_or_else(|error| panic!("{error}"));
@@ -185,7 +185,7 @@ fn good_lines_pass() {
 }
 
 #[test]
-fn broken_lines_fail_and_the_error_says_why() {
+fn invalid_lines_fail_with_a_reason() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (what, word, revision, by, line) in BROKEN {
         match check(&schemas, revision, *by, line) {
@@ -199,7 +199,7 @@ fn broken_lines_fail_and_the_error_says_why() {
 }
 
 #[test]
-fn what_does_not_exist_is_an_error_and_not_a_pass() {
+fn unknown_definition_is_an_error() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in REVISIONS {
         assert!(schemas.check(revision, "NoSuchResult", &Value::Null).unwrap_err().contains("no definition"));

@@ -139,7 +139,7 @@ fn check(schemas: &Schemas, transcript: &Transcript) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn what_a_transcript_expects_is_what_the_official_schema_asks_for() {
+fn expected_lines_of_transcripts_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let (mut checked, mut wrong) = (0, Vec::new());
     for transcript in all() {

@@ -30,7 +30,7 @@ const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 proptest! {
     #[test]
-    fn bytes_come_through(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
+    fn base64_bytes_survive_the_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
         let text = serde_json::to_string(&encoded(&bytes, if url { URL } else { STANDARD }, padded)).unwrap();
         let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         prop_assert_eq!(data.decoded_len(), bytes.len());
@@ -43,7 +43,7 @@ proptest! {
 
     /// What is decoded of any text is as long as it was said to be.
     #[test]
-    fn any_text_is_base64_or_not(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
+    fn any_text_decodes_as_base64_or_fails(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();
         let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         let mut buffer = [0; 40];
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn views_of_anything_say_something(text in json_texts::json()) {
+    fn client_views_accept_any_json(text in json_texts::json()) {
         let json = Json::parse(text.as_bytes()).unwrap();
         let _ = (Freshness::from_json(json), Completion::from_json(json).values().count(), Implementation::from_json(json).icons().count());
         let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());

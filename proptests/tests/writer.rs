@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     #[test]
-    fn what_is_written_by_hand_is_what_serde_json_reads(value in value(), way: u8) {
+    fn serde_json_reads_what_the_writer_writes(value in value(), way: u8) {
         let text = written(65_536, &|out| {
             out.key("value");
             write(out, &value, way);
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_done_a_line_is_json_or_is_not_sent(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
+    fn misused_writer_sends_json_or_nothing(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
         let text = written(room, &|out| {
             let mut mark = out.mark();
             for act in &acts {

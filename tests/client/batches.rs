@@ -27,7 +27,7 @@ fn batch(wire: &Wire, members: &[&str], space: &str) -> String {
 const PONG: &str = r#"{"id":5,"result":{}}"#;
 
 #[test]
-fn a_batch_is_what_its_members_are() {
+fn batch_members_act_as_single_lines() {
     for space in ["", " ", "\t \r"] {
         connected(|wire| {
             wire.call("a", Options::DEFAULT).unwrap();
@@ -67,7 +67,7 @@ fn a_batch_is_what_its_members_are() {
 }
 
 #[test]
-fn what_is_no_message_in_a_batch_costs_a_fault_and_nothing_else() {
+fn invalid_batch_member_is_reported_alone() {
     let cases: &[(&str, &[&str])] = &[
         ("[]", &["fault Batch"]),
         (" [ ] ", &["fault Batch"]),
@@ -92,7 +92,7 @@ fn what_is_no_message_in_a_batch_costs_a_fault_and_nothing_else() {
 }
 
 #[test]
-fn other_revisions_have_no_batches() {
+fn batch_outside_its_revision_is_reported() {
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         connected_in(Setup::handshake(), revision, |wire| {
             wire.raw(br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#).heard(&["fault Batch"]).sent(&[]);
@@ -109,7 +109,7 @@ fn other_revisions_have_no_batches() {
 
 /// A host may take its time with each event, and ask for more in between.
 #[test]
-fn a_batch_waits_where_the_host_is() {
+fn batch_pauses_while_an_event_is_unread() {
     connected(|wire| {
         wire.call("a", Options::DEFAULT).unwrap();
         wire.call("b", Options::DEFAULT).unwrap();
@@ -131,7 +131,7 @@ fn a_batch_waits_where_the_host_is() {
 
 /// Requests in a batch need room for their answers, one by one; nothing is lost while there is none.
 #[test]
-fn a_batch_waits_for_room() {
+fn batch_pauses_while_the_buffer_is_full() {
     let small = Setup { tx: 700, ..Setup::handshake() };
     connected_in(small, "2025-03-26", |wire| {
         wire.peer_reads(false);
@@ -152,7 +152,7 @@ fn a_batch_waits_for_room() {
 }
 
 #[test]
-fn a_batch_at_the_end_of_input_is_still_heard() {
+fn batch_before_the_end_of_input_is_processed() {
     connected(|wire| {
         wire.call("a", Options::DEFAULT).unwrap();
         wire.forget();
@@ -163,7 +163,7 @@ fn a_batch_at_the_end_of_input_is_still_heard() {
 }
 
 #[test]
-fn a_batch_without_a_newline_is_heard_at_the_end_of_input() {
+fn batch_without_newline_is_processed_at_the_end_of_input() {
     connected_in(Setup::handshake().lines_only(), "2025-03-26", |wire| {
         let line = batch(wire, &[r#"{"method":"x"}"#, r#"{"method":"y"}"#], " ");
         wire.bytes(line.as_bytes()).heard(&[]).eof();

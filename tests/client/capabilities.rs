@@ -30,7 +30,7 @@ fn said(info: ClientConfig<'_>, revision: Revision) -> (String, String) {
 }
 
 #[test]
-fn each_revision_is_told_what_it_knows() {
+fn capabilities_are_declared_as_each_revision_has_them() {
     let everything = [C::ROOTS_LIST_CHANGED, C::SAMPLING_CONTEXT, C::ELICITATION_FORM, C::ELICITATION_URL]
         .into_iter()
         .fold(C::SAMPLING_TOOLS, C::with);
@@ -72,7 +72,7 @@ fn each_revision_is_told_what_it_knows() {
 }
 
 #[test]
-fn extensions_and_experiments_are_echoed_as_they_are() {
+fn extensions_and_experiments_are_sent_unchanged() {
     let info = ClientConfig::new("c", "1")
         .extensions(&[("com.example/x", r#"{"a": [1]}"#)])
         .experimental(&[("y", "{}"), ("z", " {\n} ")]);
@@ -89,7 +89,7 @@ fn extensions_and_experiments_are_echoed_as_they_are() {
 }
 
 #[test]
-fn settings_that_are_no_objects_are_refused_before_anything_is_sent() {
+fn non_object_settings_are_a_config_error() {
     let refused = |info: ClientConfig<'static>| {
         Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("it is refused")
     };
@@ -100,7 +100,7 @@ fn settings_that_are_no_objects_are_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn the_client_is_described_where_there_is_a_member_for_it() {
+fn client_info_has_the_members_of_its_revision() {
     let info = ClientConfig::new("c", "1").title("T").description("D").website("https://example.com/");
     for revision in Revision::ALL {
         let expected = match revision {
@@ -116,7 +116,7 @@ fn the_client_is_described_where_there_is_a_member_for_it() {
 
 /// A buffer that is just large enough for what is declared connects.
 #[test]
-fn what_is_declared_counts_for_the_size_of_the_buffer() {
+fn declared_capabilities_count_for_the_buffer_size() {
     let info = ClientConfig::new("c", "1")
         .experimental(&[("x", r#"{"text":"a long one, a long one, a long one"}"#)]);
     let plain = ClientConfig::new("c", "1");

@@ -6,7 +6,7 @@ use mcp_proto::{Millis, SendError, State};
 const DEFAULT: Options = Options::DEFAULT;
 
 #[test]
-fn when_the_input_ends_every_request_ends_once_and_then_the_connection() {
+fn end_of_input_ends_each_request_once_then_closes() {
     Setup::automatic().connected(|wire| {
         let cancelled = wire.call("cancelled", DEFAULT).unwrap();
         let tickets = ["a", "b"].map(|tool| wire.call(tool, DEFAULT).unwrap());
@@ -31,7 +31,7 @@ fn when_the_input_ends_every_request_ends_once_and_then_the_connection() {
 }
 
 #[test]
-fn a_last_line_without_a_newline_counts_if_it_is_whole() {
+fn complete_last_line_without_newline_is_processed() {
     let cases: [(&str, &[&str]); 4] = [
         (r#"{"jsonrpc":"2.0","id":@add,"result":{}}"#, &["add: result {}", "closed"]),
         (r#"{"jsonrpc":"2.0","id":@add,"result":{}"#, &["fault Truncated", "add: lost Closed", "closed"]),
@@ -49,7 +49,7 @@ fn a_last_line_without_a_newline_counts_if_it_is_whole() {
 }
 
 #[test]
-fn a_line_that_was_too_long_when_the_input_ended_is_none() {
+fn oversized_last_line_is_ignored() {
     let cases = [
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"}}"#, "x".repeat(900)), "add: lost TooLong"),
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"#, "x".repeat(900)), "fault Truncated"),
@@ -65,7 +65,7 @@ fn a_line_that_was_too_long_when_the_input_ended_is_none() {
 }
 
 #[test]
-fn when_nothing_can_be_written_any_more_the_connection_ends() {
+fn failed_write_closes_the_client() {
     Setup::automatic().connected(|wire| {
         wire.call("a", DEFAULT).unwrap();
         wire.forget().broken().heard(&[]);
@@ -78,7 +78,7 @@ fn when_nothing_can_be_written_any_more_the_connection_ends() {
 
 /// A server that answers and exits at once: its answer comes together with the news that writing fails.
 #[test]
-fn answers_that_have_come_are_heard_although_writing_fails() {
+fn received_responses_are_processed_after_a_failed_write() {
     Setup::automatic().connected(|wire| {
         wire.call("a", DEFAULT).unwrap();
         wire.forget();
@@ -100,7 +100,7 @@ fn with_unsent(wire: &mut Wire) {
 }
 
 #[test]
-fn a_shutdown_ends_every_request_and_writes_what_is_unsent() {
+fn shutdown_ends_requests_and_sends_the_output() {
     Setup::automatic().connected(|wire| {
         with_unsent(wire);
         wire.forget();
@@ -128,7 +128,7 @@ fn a_shutdown_ends_every_request_and_writes_what_is_unsent() {
 }
 
 #[test]
-fn a_shutdown_while_connecting_has_one_deadline_its_own() {
+fn shutdown_while_connecting_has_only_its_own_deadline() {
     for setup in [Setup::automatic(), Setup::handshake()] {
         setup.run(|wire| {
             wire.peer_reads(false);
@@ -148,7 +148,7 @@ fn a_shutdown_while_connecting_has_one_deadline_its_own() {
 /// The server's output has ended, and it does not read either: a ping that waits for room does not keep the
 /// connection alive for longer than the grace.
 #[test]
-fn an_unanswered_ping_does_not_outlive_the_grace() {
+fn unanswered_ping_does_not_extend_the_grace_period() {
     Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|wire| {
         wire.connect();
         wire.peer_reads(false);
@@ -180,7 +180,7 @@ fn an_unanswered_ping_does_not_outlive_the_grace() {
 }
 
 #[test]
-fn a_client_connects_again_after_a_reset_whatever_state_it_was_in() {
+fn client_connects_again_after_a_reset_in_any_state() {
     let states: [fn(&mut Wire); 6] = [
         |_| {},
         |wire| wire.pump(),
@@ -215,7 +215,7 @@ fn a_client_connects_again_after_a_reset_whatever_state_it_was_in() {
 }
 
 #[test]
-fn an_event_that_was_not_fetched_is_offered_again() {
+fn unread_event_is_offered_again() {
     Setup::automatic().connected(|wire| {
         wire.call("a", DEFAULT).unwrap();
         wire.forget().stop_after(0).server(r#"{"id":@a,"result":{}}"#);

@@ -16,7 +16,7 @@ fn answered(wire: &mut Wire, version: &str, capabilities: &str) {
 }
 
 #[test]
-fn a_server_that_declares_with_booleans_is_understood() {
+fn boolean_capabilities_of_a_server_are_accepted() {
     use ServerCapabilities as S;
     let text = r#"{"tools":true,"prompts":false,"resources":null,"logging":1,"sampling":{},"experimental":{"streaming":true,"completions":true}}"#;
     Setup::handshake().run(|wire| {
@@ -29,7 +29,7 @@ fn a_server_that_declares_with_booleans_is_understood() {
 }
 
 #[test]
-fn a_client_declares_what_it_can_in_its_request_and_only_as_objects() {
+fn client_capabilities_are_objects() {
     Setup::handshake().run(|wire| {
         wire.at(0).sent(&[
             r#"{"id":@,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -41,7 +41,7 @@ fn a_client_declares_what_it_can_in_its_request_and_only_as_objects() {
 }
 
 #[test]
-fn nothing_is_sent_between_initialize_and_its_answer() {
+fn nothing_is_sent_between_initialize_and_its_response() {
     let pings =
         mcp_proto::KeepAlive { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
     Setup { pings: Some(pings), ..Setup::handshake() }.run(|wire| {
@@ -55,7 +55,7 @@ fn nothing_is_sent_between_initialize_and_its_answer() {
 }
 
 #[test]
-fn a_message_called_initialize_result_is_no_answer() {
+fn initialize_result_notification_is_no_response() {
     Setup::handshake().run(|wire| {
         wire.at(0).forget();
         let result =
@@ -85,7 +85,7 @@ fn members_beside_the_result_are_ignored() {
 }
 
 #[test]
-fn parameters_of_a_servers_notification_may_be_absent_empty_or_null() {
+fn server_notification_params_may_be_absent_empty_or_null() {
     for params in ["", r#","params":{}"#, r#","params":null"#, r#","params":{"_meta":{}}"#] {
         let _shown = ShownOnFailure(params.to_owned());
         Setup::handshake().run(|wire| {
@@ -97,7 +97,7 @@ fn parameters_of_a_servers_notification_may_be_absent_empty_or_null() {
 }
 
 #[test]
-fn codes_of_crib_sheets_are_hinted_at_and_left_as_they_are() {
+fn nonstandard_error_codes_get_a_hint_and_stay_unchanged() {
     // The code, its data, and the hint in either era.
     let cases = [
         (-32000, "", Some("ToolNotFound"), None),
@@ -127,7 +127,7 @@ fn codes_of_crib_sheets_are_hinted_at_and_left_as_they_are() {
 }
 
 #[test]
-fn there_is_no_hint_while_connecting() {
+fn connecting_client_gives_no_error_hint() {
     Setup::handshake().run(|wire| {
         wire.at(0).forget();
         wire.server(r#"{"id":@initialize,"error":{"code":-32002,"message":"no"}}"#);
@@ -136,7 +136,7 @@ fn there_is_no_hint_while_connecting() {
 }
 
 #[test]
-fn what_a_newer_revision_has_is_accepted_in_an_older_one() {
+fn members_of_newer_revisions_are_accepted() {
     Setup::handshake().run(|wire| {
         answered(wire, "2024-11-05", r#"{"tools":{"listChanged":true},"completions":{}}"#);
         wire.heard(&["connected 2024-11-05"]).forget();
@@ -159,7 +159,7 @@ fn what_a_newer_revision_has_is_accepted_in_an_older_one() {
 
 /// A client keeps no list, so it does not know which names it has shown: its host takes the first of each.
 #[test]
-fn tools_of_the_same_name_are_shown_as_they_come() {
+fn duplicate_tool_names_are_listed_unchanged() {
     Setup::automatic().connected(|wire| {
         wire.list();
         wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"},{"name":"a"}]}}"#);
@@ -168,7 +168,7 @@ fn tools_of_the_same_name_are_shown_as_they_come() {
 }
 
 #[test]
-fn a_host_may_say_that_an_empty_cursor_is_one() {
+fn empty_cursor_is_followed_if_configured() {
     for (ends, connect) in
         [(true, Connect::Handshake), (false, Connect::Handshake), (true, Connect::Stateless)]
     {
@@ -192,7 +192,7 @@ fn a_host_may_say_that_an_empty_cursor_is_one() {
 }
 
 #[test]
-fn a_missing_jsonrpc_is_tolerated_where_the_client_says_so_and_nothing_else() {
+fn client_tolerates_missing_jsonrpc_only_if_configured() {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let info = Setup::new(connect).info.tolerate_missing_jsonrpc();
         Setup { info, ..Setup::new(connect) }.run(|wire| {
@@ -219,7 +219,7 @@ fn a_missing_jsonrpc_is_tolerated_where_the_client_says_so_and_nothing_else() {
 }
 
 #[test]
-fn a_server_that_wants_shutdown_and_exit_gets_them_from_its_host() {
+fn raw_shutdown_and_exit_can_be_sent() {
     Setup::handshake().run(|wire| {
         wire.connect();
         let ticket = wire.client.request("shutdown", DEFAULT, |_| {}).unwrap();
@@ -252,7 +252,7 @@ fn a_server_that_wants_shutdown_and_exit_gets_them_from_its_host() {
 }
 
 #[test]
-fn a_notification_without_room_waits_for_the_room_event() {
+fn busy_notification_can_be_sent_after_writable() {
     Setup { tx: 700, ..Setup::handshake() }.run(|wire| {
         wire.connect();
         wire.peer_reads(false);
@@ -276,7 +276,7 @@ fn a_notification_without_room_waits_for_the_room_event() {
 }
 
 #[test]
-fn the_ids_of_a_server_and_those_of_the_client_are_not_the_same_ids() {
+fn ids_of_the_two_directions_are_independent() {
     Setup::handshake().run(|wire| {
         wire.connect();
         wire.call("a", DEFAULT).unwrap();
@@ -293,7 +293,7 @@ fn the_ids_of_a_server_and_those_of_the_client_are_not_the_same_ids() {
 
 /// The server's name stands in the answer itself or in its `_meta`: both are read.
 #[test]
-fn a_server_is_known_by_its_name_wherever_that_stands() {
+fn server_info_is_found_in_result_or_meta() {
     use mcp_proto::client::{ClientConfig, Event};
     use mcp_proto::{Action, Client, Millis};
     let answers = [
@@ -317,7 +317,7 @@ fn a_server_is_known_by_its_name_wherever_that_stands() {
 
 /// Without `notifications/initialized` there is no session: the connection ends.
 #[test]
-fn a_handshake_that_cannot_be_completed_ends_the_connection() {
+fn handshake_that_cannot_complete_closes() {
     Setup::handshake().run(|wire| {
         wire.at(0).forget().breaks();
         answered(wire, "2025-11-25", r#"{"tools":{}}"#);

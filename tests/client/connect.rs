@@ -63,7 +63,7 @@ fn after_the_probe(setup: Setup, answer: &str, then: &Then<'_>) {
 }
 
 #[test]
-fn the_answer_to_the_probe_decides() {
+fn probe_response_decides_the_era() {
     use Then::{Connected, Fails, FallsBack};
     let cases = [
         (discover(r#"["2026-07-28"]"#), Connected),
@@ -123,7 +123,7 @@ fn the_answer_to_the_probe_decides() {
 }
 
 #[test]
-fn a_client_of_the_stateless_era_alone_asks_too_and_does_not_fall_back() {
+fn stateless_client_probes_without_fallback() {
     use Then::{Connected, Fails};
     let only = Setup::automatic().info.revisions(Revisions::STATELESS);
     let cases = [
@@ -149,7 +149,7 @@ fn a_client_of_the_stateless_era_alone_asks_too_and_does_not_fall_back() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_the_probe_is_of_the_handshake_era() {
+fn unanswered_probe_selects_the_handshake_era() {
     Setup::automatic().run(|wire| {
         wire.at(50).sent(&[PROBE]);
         assert_eq!(wire.deadline, Some(350));
@@ -163,7 +163,7 @@ fn a_server_that_does_not_answer_the_probe_is_of_the_handshake_era() {
 }
 
 #[test]
-fn a_server_that_was_only_slow_to_start_is_asked_again() {
+fn late_probe_response_restarts_the_probe() {
     // It has read the probe late, and so it shakes no hands any more.
     let refusal = r#"{"id":@initialize,"error":{"code":-32022,"message":"not accepted"}}"#;
     Setup::automatic().run(|wire| {
@@ -186,7 +186,7 @@ fn a_server_that_was_only_slow_to_start_is_asked_again() {
 }
 
 #[test]
-fn a_server_that_can_only_be_of_one_era_has_time_to_start() {
+fn single_era_client_waits_for_a_slow_server() {
     Setup::new(Connect::Stateless).run(|wire| {
         wire.at(50).sent(&[PROBE]);
         assert_eq!(wire.deadline, Some(3050));
@@ -195,7 +195,7 @@ fn a_server_that_can_only_be_of_one_era_has_time_to_start() {
 }
 
 #[test]
-fn noise_does_not_disturb_a_client_that_connects() {
+fn unexpected_lines_do_not_disturb_connecting() {
     let noise: [(&str, &[&str]); 9] = [
         ("Server v1.2 listening on stdio", &["fault NotJson"]),
         ("", &[]),
@@ -233,7 +233,7 @@ fn noise_does_not_disturb_a_client_that_connects() {
 }
 
 #[test]
-fn a_late_error_without_an_id_may_be_the_answer_to_the_probe() {
+fn late_error_without_id_may_answer_the_probe() {
     for late in [
         r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
         r#"{"error":{"code":-32600,"message":"no"}}"#,
@@ -259,7 +259,7 @@ fn a_late_error_without_an_id_may_be_the_answer_to_the_probe() {
 }
 
 #[test]
-fn a_byte_order_mark_and_carriage_returns_are_tolerated() {
+fn byte_order_mark_and_carriage_returns_are_accepted() {
     Setup::handshake().run(|wire| {
         wire.at(0).forget();
         let answer = wire.message(&accept("2025-11-25"));
@@ -268,7 +268,7 @@ fn a_byte_order_mark_and_carriage_returns_are_tolerated() {
 }
 
 #[test]
-fn the_answer_to_initialize_decides() {
+fn initialize_response_decides_the_revision() {
     use Then::{Fails, FallsBack};
     let unsupported = |version: &str| {
         format!(
@@ -329,7 +329,7 @@ fn the_answer_to_initialize_decides() {
 }
 
 #[test]
-fn initialize_is_tried_again_with_a_revision_that_the_server_names() {
+fn initialize_is_retried_with_the_revision_of_the_server() {
     let refusal =
         error("initialize", -32602, r#","data":{"supported":["1999-01-01","2025-03-26"],"requested":"x"}"#);
     Setup::handshake().run(|wire| {
@@ -357,7 +357,7 @@ fn initialize_is_never_cancelled() {
 }
 
 #[test]
-fn a_connection_that_ends_while_connecting_has_failed() {
+fn connection_that_ends_while_connecting_has_failed() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
         Setup::new(connect).run(|wire| {
             wire.at(0).forget().eof().heard(&["failed Closed", "closed"]).sent(&[]);
@@ -375,7 +375,7 @@ fn a_connection_that_ends_while_connecting_has_failed() {
 }
 
 #[test]
-fn nothing_can_be_asked_before_a_client_is_connected() {
+fn request_before_connecting_is_not_connected() {
     Setup::automatic().run(|wire| {
         assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
         wire.at(0).forget();
@@ -390,7 +390,7 @@ fn nothing_can_be_asked_before_a_client_is_connected() {
 }
 
 #[test]
-fn what_the_server_did_not_declare_is_not_asked_for() {
+fn undeclared_server_feature_is_unsupported() {
     Setup::automatic().run(|wire| {
         wire.at(0).server(&discover(r#"["2026-07-28"]"#)).forget();
         assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::Unsupported));
@@ -400,7 +400,7 @@ fn what_the_server_did_not_declare_is_not_asked_for() {
 }
 
 #[test]
-fn the_first_message_in_full() {
+fn first_message_is_exactly_this() {
     let probe =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{META}}}}}}}"#);
     Setup::automatic().run(|wire| {
@@ -421,7 +421,7 @@ fn the_first_message_in_full() {
 }
 
 #[test]
-fn a_client_without_a_revision_to_ask_for_says_so() {
+fn client_without_a_revision_is_a_config_error() {
     let none = ClientConfig::new("c", "1").revisions(Revisions::NONE);
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     assert_eq!(Client::new(&none, &mut rx, &mut tx).err(), Some(ConfigError::NoRevision));
@@ -443,7 +443,7 @@ fn a_client_without_a_revision_to_ask_for_says_so() {
 }
 
 #[test]
-fn a_buffer_that_is_just_large_enough_connects_and_one_byte_less_is_refused() {
+fn smallest_buffer_connects_and_one_byte_less_is_refused() {
     for connect in [Connect::Automatic, Connect::Handshake] {
         let info = ClientConfig::new("a name of some length", "1.2.3").title("title").connect(connect);
         let fits = |rx: usize, tx: usize| {
@@ -461,7 +461,7 @@ fn a_buffer_that_is_just_large_enough_connects_and_one_byte_less_is_refused() {
 /// A transmit buffer of the smallest size, and a server that does not read for a while: `initialize` has no room
 /// until the probe has left.
 #[test]
-fn initialize_waits_for_room() {
+fn initialize_waits_for_output_space() {
     let info = ClientConfig::new("c", "1").timeouts(TIMES);
     let mut slots: [Slot; 0] = [];
     let Err(ConfigError::TxTooSmall { needed }) =

@@ -33,7 +33,7 @@ fn defers(wire: &mut Wire, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
 }
 
 #[test]
-fn a_deferred_request_is_answered_once_by_its_ticket() {
+fn deferred_request_is_answered_once_by_ticket() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, None);
@@ -54,7 +54,7 @@ fn a_deferred_request_is_answered_once_by_its_ticket() {
 }
 
 #[test]
-fn a_duplicate_of_a_deferred_request_is_refused() {
+fn duplicate_id_of_a_deferred_request_is_refused() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, None);
@@ -75,7 +75,7 @@ fn a_duplicate_of_a_deferred_request_is_refused() {
 }
 
 #[test]
-fn a_request_that_is_taken_back_gets_no_answer() {
+fn cancelled_server_request_gets_no_response() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, None);
@@ -96,7 +96,7 @@ fn a_request_that_is_taken_back_gets_no_answer() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_gets_an_error_and_the_host_hears_of_it() {
+fn expired_server_request_gets_an_error_and_an_event() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, Some(Millis(700)));
@@ -124,7 +124,7 @@ fn a_request_that_takes_too_long_gets_an_error_and_the_host_hears_of_it() {
 }
 
 #[test]
-fn without_a_time_a_request_waits_for_the_maximum() {
+fn deferral_without_timeout_lasts_the_maximum() {
     setup().run(|wire| {
         wire.connect();
         defers(wire, None);
@@ -135,7 +135,7 @@ fn without_a_time_a_request_waits_for_the_maximum() {
 }
 
 #[test]
-fn a_request_that_cannot_be_deferred_comes_back() {
+fn request_that_cannot_be_deferred_is_returned() {
     // No slot, and an id that is longer than the text of one.
     for (slots, text, id) in [(0, 0, "1".to_owned()), (1, 8, r#""a long one""#.to_owned())] {
         Setup { slots, text, ..setup() }.run(|wire| {
@@ -153,7 +153,7 @@ fn a_request_that_cannot_be_deferred_comes_back() {
 }
 
 #[test]
-fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
+fn response_never_exceeds_its_reserved_space() {
     let long = |asked: ServerRequest<'_>| asked.error(-5, "x".repeat(500));
     Setup { reply_room: Some(300), ..setup() }.run(|wire| {
         wire.connect();
@@ -178,7 +178,7 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
 }
 
 #[test]
-fn a_request_waits_for_room_and_the_host_may_not_take_it() {
+fn server_request_waits_for_reserved_output_space() {
     setup().run(|wire| {
         wire.connect();
         wire.on_server_request(|asked| {
@@ -226,7 +226,7 @@ fn a_request_waits_for_room_and_the_host_may_not_take_it() {
 }
 
 #[test]
-fn a_busy_reply_comes_later() {
+fn busy_reply_succeeds_later() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, None);
@@ -245,7 +245,7 @@ fn a_busy_reply_comes_later() {
 }
 
 #[test]
-fn progress_is_reported_where_it_is_wanted() {
+fn progress_is_sent_if_the_server_asked_for_it() {
     let with_token = r#"{"id":1,"method":"roots/list","params":{"_meta":{"progressToken":"t"}}}"#;
     for (revision, message) in [(Revision::V2025_11_25, r#","message":"half""#), (Revision::V2024_11_05, "")]
     {
@@ -287,7 +287,7 @@ fn progress_is_reported_where_it_is_wanted() {
 }
 
 #[test]
-fn when_the_connection_ends_what_was_deferred_is_cancelled() {
+fn end_of_connection_cancels_deferred_requests() {
     setup().run(|wire| {
         wire.connect();
         let tickets = defers(wire, None);
@@ -299,7 +299,7 @@ fn when_the_connection_ends_what_was_deferred_is_cancelled() {
 }
 
 #[test]
-fn changed_roots_are_told_once_where_that_was_declared() {
+fn roots_change_is_sent_once_if_declared() {
     const CHANGED: &str = r#"{"method":"notifications/roots/list_changed"}"#;
     setup().run(|wire| {
         assert_eq!(wire.client.roots_changed(), Err(SendError::NotConnected));

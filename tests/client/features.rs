@@ -103,7 +103,7 @@ const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
 ];
 
 #[test]
-fn a_request_says_what_was_asked_for() {
+fn requests_have_the_documented_params() {
     for (ask, method, params, _, last) in ASKED {
         everywhere(|revision, wire| {
             let asked = ask(&mut wire.client, DEFAULT);
@@ -119,7 +119,7 @@ fn a_request_says_what_was_asked_for() {
 }
 
 #[test]
-fn nobody_is_asked_for_what_was_not_declared() {
+fn undeclared_feature_is_never_requested() {
     for (ask, method, _, needed, last) in ASKED {
         for revision in Revision::ALL {
             let free = *method == "completion/complete" && revision == Revision::V2024_11_05;
@@ -149,7 +149,7 @@ fn nobody_is_asked_for_what_was_not_declared() {
 }
 
 #[test]
-fn a_completion_says_what_has_been_chosen_already_where_there_is_a_place_for_it() {
+fn completion_context_is_sent_where_the_revision_has_it() {
     everywhere(|revision, wire| {
         let reference = Reference::Resource("file:///{path}");
         let chosen = [("user", "a\"b"), ("host", "h")];
@@ -169,7 +169,7 @@ fn a_completion_says_what_has_been_chosen_already_where_there_is_a_place_for_it(
 
 /// Which request, what it is answered with, and what is heard.
 #[test]
-fn a_result_has_what_belongs_to_its_method_or_is_none() {
+fn result_without_its_required_members_is_invalid() {
     let lists = [(0, "resources", "uri"), (1, "resourceTemplates", "uriTemplate"), (2, "prompts", "name")];
     let mut cases: Vec<(usize, String, String)> = Vec::new();
     for (ask, member, key) in lists {
@@ -244,7 +244,7 @@ fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
 }
 
 #[test]
-fn an_end_is_viewed_as_what_was_asked_for_and_nothing_else() {
+fn response_view_exists_only_for_its_method() {
     ended(
         3,
         r#"{"id":@it,"result":{"contents":[{"uri":"a","blob":"aGk="},{"uri":"b","text":"t"}]}}"#,
@@ -281,7 +281,7 @@ fn an_end_is_viewed_as_what_was_asked_for_and_nothing_else() {
 }
 
 #[test]
-fn a_resource_that_is_not_there_is_told_from_other_errors() {
+fn missing_resource_is_distinguished_from_other_errors() {
     let cases = [
         (r#"{"code":-32002,"message":"no"}"#, true),
         (r#"{"code":-32602,"message":"no","data":{"uri":"a"}}"#, true),
@@ -299,7 +299,7 @@ fn a_resource_that_is_not_there_is_told_from_other_errors() {
 }
 
 #[test]
-fn every_list_comes_page_by_page_with_its_own_method() {
+fn each_list_is_paged_with_its_own_method() {
     for (ask, method, _, _, _) in &ASKED[..3] {
         let member = match *method {
             "resources/templates/list" => "resourceTemplates",
@@ -318,7 +318,7 @@ fn every_list_comes_page_by_page_with_its_own_method() {
 
 /// What a request carries in `_meta`, by what was asked for.
 #[test]
-fn what_the_host_wants_in_meta_goes_with_every_request_and_every_page() {
+fn custom_meta_is_sent_with_requests_and_pages() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
     let traced = r#""traceparent":"00-1-2-01","ba\u0067gage":{"a":[1]}"#;
     let options = DEFAULT.meta(trace).log_level(Level::Notification).with_progress();
@@ -350,7 +350,7 @@ fn what_the_host_wants_in_meta_goes_with_every_request_and_every_page() {
 }
 
 #[test]
-fn a_level_goes_to_servers_that_log_and_only_where_requests_have_one() {
+fn log_level_is_sent_only_if_supported() {
     for (capabilities, shown) in [(EVERYTHING, true), (r#"{"resources":{}}"#, false)] {
         connected(Revision::V2026_07_28, capabilities, |wire| {
             let ticket = wire.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
@@ -366,7 +366,7 @@ fn a_level_goes_to_servers_that_log_and_only_where_requests_have_one() {
 }
 
 #[test]
-fn meta_that_cannot_be_sent_is_refused() {
+fn unwritable_meta_is_refused() {
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(200));
     everywhere(|_, wire| {
         for wrong in [
@@ -395,7 +395,7 @@ fn meta_that_cannot_be_sent_is_refused() {
 }
 
 #[test]
-fn an_empty_cursor_goes_on_where_the_host_says_so() {
+fn empty_cursor_requests_the_next_page_if_configured() {
     for (goes_on, heard) in [(true, "list: a, .."), (false, "list: a.")] {
         let info = Setup::handshake().info;
         let info = if goes_on { info.empty_cursors() } else { info };
@@ -411,7 +411,7 @@ fn an_empty_cursor_goes_on_where_the_host_says_so() {
 
 /// Looking for one entry: once it is found, no more pages are asked for.
 #[test]
-fn a_list_that_is_cancelled_at_a_page_ends_there_without_a_word() {
+fn list_cancelled_at_a_page_ends_silently() {
     connected(Revision::V2025_11_25, EVERYTHING, |wire| {
         let ticket = wire.list();
         let page = r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"2"}}"#;

@@ -43,7 +43,7 @@ fn resume(
 }
 
 #[test]
-fn a_call_is_answered_after_a_round() {
+fn call_is_answered_after_input_was_given() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget();
@@ -77,7 +77,7 @@ fn a_call_is_answered_after_a_round() {
 }
 
 #[test]
-fn each_round_has_its_own_answers_and_its_own_state() {
+fn each_retry_has_its_own_responses_and_state() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         let first = wire.message("@add");
@@ -105,7 +105,7 @@ fn each_round_has_its_own_answers_and_its_own_state() {
 
 /// Whatever comes under an id that is used up: here more than a line can have.
 #[test]
-fn a_used_id_is_nobodys_even_if_its_answer_is_too_long() {
+fn oversized_response_with_a_used_id_is_ignored() {
     run(setup().rx(400), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.server(&asks("add", r#","requestState":"s""#)).forget();
@@ -117,7 +117,7 @@ fn a_used_id_is_nobodys_even_if_its_answer_is_too_long() {
 }
 
 #[test]
-fn prompts_and_resources_may_ask_back_and_nothing_else() {
+fn only_calls_prompts_and_resources_may_require_input() {
     let cases = [
         ("prompts/get", "name", true),
         ("resources/read", "uri", true),
@@ -156,7 +156,7 @@ fn prompts_and_resources_may_ask_back_and_nothing_else() {
 }
 
 #[test]
-fn what_asks_for_nothing_or_for_what_was_not_declared_is_no_result() {
+fn empty_or_undeclared_input_request_is_invalid() {
     let form = format!(r#","inputRequests":{{"a":{FORM}}}"#);
     let sample_with_tools = r#","inputRequests":{"a":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}}"#;
     let cases: &[(C, &str)] = &[
@@ -194,7 +194,7 @@ fn what_asks_for_nothing_or_for_what_was_not_declared_is_no_result() {
 }
 
 #[test]
-fn what_the_host_wants_in_meta_goes_with_every_round_if_it_can_be_kept() {
+fn custom_meta_is_sent_with_each_retry_if_it_fits() {
     let options = DEFAULT.meta(r#"{"traceparent":"00-1-2-01"}"#);
     let asks = |state: &str| asks("add", &format!(r#","requestState":"{state}""#));
     run(Setup { slots: 2, text: 80, ..setup() }, |wire| {
@@ -219,7 +219,7 @@ fn what_the_host_wants_in_meta_goes_with_every_round_if_it_can_be_kept() {
 }
 
 #[test]
-fn a_state_that_does_not_fit_or_too_many_rounds_end_the_request() {
+fn oversized_state_or_too_many_retries_end_the_request() {
     run(Setup { slots: 2, text: 20, ..setup() }, |wire| {
         // With its quotes, it fills the text of a slot.
         let ticket = wire.call("add", DEFAULT).unwrap();
@@ -246,7 +246,7 @@ fn a_state_that_does_not_fit_or_too_many_rounds_end_the_request() {
 }
 
 #[test]
-fn answers_have_to_be_whole_and_may_be_tried_again() {
+fn incomplete_input_responses_can_be_corrected() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         let more = format!(r#","inputRequests":{{"a":{FORM},"b":{ROOTS}}}"#);
@@ -285,7 +285,7 @@ fn answers_have_to_be_whole_and_may_be_tried_again() {
 }
 
 #[test]
-fn without_room_it_is_tried_again_later() {
+fn busy_retry_succeeds_later() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget().server(&asks("add", r#","requestState":"s""#)).forget();
@@ -303,7 +303,7 @@ fn without_room_it_is_tried_again_later() {
 }
 
 #[test]
-fn giving_it_up_between_two_rounds_tells_nobody() {
+fn cancel_between_retries_sends_nothing() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget().server(&asks("add", r#","requestState":"s""#)).heard(&["add: needs [] and a state"]);
@@ -324,7 +324,7 @@ fn giving_it_up_between_two_rounds_tells_nobody() {
 
 /// A request takes a second at most for each round here, and five in all.
 #[test]
-fn the_maximum_is_for_all_rounds_together() {
+fn maximum_timeout_covers_all_retries() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.at(900).server(&asks("add", r#","requestState":"s""#)).forget();
@@ -351,7 +351,7 @@ fn the_maximum_is_for_all_rounds_together() {
 }
 
 #[test]
-fn progress_goes_on_under_the_new_id() {
+fn progress_continues_under_the_new_id() {
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT.with_progress()).unwrap();
         let progress = r#"{"method":"notifications/progress","params":{"progressToken":@add,"progress":1}}"#;

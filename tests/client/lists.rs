@@ -17,7 +17,7 @@ fn next(wire: &Wire, cursor: &str) -> String {
 }
 
 #[test]
-fn pages_are_asked_for_until_the_last() {
+fn pages_are_requested_until_the_last() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.list();
         wire.forget().server(&page(&["a", "b"], Some(r#""p\u0032\"""#))).heard(&["list: a, b, .."]);
@@ -35,7 +35,7 @@ fn pages_are_asked_for_until_the_last() {
 }
 
 #[test]
-fn where_a_list_ends() {
+fn list_ends_without_a_next_cursor() {
     // The cursor, and whether the list ends there: in the handshake era, in the stateless era.
     let cases: &[(&str, bool, bool)] = &[
         (r#""""#, true, false),
@@ -61,7 +61,7 @@ fn where_a_list_ends() {
 }
 
 #[test]
-fn a_list_that_goes_wrong_ends_after_the_pages_that_have_come() {
+fn failed_list_keeps_the_received_pages() {
     let cases: &[(&str, &[&str])] = &[
         (r#"{"id":@list,"result":{"tools":[],"nextCursor":"x"}}"#, &["list: , ..", "list: lost EndlessList"]),
         (r#"{"id":@list,"result":{}}"#, &["list: lost Invalid"]),
@@ -93,7 +93,7 @@ fn a_list_that_goes_wrong_ends_after_the_pages_that_have_come() {
 }
 
 #[test]
-fn a_cursor_as_long_as_can_be_kept() {
+fn longest_cursor_that_fits_is_followed() {
     Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|wire| {
         let cursor = format!("\"{}\"", "x".repeat(30));
         wire.list();
@@ -114,7 +114,7 @@ fn a_cursor_as_long_as_can_be_kept() {
 
 /// The cursor could be kept, but the request with it is larger than the transmit buffer.
 #[test]
-fn a_cursor_that_can_never_be_sent_ends_the_list() {
+fn cursor_that_cannot_be_sent_ends_the_list() {
     Setup { tx: 600, rx: 2000, slots: 1, text: 1000, ..Setup::automatic() }.connected(|wire| {
         wire.list();
         let cursor = format!("\"{}\"", "x".repeat(500));
@@ -127,7 +127,7 @@ fn a_cursor_that_can_never_be_sent_ends_the_list() {
 }
 
 #[test]
-fn a_list_has_only_so_many_pages() {
+fn list_is_limited_in_pages() {
     let info = Setup::automatic().info.pages(3);
     Setup { info, ..Setup::automatic() }.connected(|wire| {
         wire.list();
@@ -145,7 +145,7 @@ fn a_list_has_only_so_many_pages() {
 }
 
 #[test]
-fn each_page_has_its_own_id_and_token_and_time_but_one_maximum() {
+fn each_page_has_its_own_id_token_and_timeout() {
     Setup::automatic().connected(|wire| {
         let options = Options::DEFAULT.with_progress().timeout(Millis(100)).maximum(Millis(250));
         let ticket = wire.client.list_tools(options).unwrap();
@@ -172,7 +172,7 @@ fn each_page_has_its_own_id_and_token_and_time_but_one_maximum() {
 }
 
 #[test]
-fn a_list_can_be_cancelled_between_two_pages() {
+fn list_can_be_cancelled_between_pages() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.list();
         wire.server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]).forget();
@@ -202,7 +202,7 @@ fn waiting_for_room(wire: &mut Wire) -> mcp_proto::Ticket {
 const SMALL: fn() -> Setup = || Setup { tx: 800, ..Setup::handshake() };
 
 #[test]
-fn the_next_page_is_asked_for_as_soon_as_there_is_room() {
+fn next_page_is_requested_once_space_is_free() {
     SMALL().run(|wire| {
         wire.connect();
         let ticket = waiting_for_room(wire);
@@ -216,7 +216,7 @@ fn the_next_page_is_asked_for_as_soon_as_there_is_room() {
 }
 
 #[test]
-fn while_the_next_page_waits_for_room_a_list_can_be_cancelled_without_a_word() {
+fn list_waiting_for_space_is_cancelled_silently() {
     SMALL().run(|wire| {
         wire.connect();
         let ticket = waiting_for_room(wire);
@@ -231,7 +231,7 @@ fn while_the_next_page_waits_for_room_a_list_can_be_cancelled_without_a_word() {
 }
 
 #[test]
-fn waiting_for_room_counts_as_waiting() {
+fn time_without_output_space_counts_for_the_timeout() {
     SMALL().run(|wire| {
         wire.connect();
         waiting_for_room(wire);
@@ -246,7 +246,7 @@ fn waiting_for_room_counts_as_waiting() {
 }
 
 #[test]
-fn a_connection_that_ends_while_the_next_page_waits_ends_the_list_once() {
+fn close_while_a_page_waits_ends_the_list_once() {
     SMALL().run(|wire| {
         wire.connect();
         waiting_for_room(wire);

@@ -16,7 +16,7 @@ fn refusal(id: &str, code: i32, message: &str) -> String {
 
 /// Requests of a server: what is heard, and what is answered in the handshake era. In the other nothing is.
 #[test]
-fn requests_are_answered_in_the_handshake_era_only() {
+fn only_handshake_era_answers_server_requests() {
     let limit = "x".repeat(62);
     let (longest, too_long) = (format!("\"{limit}\""), format!("\"{limit}x\""));
     let unknown = |id: &str| refusal(id, -32601, "Method not found");
@@ -55,7 +55,7 @@ fn requests_are_answered_in_the_handshake_era_only() {
 }
 
 #[test]
-fn pings_are_answered_with_every_slot_taken_and_while_calls_wait() {
+fn pings_are_answered_while_every_slot_is_taken() {
     Setup { slots: 1, ..Setup::handshake() }.run(|wire| {
         wire.connect();
         wire.call("slow", DEFAULT).unwrap();
@@ -67,7 +67,7 @@ fn pings_are_answered_with_every_slot_taken_and_while_calls_wait() {
 }
 
 #[test]
-fn noise_is_never_answered() {
+fn invalid_server_lines_are_never_answered() {
     let cases: &[(&[u8], &[&str])] = &[
         (b"garbage", &["fault NotJson"]),
         (b"{", &["fault NotJson"]),
@@ -116,7 +116,7 @@ fn noise_is_never_answered() {
 }
 
 #[test]
-fn notifications_are_heard() {
+fn notifications_emit_events() {
     let cases: &[(&str, &str)] = &[
         (
             r#"{"method":"notifications/message","params":{"level":"warning","logger":"db","data":{"n":1}}}"#,
@@ -138,7 +138,7 @@ fn notifications_are_heard() {
 
 /// In the other era they need a subscription: see `client_listen.rs`.
 #[test]
-fn changes_are_heard_unasked_in_the_handshake_era() {
+fn handshake_era_reports_changes_without_subscription() {
     let cases: &[(&str, &str)] = &[
         (r#"{"method":"notifications/tools/list_changed"}"#, "changed Tools"),
         (r#"{"method":"notifications/tools/list_changed","params":{}}"#, "changed Tools"),
@@ -157,7 +157,7 @@ fn changes_are_heard_unasked_in_the_handshake_era() {
 
 /// Messages that do not fit into 400 bytes: what is heard, and the answer in the handshake era.
 #[test]
-fn a_line_that_is_too_long_costs_what_it_belongs_to_and_nothing_else() {
+fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);
     let refused = |id: &str| {
         Some(refusal(id, -32600, "Invalid request: the message is longer than this receiver can take"))
@@ -207,7 +207,7 @@ fn a_line_that_is_too_long_costs_what_it_belongs_to_and_nothing_else() {
 }
 
 #[test]
-fn a_line_may_be_as_long_as_the_buffer_and_not_one_byte_longer() {
+fn line_as_long_as_the_buffer_is_accepted() {
     let line = |length: usize| {
         let empty = r#"{"jsonrpc":"2.0","id":@add,"result":{"x":""}}"#.len();
         // Both ids have one digit.
@@ -229,7 +229,7 @@ fn a_line_may_be_as_long_as_the_buffer_and_not_one_byte_longer() {
 }
 
 #[test]
-fn an_answer_that_is_nested_too_deeply_ends_its_request() {
+fn too_deep_response_ends_its_request() {
     let info = Setup::automatic().info.depth(8);
     let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let cases = [
@@ -258,7 +258,7 @@ fn an_answer_that_is_nested_too_deeply_ends_its_request() {
 
 /// A request of the server's waits for room to be answered. What happens meanwhile must not lose it.
 #[test]
-fn a_ping_that_waits_for_room_is_answered_whatever_happens_meanwhile() {
+fn ping_waiting_for_space_is_answered_in_any_case() {
     Setup { tx: 512, ..Setup::handshake() }.run(|wire| {
         wire.connect();
         wire.peer_reads(false);
@@ -279,7 +279,7 @@ fn a_ping_that_waits_for_room_is_answered_whatever_happens_meanwhile() {
 const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40), close: false };
 
 #[test]
-fn a_silent_server_is_asked_and_then_reported() {
+fn silent_server_is_pinged_then_reported() {
     for close in [false, true] {
         Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|wire| {
             let asked = |wire: &crate::support::client::Wire, number: u32| {
@@ -323,7 +323,7 @@ fn a_silent_server_is_asked_and_then_reported() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_a_sign_of_life() {
+fn oversized_response_counts_as_activity() {
     Setup { pings: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|wire| {
         wire.at(100).forget();
         wire.at(120)
@@ -334,7 +334,7 @@ fn an_answer_that_is_too_long_is_a_sign_of_life() {
 }
 
 #[test]
-fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
+fn keep_alive_without_space_sets_no_past_deadline() {
     let pings = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
     Setup { pings, tx: 512, ..Setup::handshake() }.run(|wire| {
         wire.connect();
@@ -357,7 +357,7 @@ fn a_question_without_room_waits_and_no_deadline_is_in_the_past() {
 
 /// In buffers of some size the question just fits, in others it has to wait: it is asked all the same.
 #[test]
-fn a_question_that_is_due_is_asked_whatever_is_heard_before_there_is_room() {
+fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
         Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|wire| {
             wire.connect();
@@ -380,7 +380,7 @@ fn a_question_that_is_due_is_asked_whatever_is_heard_before_there_is_room() {
 
 /// Only what is answered needs room for the answer. Everything else is heard although the server does not read.
 #[test]
-fn what_needs_no_answer_is_heard_with_a_full_buffer() {
+fn notifications_are_received_with_a_full_buffer() {
     let long = "x".repeat(500);
     let cases: &[(String, &[&str])] = &[
         ("garbage".into(), &["fault NotJson"]),

@@ -17,7 +17,7 @@ fn fill(wire: &mut Wire) {
 
 /// The pending request for the next page leaves its slot in the queue, whatever else comes with the id of the page before.
 #[test]
-fn a_list_that_waits_for_room_is_not_ended_by_the_answer_before() {
+fn list_waiting_for_space_ignores_the_previous_id() {
     Setup::automatic().lines_only().connected(|wire| {
         wire.list();
         wire.forget();
@@ -44,7 +44,7 @@ fn a_list_that_waits_for_room_is_not_ended_by_the_answer_before() {
 
 /// Both sides end a subscription at the same time.
 #[test]
-fn an_end_that_crosses_a_cancellation_is_no_fault() {
+fn response_crossing_a_cancellation_is_no_error() {
     for blocked in [false, true] {
         for crossing in [
             r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#,
@@ -70,7 +70,7 @@ fn an_end_that_crosses_a_cancellation_is_no_fault() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_a_fault_once_nobody_waits_for_it() {
+fn malformed_late_response_is_reported() {
     for blocked in [false, true] {
         Setup::automatic().connected(|wire| {
             let ticket = wire.call("a", DEFAULT).unwrap();
@@ -94,7 +94,7 @@ const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 
 /// The room of an answer was promised to it: nothing else of the host's may take it.
 #[test]
-fn a_notification_does_not_take_the_room_of_an_answer() {
+fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {
         // As large as it may be.
         asked.error(-5, "x".repeat(4096 - 67));
@@ -133,7 +133,7 @@ fn a_notification_does_not_take_the_room_of_an_answer() {
 
 /// The last page of a list was there, and its connection ended before the host looked.
 #[test]
-fn a_last_page_that_was_not_fetched_is_an_end_that_is_not_lost() {
+fn unread_last_page_is_not_lost() {
     Setup::automatic().run(|wire| {
         wire.connect();
         wire.list();

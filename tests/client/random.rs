@@ -343,7 +343,7 @@ impl World {
 }
 
 #[test]
-fn every_request_has_one_end_whatever_happens() {
+fn each_request_ends_once_under_random_traffic() {
     for seed in 0..300 {
         let stateless = seed % 2 == 0;
         let _shown = ShownOnFailure(format!("seed {seed}, stateless {stateless}"));

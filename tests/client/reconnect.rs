@@ -37,7 +37,7 @@ fn ways() -> [fn(&mut Wire); 4] {
 }
 
 #[test]
-fn a_subscription_is_sent_again_and_keeps_its_ticket() {
+fn reconnect_resends_a_subscription_with_its_ticket() {
     for way in ways() {
         for acknowledges in [true, false] {
             Setup::automatic().run(|wire| {
@@ -74,7 +74,7 @@ fn a_subscription_is_sent_again_and_keeps_its_ticket() {
 }
 
 #[test]
-fn many_connections_later_it_is_still_the_same() {
+fn subscription_survives_many_reconnects() {
     Setup::automatic().run(|wire| {
         wire.connect();
         listen(wire, TOOLS, "tools");
@@ -91,7 +91,7 @@ fn many_connections_later_it_is_still_the_same() {
 }
 
 #[test]
-fn what_else_was_in_flight_ends_once() {
+fn reconnect_ends_other_requests_once() {
     for way in ways() {
         Setup { slots: 8, text: 512, ..Setup::automatic() }.run(|wire| {
             wire.connect();
@@ -124,7 +124,7 @@ fn what_else_was_in_flight_ends_once() {
 }
 
 #[test]
-fn a_subscription_that_cannot_be_kept_ends_with_the_connection() {
+fn unkept_subscription_ends_with_the_connection() {
     // Its filter has 25 bytes.
     for (text, keeps) in [(2 * 25, true), (2 * 24, false)] {
         for at_once in [false, true] {
@@ -148,7 +148,7 @@ fn a_subscription_that_cannot_be_kept_ends_with_the_connection() {
 }
 
 #[test]
-fn with_a_server_of_the_other_era_subscriptions_end() {
+fn reconnect_to_the_other_era_ends_subscriptions() {
     Setup::automatic().run(|wire| {
         wire.connect();
         listen(wire, TOOLS, "tools");
@@ -164,7 +164,7 @@ fn with_a_server_of_the_other_era_subscriptions_end() {
 }
 
 #[test]
-fn it_may_be_given_up_while_it_waits() {
+fn subscription_can_be_cancelled_while_reconnecting() {
     Setup::automatic().run(|wire| {
         wire.connect();
         let ticket = listen(wire, TOOLS, "tools");
@@ -185,7 +185,7 @@ fn it_may_be_given_up_while_it_waits() {
 }
 
 #[test]
-fn what_a_server_had_asked_is_cancelled_and_its_ids_are_free() {
+fn reconnect_cancels_server_requests_and_frees_their_ids() {
     Setup::handshake().declares(C::ROOTS).run(|wire| {
         wire.connect();
         wire.on_server_request(|asked| asked.defer(None).ok());
@@ -201,7 +201,7 @@ fn what_a_server_had_asked_is_cancelled_and_its_ids_are_free() {
 }
 
 #[test]
-fn an_end_that_was_not_fetched_is_not_lost() {
+fn unread_response_survives_a_reconnect() {
     Setup::automatic().run(|wire| {
         wire.connect();
         wire.call("a", DEFAULT).unwrap();
@@ -217,7 +217,7 @@ fn an_end_that_was_not_fetched_is_not_lost() {
 
 /// What of these may be sent again after it was lost.
 #[test]
-fn what_only_looks_may_be_retried() {
+fn only_read_requests_are_retryable() {
     let methods = [
         ("tools/list", true),
         ("prompts/get", true),

@@ -22,7 +22,7 @@ fn answered(answer: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_request_ends_with_its_answer() {
+fn request_ends_with_its_response() {
     let cases: &[(&str, &[&str])] = &[
         (r#"{"id":@add,"result":{"content":[]}}"#, &[r#"add: result {"content":[]}"#]),
         (r#"{"result":{"content":[]},"id":@add}"#, &[r#"add: result {"content":[]}"#]),
@@ -77,7 +77,7 @@ fn a_request_ends_with_its_answer() {
 }
 
 #[test]
-fn a_result_that_is_not_complete_is_none_in_the_stateless_era() {
+fn incomplete_result_type_is_invalid_in_the_stateless_era() {
     for kind in ["input_required", "task", "else"] {
         Setup::automatic().connected(|wire| {
             wire.call("add", Options::DEFAULT).unwrap();
@@ -90,7 +90,7 @@ fn a_result_that_is_not_complete_is_none_in_the_stateless_era() {
 }
 
 #[test]
-fn requests_as_they_are_written() {
+fn requests_are_written_exactly_so() {
     Setup::automatic().connected(|wire| {
         let stateless = !wire.is_handshake();
         let meta = |more: &str| match (stateless, more) {
@@ -156,7 +156,7 @@ fn requests_as_they_are_written() {
 
 /// One whole line, as the specification has it.
 #[test]
-fn a_call_in_full() {
+fn call_is_written_exactly_so() {
     Setup::automatic().run(|wire| {
         wire.connect();
         wire.call("t", Options::DEFAULT).unwrap();
@@ -168,7 +168,7 @@ fn a_call_in_full() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_and_nothing_of_it_is_sent() {
+fn unwritable_request_is_refused_and_not_sent() {
     Setup { slots: 2, ..Setup::automatic() }.connected(|wire| {
         for arguments in
             ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"]
@@ -198,7 +198,7 @@ fn what_cannot_be_written_is_refused_and_nothing_of_it_is_sent() {
 }
 
 #[test]
-fn arguments_may_be_as_large_as_the_buffer_allows_and_not_one_byte_larger() {
+fn arguments_may_fill_the_buffer_exactly() {
     Setup { tx: 1000, ..Setup::automatic() }.connected(|wire| {
         let call = |wire: &mut Wire, length: usize| {
             let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
@@ -220,7 +220,7 @@ fn arguments_may_be_as_large_as_the_buffer_allows_and_not_one_byte_larger() {
 }
 
 #[test]
-fn as_many_requests_as_slots_then_full() {
+fn requests_beyond_the_slots_are_full() {
     Setup { slots: 3, ..Setup::automatic() }.connected(|wire| {
         for tool in ["a", "b", "c"] {
             wire.call(tool, Options::DEFAULT).unwrap();
@@ -242,7 +242,7 @@ fn as_many_requests_as_slots_then_full() {
 }
 
 #[test]
-fn what_has_no_room_waits_for_the_room_event() {
+fn busy_request_can_be_sent_after_writable() {
     Setup { tx: 1000, rx: 1024, ..Setup::automatic() }.connected(|wire| {
         wire.peer_reads(false);
         let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(300));
@@ -267,7 +267,7 @@ fn what_has_no_room_waits_for_the_room_event() {
 }
 
 #[test]
-fn late_answers_are_swallowed() {
+fn late_responses_are_ignored() {
     Setup::automatic().connected(|wire| {
         let cancelled = wire.call("cancelled", Options::DEFAULT).unwrap();
         wire.call("slow", Options::DEFAULT.timeout(Millis(10))).unwrap();
@@ -293,7 +293,7 @@ fn late_answers_are_swallowed() {
 }
 
 #[test]
-fn a_ping_of_the_clients_own_ends_like_any_request() {
+fn client_ping_ends_like_any_request() {
     for answer in [r#""result":{}"#, r#""result":null"#, r#""result":{"supportedVersions":[]}"#] {
         Setup::automatic().connected(|wire| {
             let ticket = wire.client.ping(Options::DEFAULT).unwrap();
@@ -308,7 +308,7 @@ fn a_ping_of_the_clients_own_ends_like_any_request() {
 }
 
 #[test]
-fn the_result_of_a_tool_can_be_looked_at() {
+fn tool_result_view_shows_its_content() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.client.call_json("t", "{}", Options::DEFAULT).unwrap();
         wire.name(ticket, "t");
@@ -352,7 +352,7 @@ fn the_result_of_a_tool_can_be_looked_at() {
 }
 
 #[test]
-fn everything_is_forgotten_at_a_reset_and_no_id_comes_again() {
+fn reset_forgets_requests_and_reuses_no_id() {
     Setup::automatic().connected(|wire| {
         let old = wire.call("old", Options::DEFAULT.timeout(Millis(50))).unwrap();
         let stale = wire.message(r#"{"id":@old,"result":{}}"#);

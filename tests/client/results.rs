@@ -72,7 +72,7 @@ const RESULTS: &[&str] = &[
 ];
 
 #[test]
-fn a_result_says_what_it_says_by_itself_wherever_it_is_cut() {
+fn tool_result_view_does_not_depend_on_cuts() {
     for result in RESULTS {
         let expected = told(ToolResult::from_json(Json::parse(result.as_bytes()).unwrap()));
         let message = message(result);
@@ -84,7 +84,7 @@ fn a_result_says_what_it_says_by_itself_wherever_it_is_cut() {
 
 /// What is noted of one result is not taken for another.
 #[test]
-fn of_two_results_the_last_counts() {
+fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;
     for second in RESULTS {
         let expected = told(ToolResult::from_json(Json::parse(second.as_bytes()).unwrap()));

@@ -39,7 +39,7 @@ fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), heard: &
 }
 
 #[test]
-fn what_was_declared_is_asked_and_answered() {
+fn declared_server_requests_are_answered() {
     let cases: &[(&str, Handle, &str, &str)] = &[
         (ROOTS, |asked| asked.roots(|_| {}), "asked roots", r#"{"id":1,"result":{"roots":[]}}"#),
         (
@@ -162,7 +162,7 @@ fn what_was_declared_is_asked_and_answered() {
 }
 
 #[test]
-fn an_answer_that_is_none_becomes_an_error_and_the_host_hears_of_it() {
+fn unwritable_reply_becomes_an_error_and_an_event() {
     const INVALID: &str =
         r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is not valid JSON"}}"#;
     let cases: &[(Revision, &str, Handle)] = &[
@@ -230,7 +230,7 @@ fn an_answer_that_is_none_becomes_an_error_and_the_host_hears_of_it() {
 }
 
 #[test]
-fn what_was_not_declared_or_is_wrong_is_refused_by_the_machine() {
+fn undeclared_or_invalid_server_request_is_refused() {
     let unknown = (r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#, "fault UnknownMethod");
     let invalid = (r#"{"id":1,"error":{"code":-32602,"message":"Invalid params"}}"#, "fault InvalidParams");
     let with_tools =
@@ -270,7 +270,7 @@ fn what_was_not_declared_or_is_wrong_is_refused_by_the_machine() {
 }
 
 #[test]
-fn what_the_host_lets_go_is_answered_with_an_error() {
+fn dropped_server_request_is_answered_with_an_error() {
     setup().run(|wire| {
         wire.connect();
         wire.server(FORM).heard(&["asked form Name?", "fault Unanswered"]).sent(&[
@@ -281,7 +281,7 @@ fn what_the_host_lets_go_is_answered_with_an_error() {
 
 /// What the host sees of a form: a line per field.
 #[test]
-fn a_form_shows_its_fields() {
+fn elicitation_view_shows_the_form_fields() {
     let schema = r#"{"type":"object","required":["a","n\u0061me"],"properties":{
         "name":{"type":"string","title":"Your name","description":"d","minLength":1,"maxLength":9,"format":"email","default":"x"},
         "a":{"type":"integer","minimum":-1},
@@ -341,7 +341,7 @@ fn line(field: Property<'_>) -> String {
 }
 
 #[test]
-fn a_sample_shows_what_was_said_and_what_is_wanted() {
+fn sampling_view_shows_messages_and_options() {
     let params = concat!(
         r#"{"messages":[{"role":"user","content":{"type":"text","text":"a\u0062"}},"#,
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"u","name":"t","input":{"n":1}},{"type":"image","data":"AA==","mimeType":"image/png"}]},"#,

@@ -32,7 +32,7 @@ fn acknowledged(id: &str, filter: &str) -> String {
 const TOOLS: Filter<'static> = Filter::NOTHING.tools();
 
 #[test]
-fn a_subscription_is_acknowledged_told_and_cancelled() {
+fn subscription_is_acknowledged_notified_and_cancelled() {
     run(Setup::automatic(), |wire| {
         let filter = Filter::NOTHING.tools().prompts().resources().uris(&["file:///a", "x:\"b\""]);
         let ticket = listen(wire, filter, "all");
@@ -67,7 +67,7 @@ fn a_subscription_is_acknowledged_told_and_cancelled() {
 }
 
 #[test]
-fn what_belongs_to_no_open_subscription_is_dropped() {
+fn notification_of_no_open_subscription_is_dropped() {
     run(Setup::automatic(), |wire| {
         let ticket = listen(wire, TOOLS, "tools");
         wire.call("add", DEFAULT).unwrap();
@@ -102,7 +102,7 @@ fn what_belongs_to_no_open_subscription_is_dropped() {
 }
 
 #[test]
-fn several_at_once_are_told_apart() {
+fn notifications_of_several_subscriptions_are_separate() {
     run(Setup::automatic(), |wire| {
         listen(wire, TOOLS, "one");
         let one = wire.message("@listen");
@@ -126,7 +126,7 @@ fn several_at_once_are_told_apart() {
 }
 
 #[test]
-fn how_a_server_ends_a_subscription_or_refuses_it() {
+fn server_can_end_or_refuse_a_subscription() {
     let cases = [
         (r#"{"id":@listen,"error":{"code":-32601,"message":"no"}}"#, "tools: error no (-32601)"),
         (r#"{"id":@listen,"result":{}}"#, "tools: result {}"),
@@ -152,7 +152,7 @@ fn how_a_server_ends_a_subscription_or_refuses_it() {
 }
 
 #[test]
-fn a_server_cannot_take_back_any_other_request() {
+fn server_cannot_cancel_any_other_request() {
     run(Setup::automatic(), |wire| {
         wire.call("add", DEFAULT).unwrap();
         wire.forget().server(r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#);
@@ -164,7 +164,7 @@ fn a_server_cannot_take_back_any_other_request() {
 }
 
 #[test]
-fn the_acknowledgment_has_a_deadline_and_nothing_else_has() {
+fn only_the_acknowledgment_has_a_deadline() {
     run(Setup::automatic(), |wire| {
         let ticket = wire.client.listen(TOOLS, DEFAULT.timeout(Millis(9000)).maximum(Millis(1))).unwrap();
         wire.name(ticket, "tools");
@@ -177,7 +177,7 @@ fn the_acknowledgment_has_a_deadline_and_nothing_else_has() {
 }
 
 #[test]
-fn the_handshake_era_has_no_subscriptions_of_this_kind() {
+fn handshake_era_refuses_listen_subscriptions() {
     Setup::handshake().run(|wire| {
         assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(SendError::NotConnected));
         wire.connect();

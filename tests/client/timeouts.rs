@@ -18,7 +18,7 @@ fn progress(wire: &mut Wire, name: &str, value: &str) {
 }
 
 #[test]
-fn a_request_that_is_not_answered_in_time_is_cancelled_and_ends_once() {
+fn timed_out_request_is_cancelled_and_ends_once() {
     Setup::automatic().connected(|wire| {
         // The clock starts at the first poll after the call.
         wire.at(100);
@@ -38,7 +38,7 @@ fn a_request_that_is_not_answered_in_time_is_cancelled_and_ends_once() {
 }
 
 #[test]
-fn the_deadline_is_the_earliest_of_all() {
+fn deadline_is_the_earliest_timeout() {
     Setup::automatic().connected(|wire| {
         for (tool, timeout) in [("a", 500), ("b", 200), ("c", 900)] {
             wire.call(tool, DEFAULT.timeout(Millis(timeout))).unwrap();
@@ -52,7 +52,7 @@ fn the_deadline_is_the_earliest_of_all() {
 }
 
 #[test]
-fn the_end_of_time_is_no_deadline_that_ever_comes() {
+fn overflowing_timeout_never_expires() {
     Setup::automatic().connected(|wire| {
         let forever = Millis(u64::MAX);
         wire.at(10).call("a", DEFAULT.timeout(forever).maximum(forever)).unwrap();
@@ -61,7 +61,7 @@ fn the_end_of_time_is_no_deadline_that_ever_comes() {
 }
 
 #[test]
-fn progress_starts_the_time_anew_up_to_a_maximum() {
+fn progress_extends_the_timeout_up_to_the_maximum() {
     // Name, options, progress at these times, and when it is over.
     type Case = (&'static str, Options<'static>, &'static [(u64, &'static str)], u64);
     let cases: &[Case] = &[
@@ -110,7 +110,7 @@ fn progress_starts_the_time_anew_up_to_a_maximum() {
 }
 
 #[test]
-fn progress_is_shown_while_it_belongs_to_a_request_that_asked_for_it() {
+fn progress_is_reported_only_for_requests_that_asked() {
     Setup::automatic().connected(|wire| {
         wire.call("add", DEFAULT.with_progress()).unwrap();
         wire.call("quiet", DEFAULT).unwrap();
@@ -144,7 +144,7 @@ fn progress_is_shown_while_it_belongs_to_a_request_that_asked_for_it() {
 }
 
 #[test]
-fn progress_and_answers_in_one_read_come_in_order() {
+fn progress_and_responses_in_one_read_keep_order() {
     Setup::automatic().connected(|wire| {
         wire.call("add", DEFAULT.with_progress()).unwrap();
         wire.forget().servers(&[
@@ -158,7 +158,7 @@ fn progress_and_answers_in_one_read_come_in_order() {
 }
 
 #[test]
-fn a_cancelled_request_is_never_heard_of_again() {
+fn cancelled_request_emits_no_more_events() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.call("add", DEFAULT.with_progress()).unwrap();
         wire.forget().cancel(ticket, "not \"needed\"");
@@ -177,7 +177,7 @@ fn a_cancelled_request_is_never_heard_of_again() {
 }
 
 #[test]
-fn an_answer_that_has_come_wins_over_a_cancellation_that_comes_later() {
+fn received_response_wins_over_later_cancellation() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
@@ -225,7 +225,7 @@ fn cancellations(wire: &mut Wire) -> Vec<String> {
 const FULL: fn() -> Setup = || Setup { tx: 1000, slots: 20, text: 20 * 64, ..Setup::handshake() };
 
 #[test]
-fn a_cancellation_without_room_waits_for_it() {
+fn cancellation_waits_for_output_space() {
     FULL().run(|wire| {
         wire.connect();
         let ticket = wire.call("add", DEFAULT).unwrap();
@@ -242,7 +242,7 @@ fn a_cancellation_without_room_waits_for_it() {
 }
 
 #[test]
-fn a_timeout_without_room_is_heard_at_once_and_told_later() {
+fn timeout_without_space_is_reported_before_it_is_sent() {
     FULL().run(|wire| {
         wire.connect();
         wire.call("add", DEFAULT).unwrap();
@@ -257,7 +257,7 @@ fn a_timeout_without_room_is_heard_at_once_and_told_later() {
 }
 
 #[test]
-fn a_reason_that_cannot_be_kept_is_left_out() {
+fn cancel_reason_that_does_not_fit_is_omitted() {
     let without: String = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#.into();
     // The text of each slot, for a reason of seven bytes.
     for (text, expected) in [(0, &without), (6, &without), (7, &cancelled("add", "because"))] {
@@ -275,7 +275,7 @@ fn a_reason_that_cannot_be_kept_is_left_out() {
 }
 
 #[test]
-fn an_answer_while_the_cancellation_waits_makes_it_unnecessary() {
+fn response_makes_a_waiting_cancellation_unnecessary() {
     for answer in [r#"{"id":@add,"result":{}}"#, r#"{"id":@add,"error":{"code":1,"message":"x"}}"#] {
         FULL().run(|wire| {
             wire.connect();
@@ -295,7 +295,7 @@ fn an_answer_while_the_cancellation_waits_makes_it_unnecessary() {
 }
 
 #[test]
-fn a_slot_that_a_cancellation_still_needs_is_announced_when_it_is_free() {
+fn slot_held_by_a_cancellation_is_announced_when_free() {
     Setup { slots: 1, ..FULL() }.run(|wire| {
         wire.connect();
         wire.peer_reads(false);

@@ -7,7 +7,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("slow", "{
 static SERVER: ServerConfig = ServerConfig::new("server", "1").features(&[&TOOLS]);
 
 #[test]
-fn connects_lists_and_calls_in_every_mode() {
+fn pair_connects_lists_and_calls_in_every_mode() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
         let info = ClientConfig::new("client", "1").connect(connect);
         let (mut a, mut b, mut c, mut d) = ([0; 2048], [0; 2048], [0; 2048], [0; 2048]);

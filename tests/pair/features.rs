@@ -13,7 +13,7 @@ fn numbered(prefix: &str) -> String {
 }
 
 #[test]
-fn every_list_comes_whole_whatever_fits_into_a_page() {
+fn lists_arrive_complete_for_any_page_size() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         both.start("tools", |client| client.list_tools(DEFAULT));
         both.settle().heard(&["tools: echo, later, steps, speaks, asks, forever, roots, page, last"]);
@@ -43,7 +43,7 @@ fn every_list_comes_whole_whatever_fits_into_a_page() {
 }
 
 #[test]
-fn resources_are_read_as_text_or_bytes_or_not_at_all() {
+fn resources_are_text_or_bytes_or_not_found() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         for (uri, contents) in [
             ("lib:n0", r#""mimeType":"text/plain","text":"text"}"#),
@@ -71,7 +71,7 @@ fn resources_are_read_as_text_or_bytes_or_not_at_all() {
 }
 
 #[test]
-fn prompts_are_filled_in_and_arguments_completed() {
+fn prompts_are_filled_and_arguments_completed() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         both.start("get", |client| client.get_prompt("review", &[("book", "\"1\"")], DEFAULT));
         let heard = both.settle().heard_now();
@@ -96,7 +96,7 @@ fn prompts_are_filled_in_and_arguments_completed() {
 }
 
 #[test]
-fn log_messages_are_those_that_were_asked_for() {
+fn log_messages_follow_the_requested_level() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         // In the handshake era everything is told unless the client says otherwise; in the stateless one nothing is.
         both.call("speaks", "{}", DEFAULT);
@@ -117,7 +117,7 @@ fn log_messages_are_those_that_were_asked_for() {
 }
 
 #[test]
-fn progress_is_that_of_its_own_call() {
+fn progress_belongs_to_its_own_call() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         both.call("steps", "{}", DEFAULT);
         both.settle().heard(&["steps: done"]);
@@ -129,7 +129,7 @@ fn progress_is_that_of_its_own_call() {
 }
 
 #[test]
-fn a_call_is_answered_later_given_up_or_takes_too_long() {
+fn deferred_call_is_answered_cancelled_or_times_out() {
     Both::run(Revisions::ALL, NOTHING, |both| {
         let answered = both.call("later", "{}", DEFAULT);
         let given_up = both.call("later", "{}", DEFAULT);
@@ -154,7 +154,7 @@ fn a_call_is_answered_later_given_up_or_takes_too_long() {
 }
 
 #[test]
-fn resources_are_watched_in_the_handshake_era() {
+fn handshake_era_client_subscribes_to_resources() {
     Both::run(Revisions::HANDSHAKE, NOTHING, |both| {
         both.start("subscribe", |client| client.subscribe("lib:n0", DEFAULT));
         both.settle().heard(&["subscribe: result {}"]).told(&["subscribed lib:n0"]);
@@ -181,7 +181,7 @@ fn resources_are_watched_in_the_handshake_era() {
 
 /// Our client sends none; a server takes them, and each member is answered in the array.
 #[test]
-fn a_batch_in_between_disturbs_nobody() {
+fn batch_between_requests_disturbs_no_other() {
     Both::run(Revisions::only(Revision::V2025_03_26), NOTHING, |both| {
         both.call("later", "{}", DEFAULT);
         both.settle();

@@ -39,7 +39,7 @@ fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Optio
 }
 
 #[test]
-fn whatever_each_of_them_speaks() {
+fn pair_finds_the_common_revision() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
         for ours in sets() {
             for theirs in sets() {

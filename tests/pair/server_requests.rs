@@ -51,7 +51,7 @@ fn ask_for_everything(both: &mut Both, ask: RequestOptions) -> Vec<(&'static str
 }
 
 #[test]
-fn what_a_server_asks_is_answered_at_once() {
+fn server_request_is_answered_at_once() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.answers(answer);
         let asked = ask_for_everything(both, RequestOptions::DEFAULT);
@@ -68,7 +68,7 @@ fn what_a_server_asks_is_answered_at_once() {
 }
 
 #[test]
-fn what_was_not_declared_cannot_be_asked_for() {
+fn undeclared_capability_cannot_be_requested() {
     Both::run(Revisions::HANDSHAKE, ClientCapabilities::NONE, |both| {
         assert_eq!(both.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(both.server.request(&MODEL, RequestOptions::DEFAULT), Err(SendError::Unsupported));
@@ -98,7 +98,7 @@ fn defers(both: &mut Both, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
 }
 
 #[test]
-fn what_a_server_asks_is_answered_later_in_any_order() {
+fn server_requests_are_answered_later_in_any_order() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         let tickets = defers(both, None);
         let asked = ask_for_everything(both, RequestOptions::DEFAULT.with_progress());
@@ -129,7 +129,7 @@ fn what_a_server_asks_is_answered_later_in_any_order() {
 }
 
 #[test]
-fn what_a_server_asks_is_taken_back_or_takes_too_long_on_either_side() {
+fn server_request_is_cancelled_or_times_out_on_either_side() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         // Taken back.
         let tickets = defers(both, Some(Millis(500)));
@@ -159,7 +159,7 @@ fn what_a_server_asks_is_taken_back_or_takes_too_long_on_either_side() {
 }
 
 #[test]
-fn a_call_asks_while_it_is_answered_and_others_go_on() {
+fn call_sends_a_request_while_others_continue() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.answers(answer);
         both.call("later", "{}", DEFAULT);
@@ -181,7 +181,7 @@ fn a_call_asks_while_it_is_answered_and_others_go_on() {
 }
 
 #[test]
-fn changed_roots_are_heard_of_by_a_server_that_has_asked_for_them() {
+fn roots_change_reaches_a_server_that_requested_roots() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.answers(answer);
         both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
@@ -194,7 +194,7 @@ fn changed_roots_are_heard_of_by_a_server_that_has_asked_for_them() {
 }
 
 #[test]
-fn a_request_takes_as_many_rounds_as_it_needs() {
+fn request_is_retried_as_often_as_needed() {
     Both::run(Revisions::STATELESS, EVERYTHING, |both| {
         let ticket = both.call("asks", "{}", DEFAULT.with_progress());
         both.settle().heard(&["asks: needs [who=form Who?, where=roots] and a state"]);
@@ -224,7 +224,7 @@ fn a_request_takes_as_many_rounds_as_it_needs() {
 }
 
 #[test]
-fn rounds_without_an_end_have_one() {
+fn endless_input_requests_reach_a_limit() {
     Both::run(Revisions::STATELESS, EVERYTHING, |both| {
         let ticket = both.call("forever", "{}", DEFAULT);
         for _ in 0..6 {
@@ -242,7 +242,7 @@ fn rounds_without_an_end_have_one() {
 }
 
 #[test]
-fn what_a_client_cannot_do_is_said_in_an_error() {
+fn missing_client_capability_is_named_in_the_error() {
     Both::run(Revisions::STATELESS, ClientCapabilities::ELICITATION_FORM, |both| {
         both.call("roots", "{}", DEFAULT);
         both.settle().heard(&[

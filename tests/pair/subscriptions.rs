@@ -37,7 +37,7 @@ fn heard(both: &mut Both, expected: &[&str]) {
 }
 
 #[test]
-fn each_subscription_hears_what_it_asked_for() {
+fn subscription_receives_what_its_filter_selects() {
     run(|both| {
         two(both);
         both.server.changed(Change::Prompts);
@@ -55,7 +55,7 @@ fn each_subscription_hears_what_it_asked_for() {
 }
 
 #[test]
-fn nothing_is_heard_before_the_acknowledgment() {
+fn nothing_is_received_before_the_acknowledgment() {
     run(|both| {
         listen(both, "one", Filter::NOTHING.tools());
         // Changed while the request is on its way: it is heard behind the acknowledgment, or not at all.
@@ -68,7 +68,7 @@ fn nothing_is_heard_before_the_acknowledgment() {
 }
 
 #[test]
-fn either_side_ends_a_subscription() {
+fn either_side_can_end_a_subscription() {
     run(|both| {
         let [one, _] = two(both);
         both.cancel(one);
@@ -102,7 +102,7 @@ fn either_side_ends_a_subscription() {
 }
 
 #[test]
-fn a_new_connection_is_subscribed_to_again_and_what_was_in_flight_ends() {
+fn reconnect_renews_subscriptions_and_ends_requests() {
     run(|both| {
         let [one, _] = two(both);
         both.call("later", "{}", Options::DEFAULT);
@@ -136,7 +136,7 @@ fn a_new_connection_is_subscribed_to_again_and_what_was_in_flight_ends() {
 
 /// Broken at any moment, as often as may be: what was asked for is heard in the end.
 #[test]
-fn connections_that_break_at_any_moment_lose_no_subscription() {
+fn broken_connections_lose_no_subscription() {
     run(|both| {
         two(both);
         for moment in 0..40 {

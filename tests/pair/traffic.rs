@@ -43,7 +43,7 @@ fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
 }
 
 #[test]
-fn a_megabyte_each_way_with_lent_buffers() {
+fn megabyte_each_way_passes_lent_buffers() {
     let info = ClientConfig::new("client", "1");
     let buffers = || vec![0; (1 << 20) + 4096];
     let (mut a, mut b, mut c, mut d) = (buffers(), buffers(), buffers(), buffers());
@@ -53,7 +53,7 @@ fn a_megabyte_each_way_with_lent_buffers() {
 }
 
 #[test]
-fn a_megabyte_each_way_with_grown_buffers() {
+fn megabyte_each_way_passes_grown_buffers() {
     let info = ClientConfig::new("client", "1").connect(Connect::Handshake);
     let buffer = || Buffer::grown(4 << 20);
     let client = Client::new(&info, buffer(), buffer()).unwrap().in_flight_grown(4);
@@ -112,7 +112,9 @@ fn interleaved(seed: u64, connect: Connect) {
                 // A cancellation may come after the answer.
                 Told::Other(text) => {
                     assert!(
-                        ["Ready", "Connected", "UnknownCancel", "Writable"].iter().any(|it| text.contains(it))
+                        ["Ready", "Connected", "UnknownCancel", "Writable"]
+                            .iter()
+                            .any(|it| text.contains(it))
                             || (!connected && text.contains("ProtocolError")),
                         "{text}"
                     );
@@ -180,7 +182,7 @@ fn interleaved(seed: u64, connect: Connect) {
 }
 
 #[test]
-fn every_call_ends_once_with_its_own_answer() {
+fn each_call_ends_once_with_its_own_response() {
     for seed in 0..150 {
         for connect in MODES {
             interleaved(seed, connect);

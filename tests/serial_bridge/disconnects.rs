@@ -79,7 +79,7 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
 }
 
 #[test]
-fn a_board_that_does_not_read_is_still_heard() {
+fn board_that_does_not_read_can_still_write() {
     let wire = Wire::new();
     let mut desk = ServerShared::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
@@ -94,7 +94,7 @@ fn a_board_that_does_not_read_is_still_heard() {
 }
 
 #[test]
-fn a_board_that_is_only_starting_is_asked_again() {
+fn starting_board_is_pinged_again() {
     let wire = Wire::new();
     let mut desk = ServerShared::new(&[&wire.path]);
     let missed = pinged(&wire, MARK);
@@ -109,7 +109,7 @@ fn a_board_that_is_only_starting_is_asked_again() {
 }
 
 #[test]
-fn a_board_that_never_answers_does_not_keep_the_client_out() {
+fn silent_board_does_not_block_the_client() {
     let wire = Wire::new();
     let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
@@ -136,7 +136,7 @@ fn a_board_that_never_answers_does_not_keep_the_client_out() {
 }
 
 #[test]
-fn a_board_that_is_unplugged_is_an_error() {
+fn unplugged_board_is_an_error() {
     let mut board = Board::start();
     let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Handshake);
@@ -147,7 +147,7 @@ fn a_board_that_is_unplugged_is_an_error() {
 }
 
 #[test]
-fn a_client_that_closes_its_end_of_stdout_has_left() {
+fn client_that_closes_stdout_has_left() {
     use std::process::Stdio;
     let wire = Wire::new();
     let mut command = bridge();
@@ -163,7 +163,7 @@ fn a_client_that_closes_its_end_of_stdout_has_left() {
 }
 
 #[test]
-fn a_connection_is_a_link_like_any_other() {
+fn tcp_connection_works_like_a_serial_port() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp:{}", listener.local_addr().unwrap());
     let mut desk = ServerShared::new(&[&address]);
@@ -194,7 +194,7 @@ fn a_connection_is_a_link_like_any_other() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_said_with_what_to_do() {
+fn port_that_cannot_be_opened_is_reported_with_advice() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let held = Wire::new();
     let mut holder = ServerShared::new(&plain(&held.path));

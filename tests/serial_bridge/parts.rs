@@ -33,7 +33,7 @@ fn sorted(mut sort: Sort, text: &str, cut: usize) -> (String, String) {
 }
 
 #[test]
-fn a_message_is_a_line_that_begins_with_a_brace() {
+fn message_is_a_line_that_starts_with_a_brace() {
     let cases = [
         ("{\"id\":1}\n", "{\"id\":1}\n", ""),
         ("boot\n{}\nmore {}\n", "{}\n", "boot\nmore {}\n"),
@@ -55,7 +55,7 @@ fn a_message_is_a_line_that_begins_with_a_brace() {
 }
 
 #[test]
-fn a_line_comes_out_whole_or_not_at_all() {
+fn line_is_passed_on_whole_or_not_at_all() {
     let mut found = Vec::new();
     let mut lines = Lines::default();
     for piece in ["a", "b\nc\n", "", "d"] {
@@ -69,7 +69,7 @@ fn a_line_comes_out_whole_or_not_at_all() {
 }
 
 #[test]
-fn an_answer_is_found_behind_half_a_line() {
+fn response_is_found_behind_half_a_line() {
     let text = "{\"id\":\"b17\n{\"id\":7,\"resu{\"id\":\"b1b17a\",\"result\":{}}\nlog";
     for cut in 1..=text.len() {
         let mut answer = Answer::to("b17a".into());
@@ -83,7 +83,7 @@ fn an_answer_is_found_behind_half_a_line() {
 }
 
 #[test]
-fn a_request_is_in_flight_until_it_is_answered_or_cancelled() {
+fn request_is_in_flight_until_answered_or_cancelled() {
     let mut flight = Flight::default();
     for (line, left) in [
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, 1),
@@ -113,7 +113,7 @@ fn parse(words: &str) -> Result<Wanted, String> {
 }
 
 #[test]
-fn options_have_sensible_values_if_they_are_not_given() {
+fn missing_options_have_defaults() {
     let usual = Options {
         address: Address::Serial("/dev/ttyACM0".into()),
         baud: 115_200,

@@ -39,17 +39,17 @@ fn twenty_clients(era: Era) {
 }
 
 #[test]
-fn twenty_clients_that_die_leave_nothing_behind_with_handshakes() {
+fn killed_clients_leave_nothing_behind_with_handshakes() {
     twenty_clients(Era::Handshake);
 }
 
 #[test]
-fn twenty_clients_that_die_leave_nothing_behind_without_handshakes() {
+fn killed_clients_leave_nothing_behind_without_handshakes() {
     twenty_clients(Era::Stateless);
 }
 
 #[test]
-fn without_the_mark_the_old_session_is_still_there() {
+fn old_session_remains_without_the_session_mark() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Stateless);
@@ -65,7 +65,7 @@ fn without_the_mark_the_old_session_is_still_there() {
 }
 
 #[test]
-fn an_empty_line_ends_half_a_line_where_there_is_no_mark() {
+fn empty_line_ends_half_a_line_without_the_session_mark() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path, "--no-mark"]);
     desk.connects(Era::Handshake);
@@ -79,7 +79,7 @@ fn an_empty_line_ends_half_a_line_where_there_is_no_mark() {
 }
 
 #[test]
-fn what_is_no_message_goes_to_stderr() {
+fn lines_that_are_no_messages_go_to_stderr() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path]);
     desk.connects(Era::Handshake);
@@ -95,7 +95,7 @@ fn what_is_no_message_goes_to_stderr() {
 }
 
 #[test]
-fn what_is_in_flight_when_the_client_leaves_is_answered() {
+fn requests_in_flight_are_answered_after_the_client_leaves() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
     desk.connects(Era::Handshake);
@@ -119,7 +119,7 @@ fn what_is_in_flight_when_the_client_leaves_is_answered() {
 }
 
 #[test]
-fn what_takes_too_long_is_not_waited_for() {
+fn slow_request_does_not_outlast_the_grace_period() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path, "--grace", "50"]);
     desk.connects(Era::Stateless);
@@ -132,7 +132,7 @@ fn what_takes_too_long_is_not_waited_for() {
 }
 
 #[test]
-fn a_client_that_leaves_with_nothing_in_flight_waits_for_nothing() {
+fn idle_client_leaves_without_waiting() {
     let board = Board::start();
     let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
     desk.connects(Era::Handshake);
@@ -143,7 +143,7 @@ fn a_client_that_leaves_with_nothing_in_flight_waits_for_nothing() {
 }
 
 #[test]
-fn a_second_bridge_waits_until_the_first_has_let_go() {
+fn second_bridge_waits_for_the_port_of_the_first() {
     let board = Board::start();
     let mut first = ServerShared::new(&[&board.path]);
     first.connects(Era::Handshake);
@@ -158,7 +158,7 @@ fn a_second_bridge_waits_until_the_first_has_let_go() {
 }
 
 #[test]
-fn the_entry_of_a_desktop_client_in_the_readme_starts_a_bridge() {
+fn readme_entry_for_desktop_clients_starts_a_bridge() {
     let readme = include_str!("../../README.md");
     let (_, section) = readme.split_once("### A board in a desktop client\n").unwrap();
     let (_, entry) = section.split_once("```json\n").unwrap();

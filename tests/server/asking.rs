@@ -32,7 +32,7 @@ fn defer(id: u32) -> String {
 }
 
 #[test]
-fn what_is_asked_ends_with_its_answer() {
+fn server_request_ends_with_its_response() {
     session().check(
         r#"* ask roots
            < {"jsonrpc":"2.0","id":1,"method":"roots/list"}
@@ -66,7 +66,7 @@ fn what_is_asked_ends_with_its_answer() {
 }
 
 #[test]
-fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
+fn only_declared_capabilities_can_be_requested() {
     let cases = [
         (Revision::V2024_11_05, ALL, "roots model"),
         (Revision::V2025_03_26, ALL, "roots model"),
@@ -101,7 +101,7 @@ fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
 }
 
 #[test]
-fn nobody_is_asked_outside_of_a_session() {
+fn server_request_needs_a_session() {
     let hello = crate::support::server::hello("2025-11-25");
     Setup::new(INFO).check(&format!(
         "* ask roots\n! not now NotConnected\n* ask ping\n! not now NotConnected\n* ask raw\n! not now NotConnected\n\
@@ -113,7 +113,7 @@ fn nobody_is_asked_outside_of_a_session() {
 }
 
 #[test]
-fn what_was_asked_shares_the_slots_with_what_is_deferred() {
+fn server_requests_share_slots_with_deferred_requests() {
     let setup = session().slots(2, 64);
     setup.check(&format!(
         "{}* ask roots\n{}* deferred 1\n* ask form\n! not now Full\n\
@@ -138,7 +138,7 @@ fn what_was_asked_shares_the_slots_with_what_is_deferred() {
 }
 
 #[test]
-fn what_is_not_answered_in_time_is_cancelled() {
+fn timed_out_server_request_is_cancelled() {
     session().check(&format!(
         "* time 1000\n* ask form ms 50\n{}* deadline 1050\n* ask roots\n{}* time 1049\n* time 1050\n! answered 0 TimedOut\n{}\
          * deadline 61000\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 61000\n! answered 1 TimedOut\n{}",
@@ -167,7 +167,7 @@ fn what_is_not_answered_in_time_is_cancelled() {
 }
 
 #[test]
-fn the_clock_of_a_request_starts_when_the_server_is_polled() {
+fn request_timeout_starts_at_the_next_poll() {
     // The host has slept since the last poll.
     session().check(&format!("* ask roots ms 50\n{}* deadline 50", asked(1, "roots/list")));
     session().check(&format!(
@@ -178,7 +178,7 @@ fn the_clock_of_a_request_starts_when_the_server_is_polled() {
 }
 
 #[test]
-fn the_host_may_cancel_what_it_asked() {
+fn application_can_cancel_its_request() {
     session().check(&format!(
         "* ask form\n{}* cancel 0 too \"late\"\n{}* cancel 0 again\n! not now Gone\n\
          > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"action\":\"accept\"}}}}\n* deadline none\n* ask roots\n{}",
@@ -201,7 +201,7 @@ fn the_host_may_cancel_what_it_asked() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_ends_its_request() {
+fn unreadable_response_ends_its_request() {
     let long = "x".repeat(400);
     let deep = "[".repeat(140) + &"]".repeat(140);
     for (answer, lost) in [
@@ -228,7 +228,7 @@ fn an_answer_that_cannot_be_read_ends_its_request() {
 }
 
 #[test]
-fn an_answer_to_what_was_never_asked_is_a_fault() {
+fn response_without_a_request_is_a_protocol_error() {
     let answer = |id: &str| format!("> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
     let mut dialogue =
         format!("{}! fault UnknownResponse\n* ask roots\n{}", answer("1"), asked(1, "roots/list"));
@@ -245,7 +245,7 @@ fn an_answer_to_what_was_never_asked_is_a_fault() {
 }
 
 #[test]
-fn what_was_asked_ends_with_its_connection() {
+fn server_requests_end_with_the_connection() {
     let two =
         format!("* ask roots\n{}* ask form\n{}", asked(1, "roots/list"), asked(2, "elicitation/create"));
     let ends = "! answered 0 Closed\n! answered 1 Closed\n";
@@ -291,7 +291,7 @@ fn what_was_asked_ends_with_its_connection() {
 }
 
 #[test]
-fn progress_is_heard_of_what_asked_for_it() {
+fn progress_is_reported_for_requests_that_asked() {
     let progress = |token: &str, more: &str| {
         format!("> note notifications/progress {{\"progressToken\":{token},\"progress\":{more}}}\n")
     };
@@ -311,7 +311,7 @@ fn progress_is_heard_of_what_asked_for_it() {
 }
 
 #[test]
-fn roots_that_have_changed_are_told_if_that_was_declared() {
+fn roots_change_is_reported_if_declared() {
     let note = "> note notifications/roots/list_changed\n";
     let ask = format!("* ask ping\n{}", asked(1, "ping"));
     session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
@@ -326,7 +326,7 @@ fn roots_that_have_changed_are_told_if_that_was_declared() {
 }
 
 #[test]
-fn what_cannot_be_written_is_not_asked() {
+fn unwritable_server_request_is_not_sent() {
     session().check(&format!(
         "* ask broken\n! not now Unwritable\n* ask unbalanced\n! not now Unwritable\n* ask large\n! not now Unwritable\n\
          * deferred 0\n* ask roots\n{}",
@@ -335,7 +335,7 @@ fn what_cannot_be_written_is_not_asked() {
 }
 
 #[test]
-fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
+fn busy_server_request_leads_to_writable() {
     session().tx(1024).check(&format!(
         "{}* block\n* answer 0 done\n* ask roots\n! not now Busy\n* complete e\n! not now Busy\n* unblock\n\
          < result 1 {DONE}\n! room\n* ask roots during 0\n! not now Gone\n* ask roots\n{}",
@@ -345,7 +345,7 @@ fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
 }
 
 #[test]
-fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
+fn request_id_does_not_depend_on_output_pace() {
     let cancel = "> note notifications/cancelled {\"requestId\":2}\n! cancelled 1\n";
     let told = "< note notifications/tools/list_changed\n";
     let (late, asks) = ("< error 1 -32603 …\n", format!("* ask roots\n{}", asked(4, "roots/list")));

@@ -25,7 +25,7 @@ fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
+fn invalid_line_costs_one_error() {
     check_lines(
         &session(),
         &[
@@ -56,7 +56,7 @@ fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
 }
 
 #[test]
-fn a_line_that_is_given_up_is_answered_if_it_is_a_request_whose_id_had_come() {
+fn abandoned_line_is_answered_if_its_id_was_received() {
     let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
     // It is a request when `method` is there, and its id is whole when something stands behind it.
     let known = line.find("\"ping").unwrap();
@@ -77,7 +77,7 @@ fn a_line_that_is_given_up_is_answered_if_it_is_a_request_whose_id_had_come() {
 }
 
 #[test]
-fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
+fn id_is_string_or_integer_and_echoed_unchanged() {
     for id in ["null", "1.5", "1.0", "1e3", "{}", "[1]", "true"] {
         session().check(&format!("> call {id} ping\n< error - -32600 …\n! fault InvalidId\n{ALIVE}"));
     }
@@ -90,7 +90,7 @@ fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
 }
 
 #[test]
-fn invalid_utf8_breaks_one_line() {
+fn invalid_utf8_invalidates_one_line() {
     use crate::support::server::Host;
     use crate::support::transport::Pace;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
@@ -106,7 +106,7 @@ fn invalid_utf8_breaks_one_line() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_with_its_own_id_wherever_that_stands() {
+fn oversized_line_is_answered_with_its_id_wherever_it_is() {
     let x = "x".repeat(2000);
     let deep = "[".repeat(200) + &"]".repeat(200);
     let cases = [
@@ -139,7 +139,7 @@ fn a_line_that_is_too_long_is_answered_with_its_own_id_wherever_that_stands() {
 }
 
 #[test]
-fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
+fn too_deep_message_is_answered_with_its_id() {
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let request = |levels, before: &str, after: &str| {
         format!(r#"{{"jsonrpc":"2.0",{before}"method":"ping","params":{{"x":{}}}{after}}}"#, deep(levels))
@@ -164,7 +164,7 @@ fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
 }
 
 #[test]
-fn an_error_carries_an_id_of_the_limit_and_none_that_is_longer() {
+fn error_echoes_ids_up_to_the_limit_only() {
     let (x, deep) = ("x".repeat(2000), "[".repeat(200) + &"]".repeat(200));
     let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
     for (id, carried) in [(r#""12345678""#, r#""12345678""#), (r#""123456789""#, "-")] {
@@ -184,7 +184,7 @@ fn an_error_carries_an_id_of_the_limit_and_none_that_is_longer() {
 }
 
 #[test]
-fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
+fn unserved_request_gets_an_error_with_the_reason() {
     check_lines(
         &session(),
         &[
@@ -210,7 +210,7 @@ fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
 }
 
 #[test]
-fn the_names_of_methods_and_tools_and_members_are_compared_decoded() {
+fn names_are_compared_after_decoding() {
     let line = r#"{"\u006asonrpc":"2.0","id":1,"method":"tools\/call","params":{"n\u0061me":"caf\u00e9","argument\u0073":{}}}"#;
     session().check(&format!("> {line}\n! call caf\u{e9} {{}}\n< result 1 …\n"));
     session()
@@ -221,7 +221,7 @@ fn the_names_of_methods_and_tools_and_members_are_compared_decoded() {
 }
 
 #[test]
-fn invalid_arguments_are_an_error_up_to_2025_06_18_and_a_result_for_the_model_after() {
+fn invalid_arguments_are_error_until_2025_06_18_then_result() {
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
         let answer = if revision >= Revision::V2025_11_25 {
             r#"< result 1 {"content":[{"type":"text","text":"Invalid arguments: …"}],"isError":true}"#
@@ -243,7 +243,7 @@ fn invalid_arguments_are_an_error_up_to_2025_06_18_and_a_result_for_the_model_af
 }
 
 #[test]
-fn a_request_with_the_id_of_one_in_flight_is_refused_and_the_first_goes_on() {
+fn duplicate_id_is_refused_and_the_first_request_continues() {
     session().check(
         r#"> call "a" tools/call {"name":"defer"}
            ! call defer {}
@@ -260,7 +260,7 @@ fn a_request_with_the_id_of_one_in_flight_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn what_is_no_request_is_never_answered() {
+fn non_requests_are_never_answered() {
     check_lines(
         &session(),
         &[
@@ -290,7 +290,7 @@ fn what_is_no_request_is_never_answered() {
 }
 
 #[test]
-fn before_the_handshake_a_request_is_told_what_to_do_first() {
+fn request_before_handshake_gets_an_error_naming_initialize() {
     let handshake = INFO.revisions(Revisions::HANDSHAKE);
     let stateless = INFO.revisions(Revisions::STATELESS);
     let meta = "1 -32602 Invalid params: `_meta` needs …";
@@ -317,7 +317,7 @@ fn before_the_handshake_a_request_is_told_what_to_do_first() {
 }
 
 #[test]
-fn an_initialize_that_is_not_well_formed_opens_nothing() {
+fn malformed_initialize_opens_no_session() {
     let cases = [
         "",
         "{}",
@@ -335,7 +335,7 @@ fn an_initialize_that_is_not_well_formed_opens_nothing() {
 }
 
 #[test]
-fn an_unknown_version_gets_an_offer_or_is_rejected() {
+fn unknown_version_is_negotiated_or_rejected() {
     let hello = |version: &str| {
         format!(
             r#"> call 1 initialize {{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}"#
@@ -374,7 +374,7 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
 }
 
 #[test]
-fn a_second_initialize_is_lenient_refused_or_a_restart() {
+fn second_initialize_is_accepted_refused_or_restarts() {
     let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
     // Nothing was served yet: the client may change its mind.
@@ -396,7 +396,7 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
 }
 
 #[test]
-fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
+fn restarted_session_may_reuse_a_forgotten_id() {
     let hello = |id| format!("> call {id} initialize {}\n", crate::support::server::hello("2025-06-18"));
     let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
                  * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
@@ -430,7 +430,7 @@ fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
 }
 
 #[test]
-fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message() {
+fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let bad = "> nonsense\n";
     let told = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let muted = format!("{bad}! fault Muted\n");
@@ -454,7 +454,7 @@ fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message
 }
 
 #[test]
-fn an_error_without_an_id_says_null_up_to_2025_06_18_and_nothing_after() {
+fn error_without_id_has_null_id_until_2025_06_18() {
     let cases = [
         (Some(Revision::V2024_11_05), "null"),
         (Some(Revision::V2025_03_26), "null"),
@@ -471,7 +471,7 @@ fn an_error_without_an_id_says_null_up_to_2025_06_18_and_nothing_after() {
 }
 
 #[test]
-fn blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing() {
+fn blank_lines_bom_and_carriage_returns_are_ignored() {
     session().check(
         "> \u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\
          > \r\n>\n> \t \n> \u{feff}\r\n\
@@ -481,7 +481,7 @@ fn blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing() {
 }
 
 #[test]
-fn the_last_line_needs_no_newline_but_has_to_be_whole() {
+fn complete_last_line_needs_no_newline() {
     session().check("* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n* eof\n< result 1\n! closed");
     session().check(
         "* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"\n* eof\n! fault Truncated\n! closed",

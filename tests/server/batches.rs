@@ -57,7 +57,7 @@ pub(crate) fn gets(members: &[&str]) -> String {
 pub(crate) const PING: &str = "> call 90 ping\n< result 90\n";
 
 #[test]
-fn the_answers_to_a_batch_are_one_line() {
+fn batch_responses_are_one_line() {
     session().check(&format!(
         "{}! call echo {{}}\n! fault UnknownMethod\n! call fail {{}}\n{}{PING}",
         sends(&[&ping("1"), &tool("\"a\"", "echo"), &call("2", "no", ""), &tool("3", "fail"), &ping("1")]),
@@ -72,7 +72,7 @@ fn the_answers_to_a_batch_are_one_line() {
 }
 
 #[test]
-fn an_answer_in_a_batch_that_makes_no_sense_costs_nothing_else() {
+fn invalid_response_in_a_batch_affects_nothing_else() {
     for (answer, end) in [
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "{}"),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}", "Invalid"),
@@ -87,7 +87,7 @@ fn an_answer_in_a_batch_that_makes_no_sense_costs_nothing_else() {
 }
 
 #[test]
-fn a_member_is_dealt_with_as_a_line_is() {
+fn batch_member_is_handled_like_a_line() {
     // One member only, and white space.
     session().check(&format!(
         ">  [ {} ]\n! call echo {{\"a\": \"]\"}}\n{}",
@@ -111,7 +111,7 @@ fn a_member_is_dealt_with_as_a_line_is() {
 }
 
 #[test]
-fn only_its_own_revision_has_batches_and_only_if_there_is_room_for_answers() {
+fn batches_need_revision_2025_03_26_and_a_batch_buffer() {
     let refused = |id: &str| {
         format!(
             "< {{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":-32600,\"message\":\"Invalid request: batches are not \
@@ -133,7 +133,7 @@ fn only_its_own_revision_has_batches_and_only_if_there_is_room_for_answers() {
 }
 
 #[test]
-fn a_batch_without_members_is_invalid_and_one_without_requests_is_silent() {
+fn empty_batch_is_invalid_and_batch_without_requests_silent() {
     let empty = error("null", -32600, "Invalid request: the batch is empty");
     session().check(&format!("> []\n< {empty}\n! fault EmptyBatch\n> [ ]\n< {empty}\n! fault EmptyBatch\n"));
     let silent = sends(&[
@@ -148,7 +148,7 @@ fn a_batch_without_members_is_invalid_and_one_without_requests_is_silent() {
 }
 
 #[test]
-fn what_is_no_message_gets_its_error_in_the_array() {
+fn invalid_batch_member_gets_its_error_in_the_array() {
     let null = |message: &str| error("null", -32600, &format!("Invalid request: {message}"));
     let object = null("a message is a JSON object");
     let members = [
@@ -203,7 +203,7 @@ fn what_is_no_message_gets_its_error_in_the_array() {
 }
 
 #[test]
-fn what_belongs_in_no_batch_is_refused() {
+fn initialize_in_a_batch_is_refused() {
     let hello = crate::support::server::hello("2025-03-26");
     let refused = error("1", -32600, "Invalid request: the session is already initialized");
     for info in [INFO, INFO.second_initialize(SecondInitialize::Restart)] {
@@ -223,7 +223,7 @@ fn what_belongs_in_no_batch_is_refused() {
 }
 
 #[test]
-fn room_for_the_answers_is_found_before_anything_is_done() {
+fn batch_space_is_reserved_before_any_member_runs() {
     // The smallest error that always fits takes so many bytes with ids of 20.
     let setup = |tx: usize, room: usize| {
         let info = INFO.limits(Limits::DEFAULT.with_id(20));
@@ -256,7 +256,7 @@ fn room_for_the_answers_is_found_before_anything_is_done() {
 const SMALL: usize = r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 
 #[test]
-fn an_answer_may_use_what_the_others_leave() {
+fn batch_response_may_use_unreserved_space() {
     let info = INFO.limits(Limits::DEFAULT.with_id(20));
     let frame = text("1", "").len();
     let large = |id: &str, bytes: usize| {

@@ -59,7 +59,7 @@ fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
 }
 
 #[test]
-fn a_call_that_was_let_go_gets_its_error_whatever_the_host_does_next() {
+fn dropped_call_gets_its_error_whatever_follows() {
     let reason = "x".repeat(180);
     let_go(&|_, _| {});
     let_go(&|server, asked| server.cancel(asked, &reason).unwrap());

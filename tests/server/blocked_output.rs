@@ -26,7 +26,7 @@ fn is_closed(server: &mut Server<'_>, now: u64) -> bool {
 }
 
 #[test]
-fn what_waits_for_room_is_not_due() {
+fn response_waiting_for_space_sets_no_deadline() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
@@ -60,7 +60,7 @@ fn what_waits_for_room_is_not_due() {
 }
 
 #[test]
-fn the_end_of_input_ends_a_connection_whose_client_does_not_read() {
+fn end_of_input_closes_although_the_client_reads_nothing() {
     // With a call in flight, whose answer finds no room; and with a request that waits for room.
     for in_flight in [true, false] {
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -93,7 +93,7 @@ fn the_end_of_input_ends_a_connection_whose_client_does_not_read() {
 }
 
 #[test]
-fn a_client_that_reads_slowly_but_reads_gets_everything() {
+fn slow_reader_gets_all_output() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     connect(&mut server);
@@ -108,7 +108,7 @@ fn a_client_that_reads_slowly_but_reads_gets_everything() {
 }
 
 #[test]
-fn the_room_that_a_call_was_promised_is_not_given_away() {
+fn space_reserved_for_a_call_is_not_used_by_another() {
     let (mut rx, mut tx) = ([0; 1024], [0; 640]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();

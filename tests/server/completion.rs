@@ -13,7 +13,7 @@ const REVIEW: &str = r#"{"type":"ref/prompt","name":"review"}"#;
 const BOOK: &str = r#"{"type":"ref/resource","uri":"lib:book/{id}"}"#;
 
 #[test]
-fn values_that_are_known_are_offered_by_the_machine() {
+fn catalogue_values_are_completed_by_the_server() {
     let cases = [
         ("style", "", r#"{"values":["short","shorter \"still\"","long"],"total":3,"hasMore":false}"#),
         ("style", "sh", r#"{"values":["short","shorter \"still\""],"total":2,"hasMore":false}"#),
@@ -37,7 +37,7 @@ fn values_that_are_known_are_offered_by_the_machine() {
 }
 
 #[test]
-fn other_values_are_the_hosts_and_a_hundred_at_most() {
+fn application_completes_other_values_up_to_100() {
     let values = |count: usize| -> String {
         (0..count).map(|number| format!("\"v{number}\"")).collect::<Vec<_>>().join(",")
     };
@@ -73,7 +73,7 @@ fn other_values_are_the_hosts_and_a_hundred_at_most() {
 }
 
 #[test]
-fn the_host_hears_what_was_chosen_before_and_everything_else() {
+fn completion_event_has_context_and_meta() {
     let params = r#","ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"book","value":"1"},"context":{"arguments":{"other":"a\"b"}}"#;
     let ask = stateless(1, "completion/complete", params).replace(
         r#""io.modelcontextprotocol/clientCap"#,
@@ -98,7 +98,7 @@ fn the_host_hears_what_was_chosen_before_and_everything_else() {
 }
 
 #[test]
-fn completion_for_what_does_not_exist_is_refused() {
+fn completion_for_an_unknown_reference_is_refused() {
     let reference =
         "Invalid params: `ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
     let argument = "Invalid params: `argument` must have a `name` and a `value`";

@@ -101,7 +101,7 @@ fn defer(id: u32) -> String {
 }
 
 #[test]
-fn every_message_lands_on_the_stream_that_it_belongs_to() {
+fn messages_go_to_the_stream_they_belong_to() {
     for parsed in [false, true] {
         with_router(512, |mut router| {
             for stream in [1, 2, 3] {
@@ -157,7 +157,7 @@ fn every_message_lands_on_the_stream_that_it_belongs_to() {
 }
 
 #[test]
-fn a_message_may_hold_newlines_and_a_byte_order_mark() {
+fn message_may_contain_newlines_and_a_byte_order_mark() {
     with_router(512, |mut router| {
         router.post(1, "\u{feff}\n{\"jsonrpc\":\"2.0\",\r\n\"id\":1,\n\"method\":\"ping\"}\n", false);
         router.post(2, "{\n\"jsonrpc\":\"2.0\",\"id\":\n2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\n\"a\":1}}}", true);
@@ -169,7 +169,7 @@ fn a_message_may_hold_newlines_and_a_byte_order_mark() {
 }
 
 #[test]
-fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
+fn oversized_or_invalid_message_is_answered_on_its_stream() {
     with_router(160, |mut router| {
         let x = "x".repeat(300);
         router.post(
@@ -193,7 +193,7 @@ fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
 }
 
 #[test]
-fn the_depth_limit_holds_at_every_door() {
+fn depth_limit_holds_for_every_input_method() {
     use mcp_proto::server::Limits;
     let info = INFO.limits(Limits::DEFAULT.with_depth(4));
     for parsed in [false, true] {
@@ -207,7 +207,7 @@ fn the_depth_limit_holds_at_every_door() {
 }
 
 #[test]
-fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
+fn messages_are_returned_if_busy_or_not_in_message_mode() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
@@ -237,7 +237,7 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
 }
 
 #[test]
-fn the_end_of_input_lets_the_last_message_be_answered() {
+fn last_message_is_answered_after_the_end_of_input() {
     with_router(512, |mut router| {
         router.post(1, &defer(1), false);
         let Action::Io(io) = router.server.poll(router.now) else { panic!() };
@@ -252,7 +252,7 @@ fn the_end_of_input_lets_the_last_message_be_answered() {
 }
 
 #[test]
-fn a_message_can_be_read_in_place() {
+fn message_can_be_received_in_place() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
@@ -275,7 +275,7 @@ fn a_message_can_be_read_in_place() {
 }
 
 #[test]
-fn what_is_asked_for_a_request_goes_where_that_came_from() {
+fn request_during_a_call_goes_to_the_stream_of_the_call() {
     with_router(512, |mut router| {
         router.post(1, &defer(1), false);
         let during = RequestOptions::DEFAULT.timeout(Millis(10));

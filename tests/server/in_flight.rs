@@ -17,14 +17,14 @@ fn defer(id: &str) -> String {
 }
 
 #[test]
-fn a_ticket_is_eight_bytes_and_a_copy() {
+fn ticket_is_eight_bytes_and_copy() {
     fn is_copy<T: Copy>() {}
     is_copy::<mcp_proto::Ticket>();
     assert_eq!(size_of::<mcp_proto::Ticket>(), 8);
 }
 
 #[test]
-fn a_deferred_request_is_answered_once_by_its_ticket() {
+fn deferred_request_is_answered_once_by_ticket() {
     session().check(&format!(
         "{}{}* deferred 2\n* answer 1 done\n< result \"b\" {DONE}\n* answer 1 again\n! not now Gone\n\
          * forget 0\n* deferred 1\n* fail 0 no\n< error 1 7 no\n* answer 0 again\n! not now Gone\n* deferred 0\n\
@@ -36,7 +36,7 @@ fn a_deferred_request_is_answered_once_by_its_ticket() {
 }
 
 #[test]
-fn a_call_that_is_let_go_gets_an_error() {
+fn dropped_call_gets_an_error() {
     session().check(
         "> call 1 tools/call {\"name\":\"drop\"}\n! call drop {}\n! fault Unanswered\n\
          < error 1 -32603 Internal error: the request was not answered\n> call 2 ping\n< result 2",
@@ -44,7 +44,7 @@ fn a_call_that_is_let_go_gets_an_error() {
 }
 
 #[test]
-fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
+fn call_is_returned_if_every_slot_is_taken() {
     session().slots(1, 32).check(&format!(
         "{}{}! full\n< error 2 -32603 Too many requests in flight (at most 1)\n\
          > call 3 ping\n< result 3\n\
@@ -61,7 +61,7 @@ fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
 }
 
 #[test]
-fn a_server_may_refuse_calls_by_itself_while_every_slot_is_taken() {
+fn server_can_refuse_calls_while_every_slot_is_taken() {
     let setup = || Setup::new(INFO.refuse_when_full()).session(Revision::V2025_11_25);
     setup().slots(1, 32).check(&format!(
         "{}> call 2 tools/call {{\"name\":\"echo\"}}\n\
@@ -75,7 +75,7 @@ fn a_server_may_refuse_calls_by_itself_while_every_slot_is_taken() {
 }
 
 #[test]
-fn a_cancelled_request_gets_no_answer() {
+fn cancelled_request_gets_no_response() {
     session().check(&format!(
         "{}> note notifications/cancelled {{\"requestId\":\"\\u0061\",\"reason\":\"too \\\"slow\\\"\"}}\n\
          ! cancelled 0 too \"slow\"\n* deferred 0\n* answer 0 late\n! not now Gone\n\
@@ -90,7 +90,7 @@ fn a_cancelled_request_gets_no_answer() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_gets_an_error() {
+fn expired_request_gets_an_error() {
     let late = "Internal error: the request was not finished in time";
     session().check(&format!(
         "* deadline none\n{}* deadline 60000\n\
@@ -108,7 +108,7 @@ fn a_request_that_takes_too_long_gets_an_error() {
 }
 
 #[test]
-fn progress_grows_and_goes_to_whoever_asked_for_it() {
+fn progress_increases_and_needs_a_token() {
     for token in ["7", "\"t\\u0061/\\/\"", "-0", "\"\""] {
         let note =
             |rest: &str| format!("< note notifications/progress {{\"progressToken\":{token},{rest}}}\n");
@@ -144,7 +144,7 @@ fn progress_grows_and_goes_to_whoever_asked_for_it() {
 }
 
 #[test]
-fn without_a_token_that_can_be_kept_there_is_no_progress() {
+fn progress_needs_a_token_that_fits() {
     let refused = "! not now NotWanted\n".repeat(4);
     for meta in [
         "",
@@ -174,7 +174,7 @@ fn without_a_token_that_can_be_kept_there_is_no_progress() {
 }
 
 #[test]
-fn what_a_deferred_request_logs_is_filtered_as_it_asked() {
+fn deferred_request_logs_at_its_requested_level() {
     session().check(&format!(
         "{}* log-to 0 debug a\n< note notifications/message {{\"level\":\"debug\",\"data\":\"a\"}}\n\
          > call 2 logging/setLevel {{\"level\":\"error\"}}\n< result 2\n* log-to 0 debug b\n! not now NotWanted\n\
@@ -184,7 +184,7 @@ fn what_a_deferred_request_logs_is_filtered_as_it_asked() {
 }
 
 #[test]
-fn who_finds_no_room_is_told_when_there_is_some() {
+fn busy_send_leads_to_writable() {
     let setup = session().tx(1024);
     setup.check(&format!(
         "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n* log error no room\n! not now Busy\n\
@@ -195,7 +195,7 @@ fn who_finds_no_room_is_told_when_there_is_some() {
 }
 
 #[test]
-fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
+fn request_waiting_for_space_is_not_lost() {
     let waiting = "> call 3 ping\n";
     // Room again, while a line waits.
     session().tx(1024).check(&format!(
@@ -214,7 +214,7 @@ fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
 }
 
 #[test]
-fn cancellations_are_heard_while_nothing_can_be_written() {
+fn cancellations_are_received_while_output_is_blocked() {
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n> note notifications/cancelled {{\"requestId\":2}}\n\
          ! cancelled 1\n* deferred 0\n* unblock\n< result 1 {DONE}",
@@ -224,7 +224,7 @@ fn cancellations_are_heard_while_nothing_can_be_written() {
 }
 
 #[test]
-fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
+fn requests_in_flight_at_end_of_input_get_a_grace_period() {
     session().check(&format!(
         "{}{}> call 3 ping\n< result 3\n* eof\n* state Draining\n* deadline 2000\n\
          * answer 1 done\n< result 2 {DONE}\n* time 1999\n* time 2000\n< error 1 -32603 …\n! expired 0\n! closed",
@@ -255,7 +255,7 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
 }
 
 #[test]
-fn a_shutdown_refuses_what_is_new_and_finishes_what_is_in_flight() {
+fn shutdown_refuses_new_requests_and_finishes_others() {
     session().check(&format!(
         "{}* time 50\n* shutdown\n* state Draining\n* deadline 2050\n> call 2 tools/call {{\"name\":\"echo\"}}\n\
          < error 2 -32600 …\n! fault ShuttingDown\n> note notifications/cancelled {{\"requestId\":1}}\n\
@@ -268,7 +268,7 @@ fn a_shutdown_refuses_what_is_new_and_finishes_what_is_in_flight() {
 }
 
 #[test]
-fn when_nothing_can_be_written_any_more_everything_ends() {
+fn failed_write_closes_the_server() {
     session().check(&format!(
         "{}* deferred 1\n* broken\n! closed\n* deferred 0\n* answer 0 late\n! not now Gone\n* state Closed",
         defer("1")
@@ -276,7 +276,7 @@ fn when_nothing_can_be_written_any_more_everything_ends() {
 }
 
 #[test]
-fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
+fn reset_forgets_all_and_old_tickets_stay_invalid() {
     let hello = crate::support::server::hello("2025-11-25");
     session().check(&format!(
         "{}* changed\n< note notifications/tools/list_changed\n* block\n* changed\n* eof\n* reset\n* unblock\n* state Waiting\n* deferred 0\n\
@@ -289,7 +289,7 @@ fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
 }
 
 #[test]
-fn a_silent_client_is_pinged_and_then_given_up() {
+fn silent_client_is_pinged_then_closed() {
     let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
     let setup = |close| Setup::new(INFO).pings(pings(close)).session(Revision::V2025_11_25);
     let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
@@ -320,7 +320,7 @@ fn a_silent_client_is_pinged_and_then_given_up() {
 }
 
 #[test]
-fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
+fn list_change_is_sent_once_when_a_client_can_receive_it() {
     let told = "< note notifications/tools/list_changed\n";
     session().check(&format!("* changed\n{told}* changed\n{told}"));
     session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{told}{told}"));
@@ -345,7 +345,7 @@ fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
 }
 
 #[test]
-fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
+fn list_change_precedes_the_next_response_at_any_pace() {
     // Answers that use all of their room, and room for two of them: the notices come between answers that wait.
     let calls: String = (10..40)
         .map(|id| {
@@ -364,7 +364,7 @@ fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
 }
 
 #[test]
-fn what_has_changed_is_told_before_the_end() {
+fn list_change_is_sent_before_the_end() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let lines = [

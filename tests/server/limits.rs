@@ -80,7 +80,7 @@ fn connect(host: &mut Host<'_>) {
 }
 
 #[test]
-fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
+fn catalogue_is_listed_completely_for_any_page_size() {
     let info = ServerConfig::new("s", "1").features(&STATIC_FEATURES);
     let expected: Vec<_> = CATALOGUE.iter().map(Tool::name).collect();
     let least = needed(&info, false);
@@ -98,7 +98,7 @@ fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
 }
 
 #[test]
-fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
+fn dynamic_entry_too_large_for_a_page_is_omitted() {
     static LARGE: [Tool<'static>; 5] = [
         Tool::new("one", "{}"),
         Tool::new("large", "{}").description(concat!(
@@ -167,7 +167,7 @@ fn machine_made(id: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
+fn minimum_buffer_fits_every_message_of_the_server() {
     let large = ServerConfig::new("s", "1").instructions("instructions that are longer than any error could ever be, so \
         that the answer to `initialize` and to `server/discover` decides how much is needed, and nothing else does at all");
     let infos = [
@@ -200,7 +200,7 @@ fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
 }
 
 #[test]
-fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
+fn receive_buffer_must_hold_an_id_and_a_margin() {
     for id in [8, 64, 200] {
         let info = BARE.limits(Limits::DEFAULT.with_id(id));
         let make = |rx: usize| {
@@ -215,7 +215,7 @@ fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_at_the_start() {
+fn invalid_configuration_is_refused_by_new() {
     fn new(tools: &[Tool<'_>]) -> Result<(), ConfigError> {
         let tools = Tools::try_new(tools)?;
         let features: [&dyn Feature; 1] = [&tools];
@@ -258,14 +258,14 @@ fn what_cannot_work_is_refused_at_the_start() {
 }
 
 #[test]
-fn slots_with_little_text_make_ids_shorter() {
+fn little_slot_text_limits_the_id_length() {
     let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25);
     setup.check("> call \"12345678\" ping\n< result \"12345678\"");
     setup.check("> call \"123456789\" ping\n< error - -32600 …\n! fault IdTooLong");
 }
 
 #[test]
-fn an_answer_that_is_too_large_becomes_a_small_error() {
+fn oversized_response_becomes_a_small_error() {
     let setup = Setup::new(INFO).tx(600).session(Revision::V2025_11_25);
     let error = "< error 1 -32603 Internal error: the answer is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
     let arguments = |bytes: usize| format!("{{\"bytes\":{bytes}}}");
@@ -293,7 +293,7 @@ fn an_answer_that_is_too_large_becomes_a_small_error() {
 }
 
 #[test]
-fn a_handler_that_writes_no_json_value_is_found_out() {
+fn handler_that_writes_invalid_json_gets_an_error() {
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
          < error 1 -32603 Internal error: the answer is not valid JSON\n> call 2 ping\n< result 2",
@@ -301,7 +301,7 @@ fn a_handler_that_writes_no_json_value_is_found_out() {
 }
 
 #[test]
-fn progress_and_log_messages_leave_room_for_an_error() {
+fn progress_and_logs_leave_space_for_an_error() {
     // 420 bytes: two or three notifications fit, and then the call is still answered.
     let info = INFO.limits(Limits::DEFAULT.with_id(8));
     let setup = Setup::new(info).tx(420).slots(0, 0).session(Revision::V2025_11_25);
@@ -312,7 +312,7 @@ fn progress_and_log_messages_leave_room_for_an_error() {
 }
 
 #[test]
-fn answers_that_are_too_large_are_told_one_by_one() {
+fn oversized_responses_are_reported_one_by_one() {
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 80]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();

@@ -7,7 +7,7 @@ use mcp_proto::server::{Limits, SecondInitialize};
 use mcp_proto::{KeepAlive, Millis, Revision};
 
 #[test]
-fn what_is_sent_meanwhile_comes_before_the_answers() {
+fn messages_sent_during_a_batch_precede_its_responses() {
     let progress = call("1", "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
     let note = |progress: &str, message: &str| {
         format!(
@@ -35,7 +35,7 @@ fn what_is_sent_meanwhile_comes_before_the_answers() {
 }
 
 #[test]
-fn forgotten_answers_are_errors_in_the_array() {
+fn dropped_batch_members_are_errors_in_the_array() {
     let forgotten = error("1", -32603, "Internal error: the request was not answered");
     session().check(&format!(
         "{}! call drop {{}}\n! fault Unanswered\n! call unbalanced {{}}\n! fault InvalidReply\n{}",
@@ -50,7 +50,7 @@ fn forgotten_answers_are_errors_in_the_array() {
 }
 
 #[test]
-fn a_batch_stays_open_until_its_deferred_members_are_answered() {
+fn batch_stays_open_until_deferred_members_are_answered() {
     let batch = format!(
         "{}! call defer {{}}\n! call defer {{}}\n",
         sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")])
@@ -87,7 +87,7 @@ fn a_batch_stays_open_until_its_deferred_members_are_answered() {
 }
 
 #[test]
-fn ids_are_in_use_while_their_request_is_in_flight() {
+fn batch_ids_are_in_use_while_in_flight() {
     let twice = error(
         "1",
         -32600,
@@ -101,7 +101,7 @@ fn ids_are_in_use_while_their_request_is_in_flight() {
 }
 
 #[test]
-fn a_cancelled_member_is_left_out() {
+fn cancelled_batch_member_is_omitted() {
     let batch = format!(
         "{}! call defer {{}}\n! call defer {{}}\n",
         sends(&[&tool("1", "defer"), &tool("3", "defer")])
@@ -132,7 +132,7 @@ fn a_cancelled_member_is_left_out() {
 }
 
 #[test]
-fn a_member_that_takes_too_long_is_an_error_in_the_array() {
+fn expired_batch_member_is_an_error_in_the_array() {
     let late = error("1", -32603, "Internal error: the request was not finished in time");
     let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
     let setup = Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26);
@@ -144,7 +144,7 @@ fn a_member_that_takes_too_long_is_an_error_in_the_array() {
 }
 
 #[test]
-fn the_end_of_a_connection_closes_an_open_batch() {
+fn end_of_connection_closes_an_open_batch() {
     let batch = format!("{}! call defer {{}}\n", sends(&[&tool("1", "defer"), &ping("2")]));
     for how in ["eof", "shutdown"] {
         session().check(&format!(
@@ -171,7 +171,7 @@ fn the_end_of_a_connection_closes_an_open_batch() {
 }
 
 #[test]
-fn pings_of_the_server_do_not_wait_for_a_batch() {
+fn server_pings_do_not_wait_for_a_batch() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: false };
     session().pings(pings).check(&format!(
         "{}! call defer {{}}\n* time 100\n< call \"ping-1\" ping\n\
@@ -182,7 +182,7 @@ fn pings_of_the_server_do_not_wait_for_a_batch() {
 }
 
 #[test]
-fn members_wait_for_room_for_what_they_say_beside_their_answers() {
+fn batch_members_wait_for_space_for_notifications() {
     let progress =
         |id: &str| call(id, "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
     let told = "< note notifications/progress …\n".repeat(3);
@@ -201,7 +201,7 @@ fn members_wait_for_room_for_what_they_say_beside_their_answers() {
 }
 
 #[test]
-fn a_batch_is_dealt_with_before_the_host_answers_others() {
+fn batch_is_processed_before_other_replies() {
     use mcp_proto::server::{Event, Server, Slot};
     use mcp_proto::{Action, SendError};
     let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);

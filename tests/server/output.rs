@@ -7,7 +7,7 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
 
 #[test]
-fn several_answers_leave_in_one_write() {
+fn several_responses_leave_in_one_write() {
     let (mut one, mut two) = ([0; 1024], [0; 1024]);
     let cases: [(Buffer<'_>, _, _); 3] =
         [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
@@ -27,7 +27,7 @@ fn several_answers_leave_in_one_write() {
 }
 
 #[test]
-fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
+fn response_never_exceeds_its_reserved_space() {
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let call = |bytes: usize| {
         let arguments = format!("{{\"bytes\":{bytes}}}");
@@ -45,7 +45,7 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
 }
 
 #[test]
-fn a_room_that_is_larger_than_the_buffer_is_the_buffer() {
+fn reply_space_is_limited_by_the_buffer() {
     for room in [600, 601, usize::MAX] {
         let setup = Setup::new(INFO).tx(600).reply_room(room).session(Revision::V2025_11_25);
         setup.check("> call 1 ping\n< result 1\n");
@@ -53,7 +53,7 @@ fn a_room_that_is_larger_than_the_buffer_is_the_buffer() {
 }
 
 #[test]
-fn a_list_has_the_same_pages_however_output_drains() {
+fn list_has_the_same_pages_at_any_output_pace() {
     let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n".repeat(5);
     for tx in [500, 700, 1500] {
         Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
@@ -71,7 +71,7 @@ impl Observer for Trace {
 }
 
 #[test]
-fn an_observer_sees_every_line_with_what_became_of_it() {
+fn observer_sees_every_line_with_its_outcome() {
     let mut trace = Trace::default();
     let (mut rx, mut tx) = ([0; 160], [0; 1024]);
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);

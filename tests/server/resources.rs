@@ -7,7 +7,7 @@ use mcp_proto::server::{Feature, Resource, Resources, ServerConfig, Template};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
-fn a_resource_is_listed_with_what_its_revision_has() {
+fn resource_is_listed_with_the_members_of_its_revision() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         let named = revision >= Revision::V2025_06_18;
         let icons = if revision >= Revision::V2025_11_25 { r#","icons":[{"src":"data:,i"}]"# } else { "" };
@@ -43,7 +43,7 @@ fn a_resource_is_listed_with_what_its_revision_has() {
 }
 
 #[test]
-fn every_catalogue_is_listed_page_by_page() {
+fn each_catalogue_is_listed_page_by_page() {
     const LONG: &str = match std::str::from_utf8(&[b'd'; 150]) {
         Ok(text) => text,
         Err(_) => "",
@@ -73,7 +73,7 @@ fn every_catalogue_is_listed_page_by_page() {
 }
 
 #[test]
-fn what_is_offered_is_declared() {
+fn configured_features_are_declared() {
     let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}"#;
     let ask = stateless(1, "server/discover", "");
     Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}}}}"));
@@ -86,7 +86,7 @@ fn what_is_offered_is_declared() {
 }
 
 #[test]
-fn what_is_in_the_catalogue_or_fits_a_template_can_be_read() {
+fn resources_and_template_matches_can_be_read() {
     Setup::new(LIBRARY).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/read {"uri":"lib:log"}
            ! read lib:log (Some("log"), None, None)
@@ -131,7 +131,7 @@ fn what_is_in_the_catalogue_or_fits_a_template_can_be_read() {
 }
 
 #[test]
-fn what_does_not_exist_is_not_found_whoever_says_so() {
+fn missing_resource_is_not_found() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         Setup::new(LIBRARY).session(revision).check(
             r#"> call 1 resources/read {"uri":"lib:\u0062"}
@@ -161,7 +161,7 @@ fn what_does_not_exist_is_not_found_whoever_says_so() {
 }
 
 #[test]
-fn a_deferred_read_is_answered_as_one() {
+fn deferred_read_is_answered_with_contents() {
     Setup::new(LIBRARY).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/read {"uri":"lib:book/defer"}
            ! read lib:book/defer …
@@ -180,7 +180,7 @@ fn a_deferred_read_is_answered_as_one() {
 }
 
 #[test]
-fn a_host_may_list_its_own_resources_and_is_asked_for_any() {
+fn dynamic_resources_are_listed_and_read_by_any_uri() {
     Setup::new(BY_HOST).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/list
            ! list resources
@@ -202,7 +202,7 @@ fn a_host_may_list_its_own_resources_and_is_asked_for_any() {
 }
 
 #[test]
-fn catalogues_of_resources_are_checked() {
+fn resource_catalogue_is_validated() {
     let (a, b) = (Resource::new("lib:a", "a"), Resource::new("lib:b", "a"));
     assert!(Resources::try_new(&[a, b]).is_ok());
     assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));

@@ -26,7 +26,7 @@ fn stateless() -> Setup {
 }
 
 #[test]
-fn a_client_discovers_what_the_server_is() {
+fn discover_describes_the_server() {
     let ask = call("1", "server/discover", "", "");
     let capabilities = r#""capabilities":{"tools":{"listChanged":true},"logging":{}}"#;
     let cases = [
@@ -49,7 +49,7 @@ fn a_client_discovers_what_the_server_is() {
 }
 
 #[test]
-fn every_result_says_that_it_is_complete_and_who_gave_it() {
+fn stateless_results_have_type_and_server_info() {
     let object = tool("1", "object");
     let list = tool("2", "list");
     let fail = tool("3", "fail");
@@ -74,7 +74,7 @@ static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 #[test]
-fn a_list_says_how_long_it_is_fresh_whoever_made_it() {
+fn list_results_have_a_time_to_live() {
     let ask = call("1", "tools/list", "", "");
     let info = ServerConfig::new("s", "1").cache(Millis(7), false);
     let tools = r#"[{"name":"one",…}]"#;
@@ -92,7 +92,7 @@ fn a_list_says_how_long_it_is_fresh_whoever_made_it() {
 }
 
 #[test]
-fn a_request_is_checked_in_the_order_of_the_specification() {
+fn stateless_request_is_checked_in_the_specified_order() {
     let version = r#""io.modelcontextprotocol/protocolVersion":"#;
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":"#;
     let level = r#""io.modelcontextprotocol/logLevel":"#;
@@ -161,7 +161,7 @@ fn a_request_is_checked_in_the_order_of_the_specification() {
 }
 
 #[test]
-fn a_log_message_goes_to_a_request_that_asked_for_it() {
+fn stateless_logs_go_to_requests_that_asked() {
     let ask = |level: &str| {
         let level = format!(r#","io.modelcontextprotocol/logLevel":{level}"#);
         call("1", "tools/call", &level, r#","name":"log""#)
@@ -187,7 +187,7 @@ fn a_log_message_goes_to_a_request_that_asked_for_it() {
 }
 
 #[test]
-fn a_request_shows_what_its_client_said_in_it_and_nothing_else() {
+fn stateless_request_shows_only_its_own_meta() {
     Setup::new(INFO).session(Revision::V2025_06_18).check(
         r#"> call 1 tools/call {"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}
            ! call who {}
@@ -199,7 +199,7 @@ fn a_request_shows_what_its_client_said_in_it_and_nothing_else() {
 }
 
 #[test]
-fn both_eras_live_on_one_connection() {
+fn one_connection_serves_both_eras() {
     let (deferred, again) = (tool("\"new\"", "defer"), tool("\"old\"", "echo"));
     Setup::new(INFO).session(Revision::V2025_06_18).check(&format!(
         r#"> call "old" tools/call {{"name":"defer"}}

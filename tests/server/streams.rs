@@ -76,7 +76,7 @@ fn with_host(test: impl FnOnce(Host<'_>)) {
 }
 
 #[test]
-fn what_a_subscription_hears_belongs_to_it_to_its_end() {
+fn subscription_messages_belong_to_its_stream() {
     with_host(|mut host| {
         host.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
         let of = |kind: &str, text: &str| format!("{kind} Subscription(StreamId(2)) {text}");
@@ -109,7 +109,7 @@ fn what_a_subscription_hears_belongs_to_it_to_its_end() {
 }
 
 #[test]
-fn the_answers_to_a_batch_go_where_it_came_from() {
+fn batch_responses_go_to_the_stream_of_the_batch() {
     let mut largest = 0;
     with_host(|mut host| {
         host.post(

@@ -55,7 +55,7 @@ fn ended(id: &str) -> String {
 }
 
 #[test]
-fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
+fn notifications_match_the_filter_and_carry_its_id() {
     for id in ["1", "\"1\"", "\"l\\u0069sten\"", "0", "\"\""] {
         let (open, told) = (tools(id), told(id));
         both().check(&format!("{open}* deadline none\n* changed\n{told}* changed\n{told}* deferred 1\n"));
@@ -73,7 +73,7 @@ fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
 }
 
 #[test]
-fn what_is_no_filter_is_refused() {
+fn invalid_filter_is_refused() {
     let refused =
         "< error 1 -32602 Invalid params: `notifications` must be an object\n! fault InvalidParams\n";
     for params in ["", r#","notifications":null"#, r#","notifications":[]"#, r#","notifications":true"#] {
@@ -94,7 +94,7 @@ fn what_is_no_filter_is_refused() {
 }
 
 #[test]
-fn without_the_feature_there_is_no_such_method() {
+fn listen_is_unknown_without_the_feature() {
     let unknown = "< error 1 -32601 Method not found: subscriptions/listen\n! fault UnknownMethod\n";
     Setup::new(BARE).check(&format!("{}{unknown}", listen("1", "{}")));
     let info = ServerConfig::new("s", "1").features(&[&Subscriptions]);
@@ -123,7 +123,7 @@ fn without_the_feature_there_is_no_such_method() {
 }
 
 #[test]
-fn several_subscriptions_each_hear_their_own() {
+fn subscriptions_each_receive_their_own_notifications() {
     let silent = format!("{}{}! listening [] []\n", listen("7", "{}"), acknowledged("7", "{}"));
     let open = format!("{}{silent}{}", tools("1"), tools("\"b\""));
     for tx in [700, 900, 4096] {
@@ -136,7 +136,7 @@ fn several_subscriptions_each_hear_their_own() {
 }
 
 #[test]
-fn a_subscription_takes_a_slot_and_no_time() {
+fn subscription_takes_a_slot_and_has_no_timeout() {
     let full = "< error 3 -32603 Too many requests in flight: at most 2\n! fault TooManyInFlight\n";
     both().slots(2, 64).check(&format!(
         "{}{}{}{full}* time 100000000\n* deferred 2\n* changed\n{}{}",
@@ -156,7 +156,7 @@ fn a_subscription_takes_a_slot_and_no_time() {
 }
 
 #[test]
-fn a_cancelled_subscription_hears_nothing_more() {
+fn cancelled_subscription_receives_nothing() {
     let cancel =
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
@@ -174,7 +174,7 @@ fn a_cancelled_subscription_hears_nothing_more() {
 }
 
 #[test]
-fn the_server_ends_a_subscription_with_its_answer() {
+fn server_ends_a_subscription_with_its_response() {
     let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
     both().check(&format!("{}{end}", tools("1")));
     // After what it was not told yet, and however little is read.
@@ -208,7 +208,7 @@ fn the_server_ends_a_subscription_with_its_answer() {
 }
 
 #[test]
-fn the_end_of_a_connection_ends_its_subscriptions() {
+fn end_of_connection_ends_its_subscriptions() {
     let open = format!("{}{}", tools("1"), tools("2"));
     let end = format!("{}{}! closed\n", ended("1"), ended("2"));
     for how in ["eof", "shutdown"] {
@@ -231,7 +231,7 @@ fn the_end_of_a_connection_ends_its_subscriptions() {
 }
 
 #[test]
-fn a_new_session_begins_without_subscriptions() {
+fn new_session_starts_without_subscriptions() {
     use mcp_proto::server::SecondInitialize;
     let hello = hello("2025-11-25");
     let again = format!(
@@ -244,7 +244,7 @@ fn a_new_session_begins_without_subscriptions() {
 }
 
 #[test]
-fn what_was_not_declared_is_never_told() {
+fn undeclared_change_is_never_sent() {
     static TOOLS: Tools<'static> = Tools::new(&[]);
     static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("a:b", "b")]);
     static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
@@ -258,7 +258,7 @@ fn what_was_not_declared_is_never_told() {
 }
 
 #[test]
-fn a_session_and_subscriptions_hear_side_by_side() {
+fn session_and_subscriptions_are_both_notified() {
     let both_told = format!("< note notifications/tools/list_changed\n{}", told("1"));
     let setup = both().session(Revision::V2025_11_25);
     setup.check(&format!("{}* changed\n{both_told}", tools("1")));
@@ -287,7 +287,7 @@ mod watching {
     const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&DECLARED);
 
     #[test]
-    fn a_session_watches_what_there_is() {
+    fn session_subscribes_to_existing_resources() {
         let setup = Setup::new(INFO).subscription_buffer(100).session(Revision::V2025_11_25);
         let updated = |uri: &str| format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n");
         setup.check(&format!(
@@ -315,7 +315,7 @@ mod watching {
     }
 
     #[test]
-    fn a_subscription_watches_what_there_is() {
+    fn subscription_selects_existing_resources() {
         let filter =
             r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","none:","lib:book/7"]}"#;
         let honoured = r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","lib:book/7"]}"#;

@@ -107,7 +107,7 @@ fn call(id: &str) -> String {
 const ROOM: usize = 700;
 
 #[test]
-fn any_id_and_any_text_in_any_revision() {
+fn text_result_equals_content_result_for_any_id() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         for info in [&PLAIN, &PADDED] {
             for id in
@@ -132,7 +132,7 @@ fn any_id_and_any_text_in_any_revision() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_alike() {
+fn oversized_text_result_fails_like_oversized_content() {
     let lines = hello("2025-11-25") + &call("\"a\"") + &call("2");
     let (mut fitted, mut refused) = (0, 0);
     for length in ROOM - 120..=ROOM {

@@ -85,7 +85,7 @@ agree! {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn omitted_fields_take_their_defaults() {
     let mut text = *b"{}";
     let defaults: Defaults<'_> = decode_in_place(&mut text).unwrap();
     let expected = Defaults {
@@ -115,7 +115,7 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn every_number_that_is_whole_is_an_integer() {
+fn whole_numbers_in_any_notation_are_integers() {
     #[derive(ToolArguments)]
     struct List {
         list: Vec<u64>,
@@ -158,7 +158,7 @@ fn every_number_that_is_whole_is_an_integer() {
 }
 
 #[test]
-fn names_and_descriptions_are_those_for_decoding() {
+fn schema_names_are_the_names_for_decoding() {
     let mut text = br#"{"FirstOne":"a","second":["b"],"Third":{"level":"LOW","some-text":"c"}}"#.to_vec();
     let texts: Texts<'_, '_> = decode_in_place(&mut text).unwrap();
     assert_eq!((texts.first_one, texts.second), (Some("a"), ["b"]));
@@ -169,7 +169,7 @@ fn names_and_descriptions_are_those_for_decoding() {
 }
 
 #[test]
-fn other_decoders_of_json_decode_the_same_if_the_tag_comes_first() {
+fn other_json_decoders_agree_if_the_tag_comes_first() {
     let text = r#"{"kind":"text","AT-X":3,"TEXT":"a"}"#;
     assert!(matches!(serde_json::from_str::<Draw<'_>>(text), Ok(Draw::Text { at_x: 3, text: "a" })));
     assert!(serde_json::from_str::<Draw<'_>>(r#"{"x":1,"kind":"at"}"#).is_err());

@@ -257,7 +257,7 @@ bridge! {
 
 proptest! {
     #[test]
-    fn borrowed_texts(text in any::<String>(), other in any::<String>()) {
+    fn borrowed_strings_match_serde_json(text in any::<String>(), other in any::<String>()) {
         let value = Borrowed {
             text: &text,
             cow: Cow::Borrowed(&other),
@@ -272,7 +272,7 @@ proptest! {
 
     /// Any value is written as it is.
     #[test]
-    fn values_without_a_type(bits in any::<u64>(), text in any::<String>(), integer in any::<i64>()) {
+    fn untyped_values_match_serde_json(bits in any::<u64>(), text in any::<String>(), integer in any::<i64>()) {
         let float = f64::from_bits(bits);
         let value = json!({ "text": text, "list": [integer, null, { text.clone(): integer }], "float": 1 });
         prop_assert_eq!(&serde_json::from_str::<Value>(&to_string(&value).unwrap()).unwrap(), &value);
@@ -295,7 +295,7 @@ fn named<K: Serialize>(key: K) -> impl Serialize {
 }
 
 #[test]
-fn names_of_members_are_written_as_theirs() {
+fn member_names_are_written_as_serde_json_does() {
     #[derive(Serialize)]
     enum Key {
         Unit,
@@ -337,7 +337,7 @@ fn names_of_members_are_written_as_theirs() {
 }
 
 #[test]
-fn names_of_members_are_read_as_theirs() {
+fn member_names_are_read_as_serde_json_does() {
     #[track_caller]
     fn check<K: DeserializeOwned + Ord + Debug>(name: &str) {
         agree::<BTreeMap<K, u8>>(&format!("{{\"{name}\":1}}")).unwrap();
@@ -395,7 +395,7 @@ fn names_of_members_are_read_as_theirs() {
 }
 
 #[test]
-fn what_a_type_says_itself_is_an_error_in_both() {
+fn custom_errors_of_a_type_are_errors_in_both() {
     struct Refuses;
     impl Serialize for Refuses {
         fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {

@@ -14,7 +14,7 @@ use pair::Pair;
 use tools::server_info;
 
 #[test]
-fn a_rich_dialogue_in_every_revision() {
+fn rich_session_matches_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revision::ALL {
         let mut pair = Pair::new(revision, server_info(revision));
@@ -166,7 +166,7 @@ fn batch_buffer() {
 
 /// What other clients might write: every error of the server.
 #[test]
-fn every_error_in_every_revision() {
+fn errors_match_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let lines = [
         "garbage",
@@ -212,7 +212,7 @@ fn every_error_in_every_revision() {
 
 /// What a client answers to a server that asks.
 #[test]
-fn the_answers_of_a_client() {
+fn scripted_client_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revision::ALL {
         let mut pair = Pair::new(revision, server_info(revision));

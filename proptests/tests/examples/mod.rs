@@ -437,7 +437,7 @@ fn part(value: Value, place: &str) -> Value {
 }
 
 #[test]
-fn every_official_example_is_understood_without_loss() {
+fn official_examples_are_read_without_loss() {
     let Some(examples) = examples() else { return };
     let mut count = 0;
     for (folder, files) in &examples {

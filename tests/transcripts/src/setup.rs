@@ -212,7 +212,7 @@ mod tests {
     use super::WORDS;
 
     #[test]
-    fn every_word_is_explained() {
+    fn readme_explains_every_setup_word() {
         let readme = include_str!("../README.md");
         for word in WORDS.concat() {
             assert!(readme.contains(&format!("`{word}")), "README.md says nothing about {word}");

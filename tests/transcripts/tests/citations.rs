@@ -50,7 +50,7 @@ fn rows() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_row_is_shown_by_a_transcript() {
+fn each_rule_is_shown_by_a_transcript() {
     let (rows, transcripts) = (rows(), all());
     let mut left = rows.clone();
     for transcript in &transcripts {
@@ -67,7 +67,7 @@ fn every_row_is_shown_by_a_transcript() {
 }
 
 #[test]
-fn there_are_many_transcripts_of_both_roles_and_each_has_a_title_of_its_own() {
+fn transcripts_are_many_with_distinct_titles() {
     let transcripts = all();
     let servers = transcripts.iter().filter(|transcript| transcript.is_server()).count();
     assert!(servers > 80 && transcripts.len() - servers > 80, "{servers} of {}", transcripts.len());

@@ -3,7 +3,7 @@
 use mcp_proto_transcripts::{all, direct};
 
 #[test]
-fn every_transcript_is_the_same_however_bytes_move() {
+fn transcripts_do_not_depend_on_how_bytes_move() {
     if mcp_proto_transcripts::update() {
         return;
     }

@@ -19,7 +19,7 @@ fn one(text: &str) -> Transcript {
 }
 
 #[test]
-fn a_file_is_what_it_says() {
+fn transcript_file_is_parsed() {
     let transcript = one(
         "# About [D1]\n= a {\"x\"}\n= b [$a]\n\n== Title [2.3.4] [T22], and more [x]\nclient probe=150\n# cites [D17], too\n\
          >> \\xff$b\\n\\xzz$nobody\n> ${ab*3}\n>\n~ 20 ms\n< …\n< $a\n! heard $a\n* call $a\n~ end\n~ gone\n~ closed\n~ again\n",
@@ -49,7 +49,7 @@ fn a_file_is_what_it_says() {
 }
 
 #[test]
-fn a_file_that_says_something_else_is_refused() {
+fn malformed_transcript_file_is_refused() {
     let cases = [
         ("== Title\nrobot\n", "server or client?"),
         ("== Title\nserver sesion=2025-11-25\n", "what is sesion?"),
@@ -69,7 +69,7 @@ fn a_file_that_says_something_else_is_refused() {
 }
 
 #[test]
-fn what_a_machine_writes_and_its_host_hears_has_to_be_what_stands_there() {
+fn deviation_from_a_transcript_is_found() {
     let answer = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
     assert_eq!(direct::check(&one(&format!("{PING}{answer}"))), Ok(()));
     for wrong in [
@@ -108,7 +108,7 @@ fn moves(subject: &mut Subject<'static>, mut stream: UnixStream, spoil: &dyn Fn(
 }
 
 #[test]
-fn what_an_adapter_does_wrong_is_found() {
+fn faulty_adapter_is_found() {
     let transcript = one(&format!("{PING}< {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n"));
     for manner in Manner::ALL {
         // Only who hangs has to be waited for.

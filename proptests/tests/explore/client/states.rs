@@ -78,7 +78,7 @@ fn run(
 }
 
 #[test]
-fn every_state_of_a_client_that_connects() {
+fn connecting_client_has_no_lost_request_or_dead_end() {
     let changes = Rc::default();
     let steps = [
         "> accept",
@@ -104,7 +104,7 @@ fn every_state_of_a_client_that_connects() {
 }
 
 #[test]
-fn every_state_of_a_client_in_a_session() {
+fn client_in_a_session_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",
@@ -132,7 +132,7 @@ fn every_state_of_a_client_in_a_session() {
 }
 
 #[test]
-fn every_state_of_a_client_without_a_session() {
+fn stateless_client_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",
@@ -156,7 +156,7 @@ fn every_state_of_a_client_without_a_session() {
 }
 
 #[test]
-fn every_state_of_a_client_while_nothing_can_be_written() {
+fn blocked_client_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",

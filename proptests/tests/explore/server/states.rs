@@ -76,7 +76,7 @@ fn run(
 }
 
 #[test]
-fn every_state_of_a_session() {
+fn server_session_has_no_lost_request_or_dead_end() {
     let changes = Rc::default();
     let steps = [
         "> initialize",
@@ -127,7 +127,7 @@ fn every_state_of_a_session() {
 }
 
 #[test]
-fn every_state_in_both_eras() {
+fn server_of_both_eras_has_no_lost_request_or_dead_end() {
     let steps = [
         "> initialize",
         "> initialized",
@@ -151,7 +151,7 @@ fn every_state_in_both_eras() {
 }
 
 #[test]
-fn every_state_while_nothing_can_be_written() {
+fn blocked_server_has_no_lost_request_or_dead_end() {
     let steps = [
         "> initialize",
         "> initialized",
