@@ -1,4 +1,4 @@
-//! Tools whose arguments are derived: what is listed, and what is answered if they do not fit.
+//! Tools with derived arguments: schemas, decoding, errors.
 
 #![cfg(feature = "derive")]
 
@@ -29,7 +29,7 @@ enum After {
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
 static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
-/// What a server answers to these requests, in a session with this revision.
+/// The responses of a server to these requests, in a session of this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {
     let initialize = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
@@ -153,7 +153,7 @@ fn members_beside_derived_arguments_are_still_read() {
             .map(|(light, level)| (light.percent, level))
             .ok()
     };
-    // A whole number may have a point in what is derived, and only there.
+    // Only derived decoders accept a whole number with a decimal point.
     assert_eq!(read(r#"[{"name":"a","percent":2.0},7]"#), Some((2, 7)));
     for end in ["}", " }", r#","then":null}"#, r#","then":{"what":"off"}}"#, r#","then":{"what":"off"} }"#] {
         assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7]"#)), Some((2, 7)));

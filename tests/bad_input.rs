@@ -1,4 +1,4 @@
-//! What bad input gets: the tables of ARCHITECTURE.md are written by running each row. To accept what changed:
+//! Bad input: writes the tables of the documents by running each row. To accept changes:
 //! `BLESS=1 cargo test --test it bad_input`, and read the difference.
 
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ struct Add {
     b: i32,
 }
 
-/// Moves what there is to move: `input` in, everything out. `false`: nothing happens any more.
+/// Moves `input` in and all output out. Returns `false` if nothing moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     if ends && input.is_empty() {
@@ -39,7 +39,7 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut V
     exchange(io, input, output)
 }
 
-/// Runs a server over lines; what the peer and the host get.
+/// Runs a server over lines. Returns the output and the events.
 fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx) = ([0; 256], [0; 640]);
     let (mut slots, mut text) = ([server::Slot::EMPTY; 1], [0; 80]);
@@ -88,7 +88,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// A row: its name, what comes before (the answers to it are left out), and the input.
+/// A row: its name, the setup (whose responses are omitted), and the input.
 type Row = (&'static str, Before, Vec<u8>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -235,7 +235,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Runs one row: what the peer gets because of it, what the host gets.
+/// Runs one row. Returns the output for the peer and the events for the application.
 fn run((name, before, input): &Row) -> (String, String) {
     let before = match before {
         Before::Nothing => String::new(),
@@ -252,7 +252,7 @@ fn run((name, before, input): &Row) -> (String, String) {
     let (output, heard) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
-    // Whatever came, the connection lives on: a ping behind it is answered.
+    // The connection continues: a later ping is answered.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
     (dash(&distinct(&answers)), dash(&distinct(&heard)))
@@ -266,7 +266,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// The same thing many times in a row is said once.
+/// Repetitions in a row are written once.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;
@@ -284,7 +284,7 @@ fn distinct(items: &[String]) -> String {
     text
 }
 
-/// What a client makes of a server that misbehaves, with the call 4 in flight.
+/// Rows for a client whose call 4 is in flight.
 fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     let line = |text: &str| [text.as_bytes(), b"\n"].concat();
     let long = "x".repeat(700);
@@ -361,7 +361,7 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Runs a client until nothing happens any more; what it writes, and what the host hears.
+/// Runs a client until nothing moves. Returns the output and the events.
 fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec<String>) {
     let (mut output, mut heard) = (Vec::new(), Vec::new());
     loop {

@@ -1,4 +1,4 @@
-//! The documents show code as it is, and name what there is. Files stay short enough to be read at once.
+//! Checks that documents show existing code and name existing tests, and that files stay short.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ fn files_have_at_most_500_lines() {
             rust_files(&folder, &mut files);
         }
     }
-    // What was built in a folder is not ours.
+    // Build results are no source files.
     files.retain(|path| !path.components().any(|part| part.as_os_str() == "target"));
     assert!(files.len() > 50, "{}", files.len());
     for path in files {
@@ -136,7 +136,7 @@ fn lifecycle_starts_only_in_new_and_reset() {
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
-        // In `new` and in `reset`: every other change of a state is a step of the table.
+        // In `new` and in `reset`: the table defines every other change of state.
         let begins = file.matches("Lifecycle::").count();
         let expected = if ["server_state.rs", "client_state.rs"].iter().any(|name| path.ends_with(name)) {
             2
@@ -184,7 +184,7 @@ fn code(folders: &[&str]) -> String {
     files.iter().map(|path| read_to_string(path).unwrap()).collect()
 }
 
-/// All code that holds tests.
+/// All code with tests.
 fn tests() -> String {
     code(&["src", "tests", "proptests/tests", "adapters"])
 }

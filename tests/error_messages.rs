@@ -1,4 +1,4 @@
-//! What errors say to people: what is wrong, with its numbers.
+//! The texts of errors.
 use mcp_proto::{ConfigError, ProtocolError, RequestFailure, SendError};
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! The examples, as the processes that they are.
+//! The examples, run as processes.
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -73,7 +73,7 @@ fn tokio_client_uses_the_tokio_server() {
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
     let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
     assert_eq!(text, expected);
-    // A server that ends at once may not get to say that.
+    // A server that ends at once may not print it.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(["", "tokio_server: nobody waits any more\n"].contains(&&*said), "{said}");
 }
@@ -138,7 +138,7 @@ fn inspect_uses_features_and_answers_server_requests() {
     }
 }
 
-/// A server that is spoken with line by line.
+/// A server process, driven line by line.
 struct Talk {
     child: Child,
     input: Option<ChildStdin>,
@@ -154,7 +154,7 @@ impl Talk {
         Talk { input: child.stdin.take(), output, child }
     }
 
-    /// Sends a message, and expects a line for each text, with that text in it. Returns the last one.
+    /// Sends a message, and expects one line for each text that contains it. Returns the last line.
     fn says(&mut self, message: &str, answers: &[&str]) -> String {
         let mut line = String::new();
         writeln!(self.input.as_mut().unwrap(), r#"{{"jsonrpc":"2.0",{message}}}"#).unwrap();
@@ -166,7 +166,7 @@ impl Talk {
         line
     }
 
-    /// Answers what the server has asked in this line.
+    /// Answers the server request in this line.
     fn answers(&mut self, asked: &str, answer: &str, expected: &str) {
         let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         self.says(&format!(r#""id":{id},{answer}"#), &[expected]);
@@ -191,7 +191,7 @@ fn everything_server_requests_and_notifies_in_a_session() {
     let call = |id: u32, tool: &str, arguments: &str| {
         format!(r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}"#)
     };
-    // A worker asks, and what it was told is in its answer.
+    // A worker sends a request, and its response contains the reply.
     let form =
         talk.says(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
     let filled_in = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
@@ -199,7 +199,7 @@ fn everything_server_requests_and_notifies_in_a_session() {
     let page = talk.says(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
     talk.answers(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
     talk.says(&call(3, "ask_model", "{}"), &[r#"the client does not support this"}],"isError":true"#]);
-    // Notes come, are watched, listed, completed, and read.
+    // Notes are added, subscribed to, listed, completed, and read.
     let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
     talk.says(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
     talk.says(
@@ -218,7 +218,7 @@ fn everything_server_requests_and_notifies_in_a_session() {
     );
     talk.says(r#""id":8,"method":"resources/read","params":{"uri":"note://milk"}"#, &["two bottles"]);
     talk.says(r#""id":9,"method":"resources/read","params":{"uri":"note://beer"}"#, &[r#""code":-32002"#]);
-    // The schema of the arguments is the one of their decoder.
+    // The schema comes from the type of the arguments.
     talk.says(&call(10, "slow", r#"{"seconds":3601}"#), &["`seconds`: expected an integer from 0 to 3600"]);
     talk.ends();
 }

@@ -1,5 +1,4 @@
-//! What the machine costs: no allocation per message, no memory for a line that is too long, and time in proportion
-//! to the bytes.
+//! Costs: no allocation per message, no memory for oversized lines, linear time.
 
 use crate::support::transport::{exchange, give_input};
 use allocation_counter::measure;
@@ -19,7 +18,7 @@ const OPEN: &str = concat!(
     "\n",
 );
 
-/// Feeds `input` in pieces and counts the lines and bytes that come out. Allocates nothing itself.
+/// Gives `input` in pieces. Returns the number of output lines and bytes. Allocates nothing itself.
 fn pump(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> (usize, usize) {
     let (mut lines, mut bytes, mut deferred) = (0, 0, None::<Ticket>);
     loop {
@@ -62,7 +61,7 @@ struct Arguments<'a> {
     numbers: [u32; 3],
 }
 
-/// Everything that a server does in its steady state.
+/// The traffic of a server in its steady state.
 const TRAFFIC: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
     "\n",
@@ -81,7 +80,7 @@ const TRAFFIC: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"six","method":"tools/call","params":{"name":"defer"}}"#,
     "\n",
 );
-/// Its answers: one line for each request, one of progress, one for what is no message.
+/// The output lines: one for each request, one of progress, one for the invalid line.
 const ANSWERS: usize = 8;
 
 #[test]
@@ -108,14 +107,14 @@ fn grown_buffers_allocate_nothing_in_steady_state() {
         "x".repeat(100_000)
     );
     let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
-    // A buffer that shrank whenever a message is small would grow again with the next large one.
+    // A buffer that shrinks for each small message would grow again with the next large one.
     let mixed = format!("{large}{TRAFFIC}");
     for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
             let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
             pump(&mut server, OPEN.as_bytes(), piece);
-            // More often than a buffer is mostly unused before it shrinks.
+            // More than the number of small messages after which a buffer shrinks.
             let mut round = || {
                 for _ in 0..40 {
                     assert_eq!(pump(&mut server, traffic.as_bytes(), piece).0, answers);
@@ -182,7 +181,7 @@ fn line_of_64_mib_uses_no_memory_and_is_answered() {
     }
 }
 
-/// Feeds a little, and gives what is written.
+/// Gives the input. Returns the output.
 fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     let (mut input, mut output) = (input, Vec::new());
     loop {
@@ -198,7 +197,7 @@ fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     }
 }
 
-/// Seconds of processor time that this thread has used, because other tests run at the same time.
+/// Seconds of processor time of this thread, because other tests run at the same time.
 #[cfg(unix)]
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -220,12 +219,12 @@ fn bytewise_line_takes_time_linear_in_its_length() {
         processor_time() - start
     };
     time(1000);
-    // Sixteen times the bytes; quadratic work would be 256 times the time.
+    // 16 times the bytes; quadratic work would take 256 times as long.
     let (short, long) = (time(30_000), time(480_000));
     assert!(long < short * 100.0, "{short} {long}");
 }
 
-/// Defers `count` calls, ends the input, and lets the grace pass: every call is answered.
+/// Defers `count` calls, shuts down, and lets the grace period pass: every call is answered.
 #[cfg(unix)]
 fn end_with_in_flight(count: usize) -> f64 {
     let mut server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
@@ -274,6 +273,6 @@ fn end_with_in_flight(count: usize) -> f64 {
 fn shutdown_takes_time_linear_in_requests_in_flight() {
     end_with_in_flight(100);
     let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
-    // 64 times the calls; to look at every slot for each of them would be 4096 times the work.
+    // 64 times the calls; a scan of all slots for each call would be 4096 times the work.
     assert!(many < few * 500.0, "{few} {many}");
 }

@@ -1,5 +1,5 @@
-//! The table of methods in docs/protocol.md is written here, and what it says of our machines is tried: `BLESS=1 cargo
-//! test --test it methods`, and read the difference.
+//! Writes the method table of docs/protocol.md, and tests its claims about both machines. To accept changes:
+//! `BLESS=1 cargo test --test it methods`, and read the difference.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server};
 
-/// What neither of ours does yet: tasks.
+/// Not implemented yet: tasks.
 const LATER: &[Method] = &[
     methods::TASKS_GET,
     methods::TASKS_RESULT,
@@ -24,28 +24,28 @@ const LATER: &[Method] = &[
     methods::TASKS,
 ];
 
-/// What our client leaves to its host: it can be sent as a request of any name, or is heard as a notification of any name.
+/// Left to the application of a client: sent as a raw request, or received as a raw notification.
 const CLIENT_RAW: &[Method] =
     &[methods::TASKS_UPDATE, methods::ELICITATION_COMPLETE, methods::TASKS_STATUS, methods::TASKS];
 
-/// What our client does not do yet, and refuses.
+/// Whether the client does not implement the method yet, and refuses it.
 fn is_later_for_clients(method: &Method) -> bool {
     LATER.contains(method) && !CLIENT_RAW.contains(method)
 }
 
-/// A server with everything that there is.
+/// A server with all features.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
 static PROMPTS: Prompts = Prompts::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging];
 
-/// Moves what there is to move.
+/// Moves bytes in both directions. Returns whether a byte moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     exchange(io, input, output)
 }
 
-/// What a server of one revision answers to a line, and what its host hears of it. It has asked something before.
+/// The output and the events of a server of one revision for a line, after a server request.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -72,7 +72,7 @@ fn hello(revision: Revision) -> String {
     )
 }
 
-/// What the host hears, calls and the beginning left out.
+/// Returns the events, without calls and connecting.
 fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> String {
     let (mut input, mut heard) = (text.as_bytes(), String::new());
     loop {
@@ -97,14 +97,14 @@ const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-/// The id of the one subscription.
+/// The id of the subscription.
 const LISTENING: &str = "4";
 
 fn acknowledgment() -> String {
     line(&methods::SUBSCRIPTIONS_ACKNOWLEDGED, Revision::V2026_07_28)
 }
 
-/// What a client of one revision answers to a line, and what its host hears of it. In the stateless era it listens.
+/// The output and the events of a client of one revision for a line. A stateless client has a subscription.
 fn listen(revision: Revision, line: &str) -> (String, String) {
     let stateless = revision == Revision::V2026_07_28;
     let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
@@ -144,7 +144,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
     (String::from_utf8(output).unwrap(), heard)
 }
 
-/// A request or notification with parameters that do for all.
+/// A request or notification with params that suit every method.
 fn line(method: &Method, revision: Revision) -> String {
     let id = if method.is_request() { r#","id":7"# } else { "" };
     let meta = match revision {
@@ -163,14 +163,14 @@ fn line(method: &Method, revision: Revision) -> String {
 #[test]
 fn server_handles_the_methods_of_the_table() {
     let mut done = 0;
-    // What belongs to the handshake was said before, or nothing could have been asked.
+    // The handshake methods were already used to connect.
     let handshake = [methods::INITIALIZE, methods::INITIALIZED];
     for method in methods::ALL.iter().filter(|method| !handshake.contains(method)) {
         for revision in Revision::ALL {
             let (answer, heard) = serve(revision, &line(method, revision));
             let sent = method.by_client().contains(revision);
             let knows = !answer.contains("-32601") && !heard.contains("UnknownNotification");
-            // A notification that nobody should send is dropped, whatever the reason is called.
+            // An unexpected notification is dropped, for any reason.
             if method.is_request() || sent {
                 let should = sent && !LATER.contains(method);
                 assert_eq!(knows, should, "{} in {revision}: {answer} {heard}", method.name());
@@ -181,7 +181,7 @@ fn server_handles_the_methods_of_the_table() {
     assert!(done >= 20, "{done}");
 }
 
-/// What a server asks or says by itself, and nothing else.
+/// The messages that a server sends on its own.
 #[test]
 fn server_sends_the_methods_of_the_table() {
     let (form, model) = (Form::new("m", &[]), CreateMessage::new(&[], 1));
@@ -232,7 +232,7 @@ fn client_supports_the_methods_of_the_table() {
             } else if sent {
                 let raw = heard.contains("Notification { method");
                 assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {heard}", method.name());
-                // These two are about a request that is not there.
+                // These two refer to a request that does not exist.
                 let about_a_request = [methods::PROGRESS, methods::CANCELLED].contains(method);
                 assert!(
                     about_a_request || !heard.contains("ProtocolError"),
@@ -246,7 +246,7 @@ fn client_supports_the_methods_of_the_table() {
     assert!(done >= 40, "{done}");
 }
 
-/// Who sends it in a revision.
+/// The sender of the method in a revision.
 fn cell(method: &Method, revision: Revision) -> &'static str {
     let has = |revisions: Revisions| revisions.contains(revision);
     match (has(method.by_client()), has(method.by_server())) {

@@ -1,4 +1,4 @@
-//! Batches that a server of `2025-03-26` sends: each member as if it were a line.
+//! Batches from a server of 2025-03-26.
 use crate::support::ShownOnFailure;
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::Options;
@@ -18,7 +18,7 @@ fn connected(dialogue: impl Fn(&mut Wire)) {
     connected_in(Setup::handshake(), "2025-03-26", dialogue);
 }
 
-/// A batch of messages, with white space wherever there may be some.
+/// A batch of messages with white space between all tokens.
 fn batch(wire: &Wire, members: &[&str], space: &str) -> String {
     let members: Vec<String> = members.iter().map(|member| wire.message(member)).collect();
     format!("{space}[{space}{}{space}]{space}", members.join(&format!("{space},{space}")))
@@ -60,7 +60,7 @@ fn batch_members_act_as_single_lines() {
             assert!(sent[0].ends_with(r#""id":5,"result":{}}"#), "{sent:?}");
             assert!(sent.iter().any(|line| line.contains(r#""cursor":"2""#)), "{sent:?}");
             assert!(sent.iter().any(|line| line.contains(r#""id":"x","error":{"code":-32601"#)), "{sent:?}");
-            // What comes next is a line again.
+            // The next line is a single message.
             wire.server(r#"{"id":5,"method":"ping"}"#).sent(&[PONG]);
         });
     }
@@ -98,7 +98,7 @@ fn batch_outside_its_revision_is_reported() {
             wire.raw(br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#).heard(&["fault Batch"]).sent(&[]);
         });
     }
-    // Before it is agreed on there are none either.
+    // No batches before the revision is negotiated.
     Setup::handshake().run(|wire| {
         wire.pump();
         let answer = r#"{"id":@initialize,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{}}}"#;
@@ -107,7 +107,7 @@ fn batch_outside_its_revision_is_reported() {
     });
 }
 
-/// A host may take its time with each event, and ask for more in between.
+/// The application may read events late and send requests in between.
 #[test]
 fn batch_pauses_while_an_event_is_unread() {
     connected(|wire| {
@@ -129,7 +129,7 @@ fn batch_pauses_while_an_event_is_unread() {
     });
 }
 
-/// Requests in a batch need room for their answers, one by one; nothing is lost while there is none.
+/// Each request in a batch needs space for its response; none is lost while the buffer is full.
 #[test]
 fn batch_pauses_while_the_buffer_is_full() {
     let small = Setup { tx: 700, ..Setup::handshake() };

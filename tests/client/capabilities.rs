@@ -1,4 +1,4 @@
-//! What a client says of itself, in each revision.
+//! Client capabilities and client info in each revision.
 
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::{Action, Client, ClientCapabilities as C, ConfigError, Millis, Revision, Revisions};
@@ -58,7 +58,7 @@ fn capabilities_are_declared_as_each_revision_has_them() {
                 r#"{"elicitation":{"form":{}}}"#,
             ],
         ),
-        // Without modes, an object would say that there are forms.
+        // An object without modes would declare forms.
         (url, ["{}", "{}", "{}", r#"{"elicitation":{"url":{}}}"#, r#"{"elicitation":{"url":{}}}"#]),
         (C::ROOTS, [r#"{"roots":{}}"#; 5]),
         (C::SAMPLING, [r#"{"sampling":{}}"#; 5]),
@@ -114,7 +114,7 @@ fn client_info_has_the_members_of_its_revision() {
     }
 }
 
-/// A buffer that is just large enough for what is declared connects.
+/// The smallest buffer for the declared capabilities connects.
 #[test]
 fn declared_capabilities_count_for_the_buffer_size() {
     let info = ClientConfig::new("c", "1")

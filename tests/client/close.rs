@@ -1,4 +1,4 @@
-//! How a connection ends, and begins again.
+//! Closing: end of input, failed writes, shutdown, reset.
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError, State};
@@ -13,7 +13,7 @@ fn end_of_input_ends_each_request_once_then_closes() {
         wire.list();
         wire.cancel(cancelled, "");
         wire.forget();
-        // What came before still counts.
+        // Input before the end is still processed.
         let last = wire.message(r#"{"id":@a,"result":{}}"#);
         wire.raw(last.as_bytes()).heard(&["a: result {}"]);
         wire.eof();
@@ -69,14 +69,14 @@ fn failed_write_closes_the_client() {
     Setup::automatic().connected(|wire| {
         wire.call("a", DEFAULT).unwrap();
         wire.forget().broken().heard(&[]);
-        // It is found out by writing.
+        // The client notices when it writes.
         let ticket = wire.client.call_json("b", "{}", DEFAULT).unwrap();
         wire.name(ticket, "b");
         wire.heard(&["a: lost Closed", "b: lost Closed", "closed"]);
     });
 }
 
-/// A server that answers and exits at once: its answer comes together with the news that writing fails.
+/// A server that answers and exits: its response arrives together with the failed write.
 #[test]
 fn received_responses_are_processed_after_a_failed_write() {
     Setup::automatic().connected(|wire| {
@@ -88,7 +88,7 @@ fn received_responses_are_processed_after_a_failed_write() {
         if wire.pace().read >= 64 {
             wire.heard(&["a: result {}", "b: lost Closed", "closed"]);
         } else {
-            // Only a part of it had come.
+            // Only a part of the response was received.
             wire.heard(&["fault Truncated", "a: lost Closed", "b: lost Closed", "closed"]);
         }
     });
@@ -145,8 +145,8 @@ fn shutdown_while_connecting_has_only_its_own_deadline() {
     });
 }
 
-/// The server's output has ended, and it does not read either: a ping that waits for room does not keep the
-/// connection alive for longer than the grace.
+/// The server closed its output and does not read: a waiting ping does not extend the
+/// grace period.
 #[test]
 fn unanswered_ping_does_not_extend_the_grace_period() {
     Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|wire| {
@@ -164,7 +164,7 @@ fn unanswered_ping_does_not_extend_the_grace_period() {
         assert_eq!(heard, ["slow: lost Closed", "closed"]);
         wire.forget();
     });
-    // With room again in time, every one is answered.
+    // Once space is free in time, every ping is answered.
     Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|wire| {
         wire.connect();
         wire.peer_reads(false);

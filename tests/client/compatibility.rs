@@ -1,4 +1,4 @@
-//! Servers that were written by a crib sheet: the rows of docs/compatibility.md that are about clients.
+//! Nonstandard servers: the rows of docs/compatibility.md about clients.
 use crate::support::ShownOnFailure;
 use crate::support::client::{Setup, Wire};
 use crate::support::transport::{feed, take};
@@ -7,7 +7,7 @@ use mcp_proto::{Revision, SendError, ServerCapabilities, State};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// A client whose handshake is answered with this version and these capabilities.
+/// A client whose `initialize` is answered with this version and these capabilities.
 fn answered(wire: &mut Wire, version: &str, capabilities: &str) {
     wire.at(0);
     wire.server(&format!(
@@ -35,7 +35,7 @@ fn client_capabilities_are_objects() {
             r#"{"id":@,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
         ]);
         answered(wire, "2025-11-25", "{}");
-        // Nothing is declared a second time.
+        // The client declares nothing twice.
         wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
     });
 }
@@ -77,7 +77,7 @@ fn members_beside_the_result_are_ignored() {
         wire.call("b", DEFAULT).unwrap();
         wire.forget().server(r#"{"_meta":{},"id":@b,"error":{"code":7,"message":"no","extra":1}}"#);
         wire.heard(&["b: error no (7)"]);
-        // In the stateless era it belongs to no subscription.
+        // In the stateless era such a notification belongs to no subscription.
         let heard = if wire.is_handshake() { "changed Tools" } else { "fault UnknownSubscription" };
         wire.server(r#"{"method":"notifications/tools/list_changed","_meta":{},"extra":1}"#);
         wire.heard(&[heard]);
@@ -98,7 +98,7 @@ fn server_notification_params_may_be_absent_empty_or_null() {
 
 #[test]
 fn nonstandard_error_codes_get_a_hint_and_stay_unchanged() {
-    // The code, its data, and the hint in either era.
+    // The code, its data, and the hint in each era.
     let cases = [
         (-32000, "", Some("ToolNotFound"), None),
         (-32001, "", Some("ToolFailed"), None),
@@ -157,7 +157,7 @@ fn members_of_newer_revisions_are_accepted() {
     });
 }
 
-/// A client keeps no list, so it does not know which names it has shown: its host takes the first of each.
+/// A client stores no list, so it cannot detect duplicates: the application takes the first.
 #[test]
 fn duplicate_tool_names_are_listed_unchanged() {
     Setup::automatic().connected(|wire| {
@@ -184,7 +184,7 @@ fn empty_cursor_is_followed_if_configured() {
             }
             wire.heard(&["list: a, .."]);
             assert!(wire.sent_lines()[0].contains(r#""params":{"cursor":"""#));
-            // The same cursor twice is a list without an end, an empty one no less than another.
+            // A repeated cursor means an endless list, also if it is empty.
             wire.server(r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":""}}"#);
             wire.heard(&["list: b, ..", "list: lost EndlessList"]).sent(&[]);
         });
@@ -232,7 +232,7 @@ fn raw_shutdown_and_exit_can_be_sent() {
         wire.client.notify("x/y", |out| out.field_integer("n", 1)).unwrap();
         wire.pump();
         wire.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
-        // Half a member is none.
+        // An incomplete member is ignored.
         assert_eq!(wire.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
         assert_eq!(
             wire.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
@@ -242,7 +242,7 @@ fn raw_shutdown_and_exit_can_be_sent() {
         wire.sent(&[]).eof().heard(&["closed"]);
         assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
     });
-    // Nothing but cancellations is a client's to say there.
+    // Clients may send only cancellations there.
     Setup::new(Connect::Stateless).run(|wire| {
         wire.connect();
         assert_eq!(wire.client.notify("exit", |_| {}), Err(SendError::Unsupported));
@@ -265,7 +265,7 @@ fn busy_notification_can_be_sent_after_writable() {
         };
         assert_eq!(outcome, SendError::Busy);
         wire.heard(&[]);
-        // What is kept for answers was not taken.
+        // The space reserved for responses is still free.
         wire.server(r#"{"id":1,"method":"ping"}"#);
         wire.peer_reads(true);
         wire.pump();
@@ -284,14 +284,14 @@ fn ids_of_the_two_directions_are_independent() {
         let id = wire.message("@a");
         wire.server(r#"{"id":@a,"method":"ping"}"#).heard(&[]);
         wire.sent(&[&format!(r#"{{"id":{id},"result":{{}}}}"#)]);
-        // Nor does the server cancel what is the client's.
+        // The server cannot cancel a request of the client.
         wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@a}}"#);
         wire.heard(&["fault UnknownCancel"]);
         wire.server(r#"{"id":@a,"result":{}}"#).heard(&["a: result {}"]);
     });
 }
 
-/// The server's name stands in the answer itself or in its `_meta`: both are read.
+/// The server info is in the result or in its `_meta`: both are read.
 #[test]
 fn server_info_is_found_in_result_or_meta() {
     use mcp_proto::client::{ClientConfig, Event};
@@ -315,7 +315,7 @@ fn server_info_is_found_in_result_or_meta() {
     }
 }
 
-/// Without `notifications/initialized` there is no session: the connection ends.
+/// Without `notifications/initialized` there is no session: the connection closes.
 #[test]
 fn handshake_that_cannot_complete_closes() {
     Setup::handshake().run(|wire| {

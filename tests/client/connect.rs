@@ -1,4 +1,4 @@
-//! How a client finds out the server's era, and shakes hands.
+//! Connecting: the probe, fallback to `initialize`, and the handshake.
 use crate::support::ShownOnFailure;
 use crate::support::client::{META, Setup, TIMES, Wire};
 use mcp_proto::client::Options;
@@ -14,7 +14,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// The server's answer to `initialize`.
+/// The response to `initialize`.
 fn accept(revision: &str) -> String {
     format!(
         r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
@@ -29,10 +29,10 @@ fn error(name: &str, code: i32, data: &str) -> String {
     format!(r#"{{"id":@{name},"error":{{"code":{code},"message":"no"{data}}}}}"#)
 }
 
-/// What has become of a client that has sent its probe.
+/// The state of a client after the response to its probe.
 enum Then<'t> {
     Connected,
-    /// Shakes hands in this revision.
+    /// It sends `initialize` with this revision.
     FallsBack(&'t str),
     Fails(&'t str),
 }
@@ -89,7 +89,7 @@ fn probe_response_decides_the_era() {
         ),
         (r#"{"id":@discover,"result":{},"error":{"code":1,"message":""}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":"@discover","result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(), Connected),
-        // The server is of the stateless era: there is nothing to fall back to, unless it says so.
+        // A stateless server: no fallback, unless its error names older revisions.
         (error("discover", -32022, ""), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":[]}"#), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":["2026-07-28"]}"#), Fails("Refused no (-32022)")),
@@ -97,14 +97,14 @@ fn probe_response_decides_the_era() {
         (error("discover", -32022, r#","data":{"supported":["2024-11-05","2025-03-26"]}"#), FallsBack("2025-03-26")),
         (error("discover", -32020, ""), Fails("Refused no (-32020)")),
         (error("discover", -32021, r#","data":{"requiredCapabilities":{}}"#), Fails("Refused no (-32021)")),
-        // Any other error means that it is not, whatever the error.
+        // Any other error means that the server is not stateless.
         (error("discover", -32601, ""), FallsBack("2025-11-25")),
         (error("discover", -32602, r#","data":{"supported":["2024-11-05"]}"#), FallsBack("2025-11-25")),
         (error("discover", -32600, ""), FallsBack("2025-11-25")),
         (error("discover", -32603, ""), FallsBack("2025-11-25")),
         (error("discover", -32700, ""), FallsBack("2025-11-25")),
         (error("discover", -32000, ""), FallsBack("2025-11-25")),
-        // Drafts had these for what is -32020 to -32022 now.
+        // Drafts used these codes for -32020 to -32022.
         (error("discover", -32001, ""), FallsBack("2025-11-25")),
         (error("discover", -32003, ""), FallsBack("2025-11-25")),
         (error("discover", -32002, ""), FallsBack("2025-11-25")),
@@ -113,7 +113,7 @@ fn probe_response_decides_the_era() {
         (r#"{"id":@discover,"error":{}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":"-32022"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":-4294999318,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
-        // Some cannot say what they could not read. There is only one request that it can be.
+        // Some servers answer without an id. Only one request can be meant.
         (r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"error":{"code":-32600,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
     ];
@@ -141,7 +141,7 @@ fn stateless_client_probes_without_fallback() {
     }
     for setup in [Setup::new(Connect::Stateless), Setup { info: only, ..Setup::automatic() }] {
         setup.run(|wire| {
-            // There is nothing to fall back to, so it has the time of a handshake.
+            // Without a fallback, the timeout is that of a handshake.
             wire.at(0).sent(&[PROBE]).at(2999).heard(&[]);
             wire.at(3000).heard(&["failed TimedOut", "closed"]);
         });
@@ -155,7 +155,7 @@ fn unanswered_probe_selects_the_handshake_era() {
         assert_eq!(wire.deadline, Some(350));
         wire.at(349).sent(&[]).at(350).sent(&[&initialize("2025-11-25")]);
         assert_eq!(wire.deadline, Some(3350));
-        // The late answer means nothing any more, whatever it is.
+        // The late response is ignored.
         wire.server(&error("discover", -32601, "")).server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
         wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
         wire.server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
@@ -164,7 +164,7 @@ fn unanswered_probe_selects_the_handshake_era() {
 
 #[test]
 fn late_probe_response_restarts_the_probe() {
-    // It has read the probe late, and so it shakes no hands any more.
+    // The server read the probe late and therefore refuses the handshake.
     let refusal = r#"{"id":@initialize,"error":{"code":-32022,"message":"not accepted"}}"#;
     Setup::automatic().run(|wire| {
         wire.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
@@ -172,13 +172,13 @@ fn late_probe_response_restarts_the_probe() {
         wire.server(refusal).heard(&[]).sent(&[PROBE]);
         wire.server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]).sent(&[]);
     });
-    // Once is enough.
+    // The probe is repeated only once.
     Setup::automatic().run(|wire| {
         wire.at(0).at(300).forget();
         wire.server(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
         wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
     });
-    // Who has not probed has nothing to ask again.
+    // A client that sent no probe does not repeat it.
     Setup::handshake().run(|wire| {
         wire.at(0).forget();
         wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
@@ -243,13 +243,13 @@ fn late_error_without_id_may_answer_the_probe() {
             wire.server(late).heard(&["fault ErrorWithoutId"]).sent(&[]);
             wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
         });
-        // There is one probe, and so one such answer.
+        // Only one such response belongs to the probe.
         Setup::automatic().run(|wire| {
             wire.at(0).at(300).forget();
             wire.server(late).heard(&["fault ErrorWithoutId"]);
             wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
         });
-        // One that came with its id was that.
+        // A response with the id was already received.
         Setup::automatic().run(|wire| {
             wire.at(0).at(300).forget();
             wire.server(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).heard(&[]);
@@ -278,10 +278,10 @@ fn initialize_response_decides_the_revision() {
     let (garbage, modern) = (unsupported("1.0.0"), unsupported("2026-07-28"));
     let long = "1".repeat(10_000);
     let cases = [
-        // Another revision than the one that was asked for is adopted.
+        // The client adopts the revision of the server.
         (accept("2025-11-25"), FallsBack("2025-11-25")),
         (accept("2024-11-05"), FallsBack("2024-11-05")),
-        // An unknown one is refused, and so is the one that has no handshake.
+        // An unknown revision is refused, and so is 2026-07-28.
         (accept("1.0.0"), Fails(&garbage)),
         (accept("2026-07-28"), Fails(&modern)),
         (accept("2025-11-25").replace("@initialize", "\"@initialize\""), FallsBack("2025-11-25")),
@@ -295,7 +295,7 @@ fn initialize_response_decides_the_revision() {
             Fails("InvalidResponse"),
         ),
         (r#"{"id":@initialize}"#.into(), Fails("InvalidResponse")),
-        // Longer than any line that this client can take.
+        // Longer than the receive buffer.
         (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidResponse")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
         (
@@ -407,7 +407,7 @@ fn first_message_is_exactly_this() {
         wire.pump();
         assert_eq!(wire.sent_lines(), [probe.as_str()]);
     });
-    // A title is for the revisions that have it.
+    // Only some revisions have a title.
     for (revision, title) in [(Revision::V2025_06_18, r#","title":"T""#), (Revision::V2025_03_26, "")] {
         let info = Setup::handshake().info.title("T").revisions(Revisions::only(revision));
         Setup { info, ..Setup::handshake() }.run(|wire| {
@@ -434,7 +434,7 @@ fn client_without_a_revision_is_a_config_error() {
             wire.at(0).heard(&["failed NoRevision", "closed"]).sent(&[]);
         });
     }
-    // One that would ask, but has only revisions with a handshake, does not.
+    // A client with handshake revisions only sends no probe.
     let info = Setup::automatic().info.revisions(Revisions::only(Revision::V2024_11_05));
     Setup { info, ..Setup::automatic() }.run(|wire| {
         wire.at(0).sent(&[&initialize("2024-11-05")]);
@@ -458,8 +458,8 @@ fn smallest_buffer_connects_and_one_byte_less_is_refused() {
     }
 }
 
-/// A transmit buffer of the smallest size, and a server that does not read for a while: `initialize` has no room
-/// until the probe has left.
+/// With the smallest transmit buffer and a server that does not read, `initialize` has no space
+/// until the probe is sent.
 #[test]
 fn initialize_waits_for_output_space() {
     let info = ClientConfig::new("c", "1").timeouts(TIMES);
@@ -469,12 +469,12 @@ fn initialize_waits_for_output_space() {
     else {
         panic!()
     };
-    // Frames take some bytes more.
+    // Message mode takes some bytes more.
     Setup { tx: needed + 9, ..Setup::automatic() }.run(|wire: &mut Wire| {
         wire.peer_reads(false);
         wire.at(0).at(300).heard(&[]);
         assert_eq!(wire.deadline, Some(3300));
-        // The answer to what was not sent yet is none, even from a server that guesses the id.
+        // A response to an unsent request is ignored, even with the right id.
         wire.server(&accept("2025-11-25").replace("@initialize", "6")).heard(&[]);
         assert_eq!(wire.client.revision(), None);
         wire.peer_reads(true);

@@ -1,4 +1,4 @@
-//! What a server of the handshake era asks of the client, answered later, taken back, or forgotten.
+//! Deferred server requests of the handshake era: replies, cancellation, timeouts.
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ fn setup() -> Setup {
     Setup::handshake().declares(ALL)
 }
 
-/// Notes the tickets of what it defers.
+/// Defers each server request and records its ticket.
 fn defers(wire: &mut Wire, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
     let tickets = Rc::new(RefCell::new(Vec::new()));
     let kept = tickets.clone();
@@ -41,7 +41,7 @@ fn deferred_request_is_answered_once_by_ticket() {
         let ticket = tickets.borrow()[0];
         assert!(wire.client.is_pending(ticket));
         assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone), "it is not the host's request");
-        // Meanwhile everything goes on.
+        // Other traffic continues.
         wire.call("add", Options::DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
         wire.client.reply(ticket).unwrap().accept(|content| content.field_string("name", "x"));
@@ -65,7 +65,7 @@ fn duplicate_id_of_a_deferred_request_is_refused() {
             wire.heard(&["fault DuplicateId"]).sent(&[refused]);
         }
         wire.server(r#"{"id":1,"method":"ping"}"#).sent(&[r#"{"id":1,"result":{}}"#]);
-        // Its own requests have ids of their own.
+        // Requests of the client have their own ids.
         wire.call("add", Options::DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
         wire.client.reply(tickets.borrow()[0]).unwrap().roots(|_| {});
@@ -103,7 +103,7 @@ fn expired_server_request_gets_an_error_and_an_event() {
         wire.server(FORM).heard(&["asked form Name?"]);
         assert_eq!(wire.deadline, Some(700));
         wire.at(699).heard(&[]);
-        // The host hears at once, the server as soon as there is room.
+        // The event is emitted at once; the error is sent when space is free.
         wire.peer_reads(false);
         let mut calls = 0;
         while wire.call("fill", Options::DEFAULT.timeout(Millis(90_000))).is_ok() {
@@ -136,7 +136,7 @@ fn deferral_without_timeout_lasts_the_maximum() {
 
 #[test]
 fn request_that_cannot_be_deferred_is_returned() {
-    // No slot, and an id that is longer than the text of one.
+    // No slot, and an id longer than the text of a slot.
     for (slots, text, id) in [(0, 0, "1".to_owned()), (1, 8, r#""a long one""#.to_owned())] {
         Setup { slots, text, ..setup() }.run(|wire| {
             wire.connect();
@@ -165,7 +165,7 @@ fn response_never_exceeds_its_reserved_space() {
             r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is too large"}}"#,
         ]);
     });
-    // The whole buffer, if nothing else is said.
+    // By default the whole buffer.
     setup().run(|wire| {
         wire.connect();
         wire.on_server_request(move |asked| {
@@ -196,11 +196,11 @@ fn server_request_waits_for_reserved_output_space() {
         wire.call("more", Options::DEFAULT).unwrap();
         wire.forget();
     });
-    // Nor while it was handed out and not yet fetched.
+    // Also not between `poll` and `event`.
     setup().run(|wire| {
         wire.connect();
         wire.on_server_request(|asked| {
-            // As large as it may be.
+            // As large as allowed.
             asked.error(-5, "x".repeat(4096 - 67));
             None
         });

@@ -1,4 +1,4 @@
-//! What a client asks about resources, prompts, completion and log messages, and what comes of the answers.
+//! Requests for resources, prompts, completion and logs, and their results.
 use crate::support::ShownOnFailure;
 use crate::support::client::{META, Setup, Wire};
 use crate::support::transport::exchange;
@@ -9,7 +9,7 @@ const DEFAULT: Options<'static> = Options::DEFAULT;
 const EVERYTHING: &str =
     r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
 
-/// Runs a dialogue with a client that is connected in this revision to a server with these capabilities.
+/// Runs a script with a client connected in this revision to a server with these capabilities.
 fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut Wire)) {
     let stateless = revision == Revision::V2026_07_28;
     let setup = if stateless { Setup::automatic() } else { Setup::handshake() };
@@ -36,7 +36,7 @@ fn everywhere(dialogue: impl Fn(Revision, &mut Wire)) {
     }
 }
 
-/// The text of a request, with what its revision has in `_meta`.
+/// The JSON of a request with the `_meta` of its revision.
 fn request(revision: Revision, method: &str, params: &str) -> String {
     let meta = if revision == Revision::V2026_07_28 { format!(r#""_meta":{META}}}"#) } else { String::new() };
     let params = [params, &meta].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(",");
@@ -46,7 +46,7 @@ fn request(revision: Revision, method: &str, params: &str) -> String {
 
 type Ask = fn(&mut Client<'_>, Options<'_>) -> Result<Ticket, SendError>;
 
-/// What a host may ask, the method, the parameters, what the server has to have declared, whether the last revision has it.
+/// A request, its method, its params, the needed capability, and whether 2026-07-28 has it.
 const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
     (|client, options| client.list_resources(options), "resources/list", "", "resources", true),
     (|client, options| client.list_templates(options), "resources/templates/list", "", "resources", true),
@@ -144,7 +144,7 @@ fn undeclared_feature_is_never_requested() {
             assert_eq!(ask(&mut wire.client, DEFAULT), Err(SendError::NotConnected));
         });
     }
-    // What it says of itself is enough, and no more.
+    // The declared capability is sufficient.
     assert!(!ServerCapabilities::RESOURCES.has(ServerCapabilities::RESOURCES_SUBSCRIBE));
 }
 
@@ -167,7 +167,7 @@ fn completion_context_is_sent_where_the_revision_has_it() {
     });
 }
 
-/// Which request, what it is answered with, and what is heard.
+/// A request, its response, and the event.
 #[test]
 fn result_without_its_required_members_is_invalid() {
     let lists = [(0, "resources", "uri"), (1, "resourceTemplates", "uriTemplate"), (2, "prompts", "name")];
@@ -193,7 +193,7 @@ fn result_without_its_required_members_is_invalid() {
     ];
     for (ask, right, wrong) in others {
         for result in right {
-            // `null` is shown as the result without members that it stands for.
+            // `null` is shown as an empty object.
             let shown = if *result == "null" { "{}" } else { result };
             cases.push((ask, (*result).to_owned(), format!("it: result {shown}")));
         }
@@ -217,7 +217,7 @@ fn result_without_its_required_members_is_invalid() {
     }
 }
 
-/// Asks, answers, and looks at the end.
+/// Sends a request, answers it, and passes the response to `look`.
 fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
     let mut wire = Wire::new(Setup::handshake(), crate::support::transport::Pace::FAST);
     wire.pump();
@@ -316,7 +316,7 @@ fn each_list_is_paged_with_its_own_method() {
     }
 }
 
-/// What a request carries in `_meta`, by what was asked for.
+/// The `_meta` of a request for these options.
 #[test]
 fn custom_meta_is_sent_with_requests_and_pages() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
@@ -343,7 +343,7 @@ fn custom_meta_is_sent_with_requests_and_pages() {
             wire.heard(&["list: , .."]);
             wire.sent(&[&expected("prompts/list", &format!(r#""cursor":{cursor},"#))]);
         }
-        // It still shows when a cursor comes again.
+        // A repeated cursor is still detected.
         wire.server(r#"{"id":@list,"result":{"prompts":[],"nextCursor":"3"}}"#);
         wire.heard(&["list: , ..", "list: lost EndlessList"]);
     });
@@ -385,7 +385,7 @@ fn unwritable_meta_is_refused() {
             let refused = wire.client.read_resource("a", DEFAULT.meta(wrong));
             assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
         }
-        // For a list it has to be kept: 128 bytes for each request.
+        // A list has to store it: 128 bytes for each request.
         assert_eq!(wire.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
         assert_eq!(wire.client.pending(), 0);
         let ticket = wire.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
@@ -409,7 +409,7 @@ fn empty_cursor_requests_the_next_page_if_configured() {
     }
 }
 
-/// Looking for one entry: once it is found, no more pages are asked for.
+/// A search for one entry: no more pages are requested after it is found.
 #[test]
 fn list_cancelled_at_a_page_ends_silently() {
     connected(Revision::V2025_11_25, EVERYTHING, |wire| {

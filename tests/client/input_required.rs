@@ -1,4 +1,4 @@
-//! Requests that take several rounds (`2026-07-28`): the server asks back, the host answers, and it stays one request.
+//! Requests of 2026-07-28 that require input: retries, states, limits, cancellation.
 use crate::support::ShownOnFailure;
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::{ClientConfig, InputResponses, Options};
@@ -20,7 +20,7 @@ fn run(setup: Setup, dialogue: impl Fn(&mut Wire)) {
     });
 }
 
-/// The server asks back. `more` are the members of the result.
+/// The server requires input. `more` are further members of the result.
 fn asks(name: &str, more: &str) -> String {
     format!(r#"{{"id":@{name},"result":{{"resultType":"input_required"{more}}}}}"#)
 }
@@ -61,7 +61,7 @@ fn call_is_answered_after_input_was_given() {
             answers.sampled("s", "m", "endTurn", |content| content.text("hi"));
         })
         .unwrap();
-        // A new id, the same request, the state as it was written.
+        // A new id, the same request, and the unchanged state.
         wire.sent(&[concat!(
             r#"{"id":@,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"#,
             r#""inputResponses":{"f":{"action":"accept","content":{"name":"octocat"}},"u1":{"action":"accept"},"#,
@@ -83,7 +83,7 @@ fn each_retry_has_its_own_responses_and_state() {
         let first = wire.message("@add");
         wire.server(&asks("add", &format!(r#","inputRequests":{{"a":{FORM}}},"requestState":"1""#)));
         resume(wire, ticket, |answers| answers.decline("a")).unwrap();
-        // What still comes for the first is for nobody.
+        // Later messages for the first id are ignored.
         wire.forget().server(&format!(r#"{{"id":{first},"result":{{}}}}"#)).heard(&[]);
         wire.server(&asks("add", &format!(r#","inputRequests":{{"b":{URL}}}"#)))
             .heard(&["add: needs [b=url https://a/]"]);
@@ -93,7 +93,7 @@ fn each_retry_has_its_own_responses_and_state() {
             r#"{"id":@,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"#,
             r#""inputResponses":{"b":{"action":"cancel"}},"_meta":{..}}}"#
         )]);
-        // Only a state: the request comes again.
+        // With only a state, the request is sent again.
         wire.server(&asks("add", r#","requestState":"3""#)).heard(&["add: needs [] and a state"]);
         resume(wire, ticket, |_| {}).unwrap();
         wire.sent(&[
@@ -103,7 +103,7 @@ fn each_retry_has_its_own_responses_and_state() {
     });
 }
 
-/// Whatever comes under an id that is used up: here more than a line can have.
+/// A message with a used id: here longer than a line may be.
 #[test]
 fn oversized_response_with_a_used_id_is_ignored() {
     run(setup().rx(400), |wire| {
@@ -129,7 +129,7 @@ fn only_calls_prompts_and_resources_may_require_input() {
             let ticket = wire.client.request(method, DEFAULT, params).unwrap();
             wire.name(ticket, "it");
             let last = method.rsplit('/').next().unwrap();
-            // The wire knows requests by their name where they have one.
+            // The harness names requests by their `name` param.
             let name = if member == "name" { "x" } else { last };
             wire.forget().server(&asks(name, r#","requestState":"s""#));
             if !may {
@@ -184,7 +184,7 @@ fn empty_or_undeclared_input_request_is_invalid() {
         wire.call("add", DEFAULT).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{"resultType":"task"}}"#).heard(&["add: lost Invalid"]);
     });
-    // In the handshake era a member of that name means nothing.
+    // The handshake era ignores a member of that name.
     Setup::handshake().declares(ALL).run(|wire| {
         wire.connect();
         wire.call("add", DEFAULT).unwrap();
@@ -209,7 +209,7 @@ fn custom_meta_is_sent_with_each_retry_if_it_fits() {
         wire.forget().server(&asks("123456789012")).heard(&["add: lost StateTooLong"]);
     });
     run(Setup { slots: 2, text: 52, ..setup() }, |wire| {
-        // It is missed only when the server asks back.
+        // The error occurs only when the server requires input.
         wire.call("add", options).unwrap();
         wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
         wire.call("sub", options).unwrap();
@@ -221,7 +221,7 @@ fn custom_meta_is_sent_with_each_retry_if_it_fits() {
 #[test]
 fn oversized_state_or_too_many_retries_end_the_request() {
     run(Setup { slots: 2, text: 20, ..setup() }, |wire| {
-        // With its quotes, it fills the text of a slot.
+        // With its quotes, the state fills the text of a slot.
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.forget()
             .server(&asks("add", r#","requestState":"12345678""#))
@@ -312,7 +312,7 @@ fn cancel_between_retries_sends_nothing() {
         assert_eq!((wire.client.pending(), wire.deadline), (0, None));
         wire.server(r#"{"id":@add,"result":{}}"#).heard(&[]);
     });
-    // While the server works on it, it is told.
+    // While the request is in flight, a cancellation is sent.
     run(setup(), |wire| {
         let ticket = wire.call("add", DEFAULT).unwrap();
         wire.server(&asks("add", r#","requestState":"s""#)).forget();
@@ -322,7 +322,7 @@ fn cancel_between_retries_sends_nothing() {
     });
 }
 
-/// A request takes a second at most for each round here, and five in all.
+/// The timeout is one second for each retry and five in total.
 #[test]
 fn maximum_timeout_covers_all_retries() {
     run(setup(), |wire| {

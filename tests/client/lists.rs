@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Lists: pages, cursors, limits, cancellation.
 use crate::support::ShownOnFailure;
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::Options;
@@ -10,7 +10,7 @@ fn page(tools: &[&str], cursor: Option<&str>) -> String {
     format!(r#"{{"id":@list,"result":{{"tools":[{}]{cursor}}}}}"#, tools.join(","))
 }
 
-/// The request for the page behind a cursor.
+/// The request for the page after a cursor.
 fn next(wire: &Wire, cursor: &str) -> String {
     let meta = if wire.is_handshake() { "" } else { r#","_meta":{..}"# };
     format!(r#"{{"id":@,"method":"tools/list","params":{{"cursor":{cursor}{meta}}}}}"#)
@@ -21,7 +21,7 @@ fn pages_are_requested_until_the_last() {
     Setup::automatic().connected(|wire| {
         let ticket = wire.list();
         wire.forget().server(&page(&["a", "b"], Some(r#""p\u0032\"""#))).heard(&["list: a, b, .."]);
-        // Byte for byte, whatever it is.
+        // The cursor is sent byte for byte.
         let expected = next(wire, r#""p\u0032\"""#);
         wire.sent(&[&expected]);
         wire.server(&page(&[], Some(r#""3""#))).heard(&["list: , .."]);
@@ -36,7 +36,7 @@ fn pages_are_requested_until_the_last() {
 
 #[test]
 fn list_ends_without_a_next_cursor() {
-    // The cursor, and whether the list ends there: in the handshake era, in the stateless era.
+    // The cursor, and whether the list ends: in the handshake era, in the stateless era.
     let cases: &[(&str, bool, bool)] = &[
         (r#""""#, true, false),
         ("null", true, true),
@@ -77,12 +77,12 @@ fn failed_list_keeps_the_received_pages() {
             r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":"0123456789012345678901234567890"}}"#,
             &["list: b, ..", "list: lost CursorTooLong"],
         ),
-        // What is no object is not shown as a tool.
+        // Entries that are no objects are skipped.
         (r#"{"id":@list,"result":{"tools":[1,null,{"name":"b"},{}]}}"#, &["list: b, ?."]),
     ];
     for (answer, expected) in cases {
         let _shown = ShownOnFailure((*answer).to_owned());
-        // 32 bytes for a cursor, its quotes included.
+        // 32 bytes for a cursor, including its quotes.
         Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|wire| {
             wire.list();
             wire.forget().server(&page(&["a"], Some(r#""x""#))).heard(&["list: a, .."]).forget();
@@ -112,7 +112,7 @@ fn longest_cursor_that_fits_is_followed() {
     });
 }
 
-/// The cursor could be kept, but the request with it is larger than the transmit buffer.
+/// The cursor fits into the slot, but its request exceeds the transmit buffer.
 #[test]
 fn cursor_that_cannot_be_sent_ends_the_list() {
     Setup { tx: 600, rx: 2000, slots: 1, text: 1000, ..Setup::automatic() }.connected(|wire| {
@@ -156,7 +156,7 @@ fn each_page_has_its_own_id_token_and_timeout() {
         wire.at(90).server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]);
         assert_eq!(wire.deadline, Some(190));
         assert!(wire.sent_lines()[1].contains("progressToken"));
-        // The token of a page that has come means nothing any more, and progress counts anew.
+        // The token of a received page is invalid, and progress starts again.
         wire.raw(first.as_bytes()).heard(&["fault UnknownProgress"]);
         wire.at(150)
             .server(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#);
@@ -184,7 +184,7 @@ fn list_can_be_cancelled_between_pages() {
     });
 }
 
-/// A client with a full transmit buffer that has got the first page of a list.
+/// A client with a full transmit buffer and the first page of a list.
 fn waiting_for_room(wire: &mut Wire) -> mcp_proto::Ticket {
     let ticket = wire.list();
     wire.forget();

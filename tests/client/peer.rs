@@ -1,4 +1,4 @@
-//! What the server says by itself: requests, notifications, noise, and silence.
+//! Messages of the server: requests, notifications, invalid lines, silence.
 use crate::support::ShownOnFailure;
 use crate::support::client::Setup;
 use mcp_proto::client::Options;
@@ -14,7 +14,7 @@ fn refusal(id: &str, code: i32, message: &str) -> String {
     format!(r#"{{"id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// Requests of a server: what is heard, and what is answered in the handshake era. In the other nothing is.
+/// A server request, its event, and the response of the handshake era.
 #[test]
 fn only_handshake_era_answers_server_requests() {
     let limit = "x".repeat(62);
@@ -38,7 +38,7 @@ fn only_handshake_era_answers_server_requests() {
         (r#"{"id":2,"method":"elicitation/create"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
         (r#"{"id":2,"method":"initialize"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
         (r#"{"id":2,"method":""}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
-        // A request too, whatever else it has.
+        // A message with further members is a request, too.
         (r#"{"id":2,"method":"x","result":{}}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
     ];
     for (request, heard, answered) in cases {
@@ -105,7 +105,7 @@ fn invalid_server_lines_are_never_answered() {
     for (line, heard) in cases {
         let _shown = ShownOnFailure(String::from_utf8_lossy(line).into_owned());
         Setup::automatic().connected(|wire| {
-            // Often enough to show that nothing counts it.
+            // Repeated to show that the client does not count them.
             for _ in 0..12 {
                 wire.raw(line).heard(heard).sent(&[]);
             }
@@ -136,7 +136,7 @@ fn notifications_emit_events() {
     }
 }
 
-/// In the other era they need a subscription: see `client_listen.rs`.
+/// The stateless era needs a subscription: see `subscriptions.rs`.
 #[test]
 fn handshake_era_reports_changes_without_subscription() {
     let cases: &[(&str, &str)] = &[
@@ -155,7 +155,7 @@ fn handshake_era_reports_changes_without_subscription() {
     }
 }
 
-/// Messages that do not fit into 400 bytes: what is heard, and the answer in the handshake era.
+/// Messages longer than 400 bytes: the event, and the response of the handshake era.
 #[test]
 fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);
@@ -256,7 +256,7 @@ fn too_deep_response_ends_its_request() {
     });
 }
 
-/// A request of the server's waits for room to be answered. What happens meanwhile must not lose it.
+/// A server request waits for space; no event in between may lose it.
 #[test]
 fn ping_waiting_for_space_is_answered_in_any_case() {
     Setup { tx: 512, ..Setup::handshake() }.run(|wire| {
@@ -298,12 +298,12 @@ fn silent_server_is_pinged_then_reported() {
             assert_eq!(wire.deadline, Some(140));
             wire.at(120).server(r#"{"id":"ping-1","result":{}}"#).heard(&[]);
             assert_eq!(wire.deadline, Some(220));
-            // Anything that is heard moves the question.
+            // Any input delays the ping.
             wire.at(200).server(r#"{"method":"x"}"#).heard(&["notified x"]);
             assert_eq!(wire.deadline, Some(300));
             let expected = asked(wire, 2);
             wire.at(300).sent(&[&expected]);
-            // An error is an answer, too.
+            // An error is a response, too.
             wire.at(310).server(r#"{"id":"ping-2","error":{"code":-32601,"message":"x"}}"#).heard(&[]);
             wire.at(410).forget();
             wire.call("pending", DEFAULT).unwrap();
@@ -313,7 +313,7 @@ fn silent_server_is_pinged_then_reported() {
                 return;
             }
             wire.heard(&["silent"]);
-            // A late answer means nothing any more, but that the server is there.
+            // A late response only counts as activity.
             wire.at(460).server(r#"{"id":"ping-3","result":{}}"#).heard(&[]);
             assert_eq!(wire.deadline, Some(560));
             wire.server(r#"{"id":"ping-4","result":{}}"#).heard(&["fault UnknownResponse"]);
@@ -347,7 +347,7 @@ fn keep_alive_without_space_sets_no_past_deadline() {
         for _ in 0..8 {
             wire.server(r#"{"id":"0123456789","method":"ping"}"#);
         }
-        // The harness looks at the deadline after every poll.
+        // The harness checks the deadline after every poll.
         wire.at(500).at(501).at(700);
         wire.peer_reads(true);
         wire.pump();
@@ -355,7 +355,7 @@ fn keep_alive_without_space_sets_no_past_deadline() {
     });
 }
 
-/// In buffers of some size the question just fits, in others it has to wait: it is asked all the same.
+/// The ping fits into some buffer sizes and waits in others: it is sent in all.
 #[test]
 fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
@@ -378,7 +378,7 @@ fn due_ping_is_sent_despite_input_before_space_is_free() {
     }
 }
 
-/// Only what is answered needs room for the answer. Everything else is heard although the server does not read.
+/// Only requests need space for a response. All other messages are processed although the server does not read.
 #[test]
 fn notifications_are_received_with_a_full_buffer() {
     let long = "x".repeat(500);
@@ -408,7 +408,7 @@ fn notifications_are_received_with_a_full_buffer() {
                 }
             }
             wire.forget().server(message).heard(heard);
-            // A request of the server's is only dropped, where nothing is answered.
+            // The stateless era drops a server request.
             if !wire.is_handshake() {
                 wire.server(r#"{"id":1,"method":"ping"}"#).heard(&["fault UnknownMethod"]);
             }

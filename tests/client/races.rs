@@ -1,11 +1,11 @@
-//! What happens while something waits: for room, or for the host to fetch it. It must make no difference to what is heard.
+//! Messages that cross each other, or arrive while output or an event waits.
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::{Filter, Options, ServerRequest};
 use mcp_proto::{ClientCapabilities, Millis, SendError};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// The server does not read any more, and what is free is what is kept for answers, or a little more.
+/// Blocks the server, and fills the buffer up to the space for responses and 16 bytes.
 fn fill(wire: &mut Wire) {
     wire.peer_reads(false);
     let sent = (0..wire.setup.tx).rev().step_by(16).find_map(|length| {
@@ -15,7 +15,7 @@ fn fill(wire: &mut Wire) {
     wire.name(sent.expect("one fits"), "fill");
 }
 
-/// The pending request for the next page leaves its slot in the queue, whatever else comes with the id of the page before.
+/// The waiting request for the next page ignores messages with the id of the previous page.
 #[test]
 fn list_waiting_for_space_ignores_the_previous_id() {
     Setup::automatic().lines_only().connected(|wire| {
@@ -25,7 +25,7 @@ fn list_waiting_for_space_ignores_the_previous_id() {
         let cursor = "c".repeat(100);
         wire.server(&format!(r#"{{"id":@list,"result":{{"tools":[],"nextCursor":"{cursor}"}}}}"#));
         wire.heard(&["list: , .."]);
-        // Once more, and too long.
+        // The same response again, but too long.
         let again = format!(r#"{{"id":@list,"result":{{"tools":[{}1]}}}}"#, "1,".repeat(10_000));
         wire.server(&again).heard(&["fault LineTooLong"]);
         wire.server(r#"{"id":@list}"#).heard(&["fault InvalidMethod"]);
@@ -34,7 +34,7 @@ fn list_waiting_for_space_ignores_the_previous_id() {
         let sent = wire.sent_lines();
         assert!(sent[1].contains(&cursor), "{sent:?}");
         wire.server(r#"{"id":@list,"result":{"tools":[{"name":"t"}]}}"#).heard(&["list: t."]);
-        // The queue is as good as new.
+        // A later list works.
         wire.list();
         wire.forget().server(r#"{"id":@list,"result":{"tools":[],"nextCursor":"2"}}"#).heard(&["list: , .."]);
         assert_eq!(wire.sent_lines().len(), 1);
@@ -92,11 +92,11 @@ fn asking() -> Setup {
 
 const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 
-/// The room of an answer was promised to it: nothing else of the host's may take it.
+/// The space of a response is reserved: no other message may use it.
 #[test]
 fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {
-        // As large as it may be.
+        // As large as allowed.
         asked.error(-5, "x".repeat(4096 - 67));
         None
     };
@@ -116,7 +116,7 @@ fn notification_leaves_the_space_of_a_response() {
         wire.heard(&["asked roots", "room"]);
         assert!(wire.sent_lines()[0].len() > 4000);
     });
-    // Nor may it keep the request waiting.
+    // It may not delay the request either.
     asking().run(|wire| {
         wire.connect();
         wire.on_server_request(large);
@@ -131,7 +131,7 @@ fn notification_leaves_the_space_of_a_response() {
     });
 }
 
-/// The last page of a list was there, and its connection ended before the host looked.
+/// The connection ends before the application reads the last page.
 #[test]
 fn unread_last_page_is_not_lost() {
     Setup::automatic().run(|wire| {

@@ -1,5 +1,4 @@
-//! A client between a host and a server that do whatever they like, over connections that break: every request gets
-//! one answer or one end, whatever happens first.
+//! A client with a random application and a random server, over connections that break.
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::Luck;
@@ -16,26 +15,26 @@ struct World {
     luck: Luck,
     now: u64,
     stateless: bool,
-    /// What the server has written and the client has not read, and the other way round.
+    /// Bytes from the server to the client, and from the client to the server.
     down: Vec<u8>,
     up: Vec<u8>,
-    /// Requests of the server on this connection: by id, how many answers have come.
+    /// Server requests of this connection: the number of responses by id.
     asks: BTreeMap<u64, usize>,
     taken_back: BTreeSet<u64>,
     next_ask: u64,
     /// The revision has batches.
     in_batches: bool,
-    /// An event waits.
+    /// An event is unread.
     fetches: bool,
-    /// For so many polls, nothing is written.
+    /// The number of polls in which the server reads nothing.
     blocked: usize,
     finishes: bool,
     deferred: Vec<Ticket>,
-    /// Tickets of the host that have not ended, and those that have.
+    /// Open tickets, and ended tickets.
     open: BTreeSet<Ticket>,
     require_input: Vec<Ticket>,
     ended: BTreeSet<Ticket>,
-    /// Ids of the client's requests that the server has read: with their method.
+    /// Received client requests: id and method.
     read: Vec<(u64, String)>,
     connected: bool,
 }
@@ -78,7 +77,7 @@ impl World {
         }
     }
 
-    /// The server writes a message: alone or in a batch, once or twice, and the second time perhaps too long.
+    /// Writes a message from the server: alone or in a batch, once or twice, sometimes oversized.
     fn say(&mut self, text: String) {
         let again = self.luck.below(12);
         let batch = self.in_batches && self.luck.below(3) == 0;
@@ -119,7 +118,7 @@ impl World {
         match self.client.poll(Millis(self.now)) {
             Action::Io(io) => {
                 let (out, receive) = io.split();
-                // Now and then the server does not read for a while.
+                // Sometimes the server does not read for a while.
                 let reads = self.blocked == 0;
                 self.blocked = self.blocked.saturating_sub(1);
                 let most = if reads { self.luck.below(200) } else { 0 };
@@ -128,7 +127,7 @@ impl World {
                 self.down.drain(..given);
             }
             Action::Event => {
-                // It may wait while the host does something else, even to begin anew.
+                // The event may wait while the application acts, or even reconnects.
                 let open = self.open.clone();
                 self.fetches = true;
                 if self.luck.below(4) == 0 && !self.finishes {
@@ -177,7 +176,7 @@ impl World {
         }
     }
 
-    /// The server reads whole lines, and notes what they are.
+    /// Reads whole lines as the server, and records the requests.
     fn server_reads(&mut self) {
         while let Some(at) = self.up.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.up.drain(..=at).collect();
@@ -203,7 +202,7 @@ impl World {
             return self.server_answers(id, &method);
         }
         if self.stateless {
-            // Under the id of anything.
+            // With the id of any request.
             let id = self.luck.below(60);
             return self.say(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -268,7 +267,7 @@ impl World {
             (1, _) => self.client.request("tools/call", Options::DEFAULT.timeout(Millis(3_000)), |_| {}),
             (2, _) => self.client.listen(Filter::NOTHING.tools(), Options::DEFAULT),
             (3, Some(ticket)) => {
-                // Where it says no, the end is the event that waits to be fetched.
+                // If `cancel` fails, the end of the request is the unread event.
                 if self.client.cancel(ticket, "why").is_ok() {
                     self.open.remove(&ticket);
                     self.ended.insert(ticket);
@@ -311,7 +310,7 @@ impl World {
         (self.connected, self.in_batches) = (false, false);
     }
 
-    /// Nobody wants anything more: everything ends.
+    /// Ends all requests.
     fn finish(&mut self) {
         self.finishes = true;
         for _ in 0..3_000 {
@@ -330,7 +329,7 @@ impl World {
             assert!(*answers == 1 || self.taken_back.contains(id), "{id} was answered {answers} times");
         }
         assert!(self.deferred.is_empty(), "they have expired");
-        // What is acknowledged stays.
+        // Acknowledged subscriptions stay open.
         for ticket in std::mem::take(&mut self.open) {
             self.client.cancel(ticket, "").unwrap();
         }

@@ -1,4 +1,4 @@
-//! A new connection: subscriptions go on under their tickets, and everything else ends.
+//! Reconnecting: subscriptions keep their tickets, other requests end.
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::{Event, Filter, Options};
 use mcp_proto::{Action, ClientCapabilities as C, Millis, SendError, State, Ticket};
@@ -18,7 +18,7 @@ fn acknowledge(wire: &mut Wire) {
 const LISTEN: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..}}}"#;
 const DISCOVERED: &str = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
-/// The ways in which a connection is left: it has ended, it is broken, or the host has had enough.
+/// The connection ended, broke, or is replaced by the application.
 fn ways() -> [fn(&mut Wire); 4] {
     [
         |_| {},
@@ -57,7 +57,7 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
                 assert_eq!(heard.last().unwrap(), "connected 2026-07-28");
                 wire.sent(&[LISTEN]);
                 assert_ne!(old, wire.message("@listen"));
-                // Until it is acknowledged, it has told nothing.
+                // Before the acknowledgment there are no notifications.
                 let change = r#"{"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":@listen}}}"#;
                 wire.server(change).heard(&["fault UnknownSubscription"]);
                 assert_eq!(wire.deadline, Some(1000));
@@ -80,7 +80,7 @@ fn subscription_survives_many_reconnects() {
         listen(wire, TOOLS, "tools");
         wire.forget();
         for _ in 0..5 {
-            // Once before it is connected, once after.
+            // Once before connecting, once after.
             wire.eof().heard(&["closed"]).reconnect();
             wire.eof().heard(&["failed Closed", "closed"]).reconnect();
             wire.forget().server(DISCOVERED).heard(&["connected 2026-07-28"]).sent(&[LISTEN]);
@@ -110,7 +110,7 @@ fn reconnect_ends_other_requests_once() {
             heard.retain(|it| it != "closed");
             heard.sort();
             let expected = ["?: lost Closed", "asks: lost Closed", "call: lost Closed", "list: lost Closed"];
-            // The call of the third way was never named.
+            // The third kind has no named call.
             assert_eq!(heard, expected[usize::from(heard.len() == 3)..], "{heard:?}");
             assert_eq!(wire.client.pending(), 1);
             assert_eq!(wire.call("early", DEFAULT), Err(SendError::NotConnected));
@@ -125,7 +125,7 @@ fn reconnect_ends_other_requests_once() {
 
 #[test]
 fn unkept_subscription_ends_with_the_connection() {
-    // Its filter has 25 bytes.
+    // The filter has 25 bytes.
     for (text, keeps) in [(2 * 25, true), (2 * 24, false)] {
         for at_once in [false, true] {
             Setup { slots: 2, text, ..Setup::automatic() }.run(|wire| {
@@ -174,7 +174,7 @@ fn subscription_can_be_cancelled_while_reconnecting() {
         wire.reconnect();
         wire.forget().server(DISCOVERED).heard(&["connected 2026-07-28"]).sent(&[]);
     });
-    // And a reset forgets it.
+    // A reset drops the subscription.
     Setup::automatic().run(|wire| {
         wire.connect();
         let ticket = listen(wire, TOOLS, "tools");
@@ -194,7 +194,7 @@ fn reconnect_cancels_server_requests_and_frees_their_ids() {
         wire.connect();
         wire.server(r#"{"id":1,"method":"roots/list"}"#).heard(&["asked roots"]).sent(&[]);
         assert_eq!(wire.client.pending(), 1);
-        // And if that ends before anything is heard.
+        // Also if that connection ends before any input.
         wire.client.reconnect();
         wire.eof().heard(&["cancelled", "failed Closed", "closed"]).forget();
     });
@@ -215,7 +215,7 @@ fn unread_response_survives_a_reconnect() {
     });
 }
 
-/// What of these may be sent again after it was lost.
+/// Whether each request may be repeated after it was lost.
 #[test]
 fn only_read_requests_are_retryable() {
     let methods = [

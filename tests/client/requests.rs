@@ -1,11 +1,11 @@
-//! What a client asks, and what comes of each answer.
+//! Client requests and their responses: results, errors, limits, late responses.
 use crate::support::ShownOnFailure;
 use crate::support::client::{META, Setup, Wire};
 use crate::support::transport::give_input;
 use mcp_proto::client::{Content, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
-/// Calls the tool `add` and lets the server answer.
+/// Calls the tool `add` and answers it.
 fn answered(answer: &str, expected: &[&str]) {
     let _shown = ShownOnFailure(answer.to_owned());
     Setup::automatic().connected(|wire| {
@@ -14,7 +14,7 @@ fn answered(answer: &str, expected: &[&str]) {
         wire.forget().server(answer).heard(expected).sent(&[]);
         let ends = expected.iter().any(|event| event.starts_with("add: "));
         assert_eq!(wire.client.is_pending(ticket), !ends);
-        // Nothing else was touched.
+        // Other requests are unaffected.
         assert!(wire.client.is_pending(other));
         wire.server(r#"{"id":@other,"result":{}}"#).heard(&["other: result {}"]);
         assert_eq!(wire.client.pending(), usize::from(!ends));
@@ -32,7 +32,7 @@ fn request_ends_with_its_response() {
             r#"{"id":@add,"result":{"content":null,"isError":true}}"#,
             &[r#"add: result {"content":null,"isError":true}"#],
         ),
-        // Some servers write the number as a string.
+        // Some servers send the number as a string.
         (r#"{"id":"@add","result":{}}"#, &["add: result {}"]),
         (
             r#"{"id":@add,"error":{"code":-32602,"message":"Unknown tool"}}"#,
@@ -52,7 +52,7 @@ fn request_ends_with_its_response() {
         (r#"{"id":@add,"result":"ok"}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"result":{"content":"ok"}}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"result":{"content":{"type":"text"}}}"#, &["add: lost Invalid"]),
-        // Neither a result nor an error.
+        // Neither result nor error.
         (r#"{"id":@add}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"method":7}"#, &["fault InvalidMethod"]),
         (r#"{"id":99999}"#, &["fault InvalidMethod"]),
@@ -61,7 +61,7 @@ fn request_ends_with_its_response() {
         (r#"{"id":0,"error":{"code":1,"message":"x"}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"+@add","result":{}}"#, &["fault UnknownResponse"]),
-        // It is not what the client has written, though it is the same number.
+        // The number is equal, but not the bytes of the id.
         (r#"{"id":"0@add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":99999999999999999999999999,"result":{}}"#, &["fault UnknownResponse"]),
@@ -154,7 +154,7 @@ fn requests_are_written_exactly_so() {
     });
 }
 
-/// One whole line, as the specification has it.
+/// One complete line as in the specification.
 #[test]
 fn call_is_written_exactly_so() {
     Setup::automatic().run(|wire| {
@@ -213,7 +213,7 @@ fn arguments_may_fill_the_buffer_exactly() {
         let sent = wire.sent_lines();
         assert_eq!(sent.len(), 1);
         let overhead = if wire.pace().messages { 10 } else { 1 };
-        // What is kept for answers to the server, and no more, stays free; where none are given, nothing.
+        // Only the space for responses to the server stays free; without responses none does.
         let kept = if wire.is_handshake() { 232 } else { 0 };
         assert_eq!(sent[0].len() + overhead, 1000 - kept, "{most:?}");
     });
@@ -229,7 +229,7 @@ fn requests_beyond_the_slots_are_full() {
         assert_eq!(wire.call("d", Options::DEFAULT), Err(SendError::Full));
         assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::Full));
         wire.at(1).sent(&[]);
-        // Pings of the server are answered all the same, and answers come in any order.
+        // Server pings are answered, and responses arrive in any order.
         wire.server(r#"{"id":@b,"result":{}}"#).heard(&["b: result {}"]);
         wire.call("d", Options::DEFAULT).unwrap();
         wire.servers(&[r#"{"id":@d,"result":{}}"#, r#"{"id":@c,"result":{}}"#, r#"{"id":@a,"result":{}}"#]);
@@ -280,7 +280,7 @@ fn late_responses_are_ignored() {
             wire.server(&format!(r#"{{"id":@{name},"error":{{"code":1,"message":"x"}}}}"#)).heard(&[]);
             wire.server(&format!(r#"{{"id":@{name},"error":1,"result":1}}"#)).heard(&[]);
         }
-        // Nor are they taken for the answer to what is in the slot now.
+        // They do not answer the request that uses the slot now.
         for name in ["e", "f", "g"] {
             wire.call(name, Options::DEFAULT).unwrap();
         }
@@ -300,7 +300,7 @@ fn client_ping_ends_like_any_request() {
             wire.name(ticket, "alive");
             let id = if wire.is_handshake() { "@ping" } else { "@discover" };
             wire.forget().server(&format!(r#"{{"id":{id},{answer}}}"#));
-            // `null` is what some send for a result without members.
+            // Some servers send `null` for an empty result.
             let result = answer.strip_prefix(r#""result":"#).unwrap().replace("null", "{}");
             wire.heard(&[&format!("alive: result {result}")]);
         });
@@ -360,14 +360,14 @@ fn reset_forgets_requests_and_reuses_no_id() {
         wire.reset();
         assert_eq!(wire.client.pending(), 0);
         assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
-        // The harness sees that no id comes twice.
+        // The harness checks that no id repeats.
         wire.connect();
         let new = wire.call("new", Options::DEFAULT).unwrap();
         assert_ne!(old, new);
         wire.forget().raw(stale.as_bytes()).heard(&[]);
         assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
         wire.at(60).heard(&[]).server(r#"{"id":@new,"result":{}}"#).heard(&["new: result {}"]);
-        // From a closed connection, too.
+        // Also from a closed connection.
         wire.call("lost", Options::DEFAULT).unwrap();
         wire.eof().heard(&["lost: lost Closed", "closed"]).forget();
         wire.reset().connect();

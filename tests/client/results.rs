@@ -1,5 +1,4 @@
-//! What a host is told of a result does not depend on how the machine has found it: from what was noted while it came in, or by
-//! walking over it.
+//! Tool result views do not depend on how the line was cut.
 
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResult};
@@ -8,20 +7,20 @@ use mcp_proto::{Action, Client, Millis};
 
 static INFO: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
-/// Writes everything, and reads these bytes.
+/// Takes all output, and gives these bytes.
 fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
     take(client, Millis(0), usize::MAX);
     feed(client, Millis(0), bytes);
 }
 
-/// All that a result says.
+/// All parts of a result as text.
 fn told(result: ToolResult<'_>) -> String {
     let blocks: Vec<_> = result.blocks().map(|block| (block.content(), block.raw())).collect();
     let (text, structured, meta) = (result.text(), result.structured(), result.meta());
     format!("{} {text:?} {structured:?} {meta:?} {blocks:?} {:?}", result.is_error(), result.raw())
 }
 
-/// A client that has called a tool hears this, cut in two: what it is told then.
+/// Gives the response of a call in two parts. Returns the text of its result.
 fn heard(message: &str, cut: usize) -> String {
     let (mut rx, mut tx, mut slots) = ([0; 2048], [0; 2048], [Slot::EMPTY; 2]);
     let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
@@ -31,7 +30,7 @@ fn heard(message: &str, cut: usize) -> String {
     assert!(matches!(client.poll(Millis(0)), Action::Event));
     assert!(matches!(client.event(), Some(Event::Connected(_))));
     client.call_json("t", "{}", Options::DEFAULT).unwrap();
-    // The first id behind that of `initialize` is that of the first slot.
+    // The id after `initialize` belongs to the first slot.
     let line = [message.as_bytes(), b"\n"].concat();
     let (head, tail) = line.split_at(cut);
     exchange(&mut client, head);
@@ -59,13 +58,13 @@ const RESULTS: &[&str] = &[
     r#"{ "content" : [ {"type":"text","text":"a"} ] , "isError" : true }"#,
     r#"{"isError":true,"structuredContent":{"a":[1,{"b":2}]},"_meta":{"k":1},"content":[]}"#,
     r#"{"content":[{"type":"image","data":"AAAA","mimeType":"m"},{"type":"text","text":"behind it"}]}"#,
-    // Of duplicates the last counts, at every level.
+    // The last duplicate counts at every level.
     r#"{"content":[],"isError":true,"content":[{"type":"text","text":"a","text":"b"}],"isError":false}"#,
     r#"{"content":[{"type":"text","text":"a","type":"else"},{"type":"text","text":"c"}]}"#,
-    // Names are compared decoded.
+    // Names are compared after decoding.
     r#"{"content":[],"c\u006fntent":[{"type":"text","text":"a"}],"is\u0045rror":true}"#,
     r#"{"content":[{"type":"text","te\u0078t":"a"}],"isError":1,"_meta":[],"structuredContent":null}"#,
-    // More members than are noted.
+    // More members than the index holds.
     r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"content":[{"type":"text","text":"late"}],"isError":true}"#,
     r#"{"content":[{"type":"text","text":"early"}],"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"isError":true}"#,
     r#"{"deep":{"content":[{"type":"text","text":"not this"}],"isError":true},"content":[],"list":[{"isError":true}]}"#,
@@ -82,7 +81,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
     }
 }
 
-/// What is noted of one result is not taken for another.
+/// The index of one result is not used for another.
 #[test]
 fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;

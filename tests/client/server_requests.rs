@@ -1,4 +1,4 @@
-//! What a server of the handshake era asks of the client: who hears of it, and what is answered, now or later.
+//! Server requests of the handshake era: events, replies, refusals, views.
 use crate::support::ShownOnFailure;
 use crate::support::client::Setup;
 use mcp_proto::client::{Content, IncludeContext, InputRequest, Property, Role, ServerRequest, ToolChoice};
@@ -22,7 +22,7 @@ fn setup() -> Setup {
 
 type Handle = fn(ServerRequest<'_>);
 
-/// A host that answers at once: what the server asks, what is heard, and what is answered.
+/// A server request, its event, and the immediate response.
 #[track_caller]
 fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), heard: &[&str], answer: &str) {
     let _shown = ShownOnFailure(format!("{request} -> {answer}"));
@@ -33,7 +33,7 @@ fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), heard: &
             None
         });
         wire.server(request).heard(heard).sent(&[answer]);
-        // The connection goes on, and the id is free again.
+        // The connection continues, and the id is free again.
         wire.server(r#"{"id":1,"method":"ping"}"#).sent(&[r#"{"id":1,"result":{}}"#]);
     });
 }
@@ -245,7 +245,7 @@ fn undeclared_or_invalid_server_request_is_refused() {
         (Revision::V2025_11_25, ALL, unbalanced, invalid),
         (Revision::V2025_11_25, ALL, r#"{"id":1,"method":"elicitation/create"}"#, invalid),
         (Revision::V2025_11_25, ALL, r#"{"id":1,"method":"roots/list","params":[]}"#, invalid),
-        // What the revision does not have was not declared in it.
+        // A revision without the capability did not declare it.
         (Revision::V2025_03_26, ALL, FORM, unknown),
         (Revision::V2025_06_18, C::ELICITATION_URL, FORM, unknown),
         (Revision::V2025_06_18, ALL, URL, invalid),
@@ -258,7 +258,7 @@ fn undeclared_or_invalid_server_request_is_refused() {
             wire.server(request).heard(&[heard]).sent(&[answer]);
         });
     }
-    // Before the revision is known, and in the era without requests of servers.
+    // Before the revision is known, and in the stateless era.
     setup().run(|wire| {
         wire.pump();
         wire.forget().server(ROOTS).heard(&["fault UnknownMethod"]).sent(&[unknown.0]);
@@ -279,7 +279,7 @@ fn dropped_server_request_is_answered_with_an_error() {
     });
 }
 
-/// What the host sees of a form: a line per field.
+/// A form as text: one line per field.
 #[test]
 fn elicitation_view_shows_the_form_fields() {
     let schema = r#"{"type":"object","required":["a","n\u0061me"],"properties":{

@@ -1,4 +1,4 @@
-//! Subscriptions of the stateless era: what is sent, what is heard under which of them, and how they end.
+//! Subscriptions of the stateless era: requests, notifications, and ends.
 use crate::support::ShownOnFailure;
 use crate::support::client::{Setup, Wire};
 use mcp_proto::client::{Filter, Options};
@@ -18,7 +18,7 @@ fn listen(wire: &mut Wire, filter: Filter<'_>, name: &str) -> Ticket {
     wire.name(ticket, name)
 }
 
-/// A message of the server's under an id.
+/// A server notification for a subscription.
 fn tagged(method: &str, id: &str, more: &str) -> String {
     format!(
         r#"{{"method":"notifications/{method}","params":{{{more}"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
@@ -59,7 +59,7 @@ fn subscription_is_acknowledged_notified_and_cancelled() {
             r#"{"method":"notifications/cancelled","params":{"requestId":@listen,"reason":"enough"}}"#,
         ]);
         wire.server(&tagged("tools/list_changed", "@listen", "")).heard(&["fault UnknownSubscription"]);
-        // Both of these may still come.
+        // Both of these may still arrive.
         wire.server(r#"{"id":@listen,"result":{}}"#).heard(&[]);
         wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#).heard(&[]);
         assert_eq!(wire.client.pending(), 0);
@@ -74,7 +74,7 @@ fn notification_of_no_open_subscription_is_dropped() {
         wire.forget();
         let unknown: &[&str] = &["fault UnknownSubscription"];
         let change = |id: &str| tagged("tools/list_changed", id, "");
-        // Not before it is acknowledged.
+        // No notification before the acknowledgment.
         wire.server(&change("@listen")).heard(unknown);
         wire.server(&acknowledged("@add", "{}")).heard(unknown);
         wire.server(&acknowledged("777", "{}")).heard(unknown);
@@ -113,7 +113,7 @@ fn notifications_of_several_subscriptions_are_separate() {
         wire.server(&acknowledged(&one, "{}")).heard(&["one: listens to []"]);
         wire.server(&tagged("tools/list_changed", &one, "")).heard(&["one: changed Tools"]);
         wire.server(&tagged("resources/updated", &two, r#""uri":"a","#)).heard(&["two: updated a"]);
-        // The first ends, the second goes on.
+        // The first ends, the second continues.
         wire.server(&format!(r#"{{"id":{one},"result":{{"resultType":"complete"}}}}"#));
         wire.heard(&[r#"one: result {"resultType":"complete"}"#]);
         wire.server(&format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{one}}}}}"#))

@@ -4,7 +4,7 @@ use crate::support::client::{Setup, Wire};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError};
 
-/// In the tests' times: one second for a request, five whatever progress it makes.
+/// The timeout is one second, and at most five with progress.
 const DEFAULT: Options = Options::DEFAULT;
 
 fn cancelled(name: &str, reason: &str) -> String {
@@ -20,7 +20,7 @@ fn progress(wire: &mut Wire, name: &str, value: &str) {
 #[test]
 fn timed_out_request_is_cancelled_and_ends_once() {
     Setup::automatic().connected(|wire| {
-        // The clock starts at the first poll after the call.
+        // The timeout starts at the first poll after the call.
         wire.at(100);
         let ticket = wire.client.call_json("add", "{}", DEFAULT).unwrap();
         wire.now = 400;
@@ -31,7 +31,7 @@ fn timed_out_request_is_cancelled_and_ends_once() {
         assert_eq!((wire.deadline, wire.client.pending()), (None, 0));
         assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
         wire.at(9000).heard(&[]);
-        // The connection goes on.
+        // The connection continues.
         wire.call("next", DEFAULT).unwrap();
         wire.server(r#"{"id":@next,"result":{}}"#).heard(&["next: result {}"]).forget();
     });
@@ -62,7 +62,7 @@ fn overflowing_timeout_never_expires() {
 
 #[test]
 fn progress_extends_the_timeout_up_to_the_maximum() {
-    // Name, options, progress at these times, and when it is over.
+    // Name, options, times of progress, and the time of the timeout.
     type Case = (&'static str, Options<'static>, &'static [(u64, &'static str)], u64);
     let cases: &[Case] = &[
         ("no progress", DEFAULT.with_progress(), &[], 1000),
@@ -184,7 +184,7 @@ fn received_response_wins_over_later_cancellation() {
         assert_eq!(wire.client.cancel(ticket, "too late"), Err(SendError::Gone));
         wire.at(1).sent(&[]);
     });
-    // The answer is in the buffer, but the client was not polled since: then the cancellation counts.
+    // The response is in the buffer but was not polled: the cancellation counts.
     Setup::automatic().connected(|wire| {
         let first = wire.call("a", DEFAULT).unwrap();
         let second = wire.call("b", DEFAULT).unwrap();
@@ -198,8 +198,8 @@ fn received_response_wins_over_later_cancellation() {
     });
 }
 
-/// Fills the transmit buffer, because the server does not read: with calls, and with cancellations of them. The last
-/// of these has to wait.
+/// Fills the transmit buffer with calls and their cancellations while the server does not read.
+/// The last cancellation has to wait.
 fn full(wire: &mut Wire) {
     wire.peer_reads(false);
     let patient = DEFAULT.timeout(Millis(100_000)).maximum(Millis(100_000));
@@ -259,7 +259,7 @@ fn timeout_without_space_is_reported_before_it_is_sent() {
 #[test]
 fn cancel_reason_that_does_not_fit_is_omitted() {
     let without: String = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#.into();
-    // The text of each slot, for a reason of seven bytes.
+    // The text of each slot holds a reason of seven bytes.
     for (text, expected) in [(0, &without), (6, &without), (7, &cancelled("add", "because"))] {
         Setup { text: 20 * text, ..FULL() }.run(|wire| {
             wire.connect();
@@ -287,7 +287,7 @@ fn response_makes_a_waiting_cancellation_unnecessary() {
             wire.peer_reads(true);
             wire.pump();
             assert!(!cancellations(wire).iter().any(|line| line.contains("add")));
-            // The one that filled the buffer has left, too.
+            // The call that filled the buffer is sent, too.
             assert_eq!(wire.client.pending(), pending - 2);
             wire.heard(&["room"]);
         });

@@ -1,4 +1,4 @@
-//! A client and a server of this crate, joined by a pipe.
+//! Connecting, listing and calling in every connect mode.
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Millis, Server};

@@ -1,4 +1,4 @@
-//! Two clients, one of each era, at one server: whole messages on two streams.
+//! One server with a client of each era, in message mode.
 
 use mcp_proto::client::{ClientConfig, Connect, Event, Options};
 use mcp_proto::server::{self, Feature, ServerConfig, Tool, Tools};
@@ -33,7 +33,7 @@ fn one_server_serves_both_eras_at_once() {
             Action::Io(io) => {
                 let (out, input) = io.split();
                 if let Some(frame) = out.frame() {
-                    // What belongs to no request is for the session.
+                    // Messages without a request belong to the session.
                     let stream = match frame.relation() {
                         Relation::Request(StreamId(stream)) => stream as usize,
                         _ => 0,

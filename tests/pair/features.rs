@@ -1,4 +1,4 @@
-//! What a server offers, as a client of this crate hears it: in every revision, through pipes of any width.
+//! Server features used by a client, in every revision, over narrow pipes.
 use crate::support::pair::scenario::Both;
 use mcp_proto::client::{Options, Reference};
 use mcp_proto::server::Change;
@@ -7,7 +7,7 @@ use mcp_proto::{ClientCapabilities, Level, Revision, Revisions, SendError};
 const DEFAULT: Options = Options::DEFAULT;
 const NOTHING: ClientCapabilities = ClientCapabilities::NONE;
 
-/// The numbers of the entries that there are many of.
+/// The numbers of the generated entries.
 fn numbered(prefix: &str) -> String {
     (0..12).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>().join(", ")
 }
@@ -23,7 +23,7 @@ fn lists_arrive_complete_for_any_page_size() {
         both.settle().heard(&[&format!("templates: {}", numbered("lib:{a}/{b}/"))]);
         both.start("prompts", |client| client.list_prompts(DEFAULT));
         both.settle().heard(&["prompts: review, b, c, d, e, f, g, h, i"]);
-        // All at once: each is as it was, whichever comes first.
+        // All at once: each list is complete in any order.
         both.start("tools", |client| client.list_tools(DEFAULT));
         let given_up = both.start("resources", |client| client.list_resources(DEFAULT));
         both.start("prompts", |client| client.list_prompts(DEFAULT));
@@ -98,7 +98,7 @@ fn prompts_are_filled_and_arguments_completed() {
 #[test]
 fn log_messages_follow_the_requested_level() {
     Both::run(Revisions::ALL, NOTHING, |both| {
-        // In the handshake era everything is told unless the client says otherwise; in the stateless one nothing is.
+        // The handshake era logs all levels by default, the stateless era none.
         both.call("speaks", "{}", DEFAULT);
         let all: &[&str] =
             &["log debug \"debug\"", "log info \"info\"", "log error \"error\"", "speaks: said"];
@@ -179,14 +179,14 @@ fn handshake_era_client_subscribes_to_resources() {
     });
 }
 
-/// Our client sends none; a server takes them, and each member is answered in the array.
+/// The client sends no batches; the server answers each member in the array.
 #[test]
 fn batch_between_requests_disturbs_no_other() {
     Both::run(Revisions::only(Revision::V2025_03_26), NOTHING, |both| {
         both.call("later", "{}", DEFAULT);
         both.settle();
         both.raw(r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo"}},{"jsonrpc":"2.0","id":"c","method":"x"},{"jsonrpc":"2.0","method":"x"}]"#);
-        // The answers come as a batch, too, to requests that this client has never sent.
+        // The responses are a batch, too, for requests that this client never sent.
         both.heard(&["fault UnknownResponse"; 3]).told(&["fault UnknownMethod", "fault UnknownNotification"]);
         both.call("echo", r#"{"a":1}"#, DEFAULT);
         both.settle().heard(&[r#"echo: {"a":1}"#]);

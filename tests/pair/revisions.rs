@@ -1,4 +1,4 @@
-//! A client and a server of this crate find the revision that both speak, whatever each of them speaks.
+//! Negotiation of the revision for all pairs of revision sets.
 use crate::support::pair::{Heard, Pair};
 use mcp_proto::client::{ClientConfig, Connect, Options, Slot};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
@@ -20,7 +20,7 @@ fn handshakes(revisions: &[Revision]) -> Vec<Revision> {
     revisions.iter().copied().filter(|it| it.era() == Era::Handshake).collect()
 }
 
-/// The revision that the two speak, from the rules of the specification; `None` if they cannot find one.
+/// The revision by the rules of the specification; `None` if there is none.
 fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Option<Revision> {
     let stateless = Revision::V2026_07_28;
     if connect != Connect::Handshake && client.contains(&stateless) && server.contains(&stateless) {
@@ -30,7 +30,7 @@ fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Optio
     if connect == Connect::Stateless || theirs.is_empty() {
         return None;
     }
-    // The newest of the client's, or else what the server offers in its place.
+    // The newest revision of the client, or the one that the server offers.
     let asked = *ours.last()?;
     if theirs.contains(&asked) {
         return Some(asked);

@@ -1,4 +1,4 @@
-//! What a server needs of its client, in both eras: requests of its own, and answers that need input first.
+//! Server requests and required input, in both eras.
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use mcp_proto::{ClientCapabilities, Millis, Revision, Revisions, SendError, Tick
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// An answer to everything.
+/// Replies to every kind of server request.
 fn answer(asked: ServerRequest<'_>) {
     match asked.input() {
         InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", "A")),
@@ -23,7 +23,7 @@ fn answer(asked: ServerRequest<'_>) {
     }
 }
 
-/// The server's host asks for everything that the revision has. The names of what it asked, and the answers.
+/// Sends every server request of the revision. Returns names and responses.
 fn ask_for_everything(both: &mut Both, ask: RequestOptions) -> Vec<(&'static str, Ticket, &'static str)> {
     let mut asked = vec![
         (
@@ -74,7 +74,7 @@ fn undeclared_capability_cannot_be_requested() {
         assert_eq!(both.server.request(&MODEL, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(both.server.request(&FORM, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(both.server.request(&PAGE, RequestOptions::DEFAULT), Err(SendError::Unsupported));
-        // A server that does it all the same is refused.
+        // A server that sends it anyway gets an error.
         both.request("raw", |server| server.ask_raw("roots/list", RequestOptions::DEFAULT, |_| {}));
         both.settle().heard(&["fault UnknownMethod"]).told(&["raw: error Method not found (-32601)"]);
         both.request("ping", |server| server.ping(RequestOptions::DEFAULT));
@@ -85,7 +85,7 @@ fn undeclared_capability_cannot_be_requested() {
     });
 }
 
-/// The client's host keeps the tickets of what it is asked.
+/// Defers each server request and records its ticket.
 fn defers(both: &mut Both, time: Option<Millis>) -> Rc<RefCell<Vec<Ticket>>> {
     let tickets = Rc::new(RefCell::new(Vec::new()));
     let kept = tickets.clone();
@@ -131,7 +131,7 @@ fn server_requests_are_answered_later_in_any_order() {
 #[test]
 fn server_request_is_cancelled_or_times_out_on_either_side() {
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
-        // Taken back.
+        // Cancelled by the server.
         let tickets = defers(both, Some(Millis(500)));
         let asked = both.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
         both.settle().heard(&["asked roots"]);
@@ -139,7 +139,7 @@ fn server_request_is_cancelled_or_times_out_on_either_side() {
         assert_eq!(both.server.cancel(asked, ""), Err(SendError::Gone));
         both.settle().heard(&["cancelled enough"]).told(&[]);
         assert_eq!(both.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
-        // The server does not wait any longer.
+        // The timeout of the server.
         both.request("roots", |server| {
             server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(100)))
         });
@@ -147,7 +147,7 @@ fn server_request_is_cancelled_or_times_out_on_either_side() {
         both.at(both.now + 100).told(&["roots: Failed(TimedOut)"]);
         let heard = both.heard_now();
         assert!(heard.len() == 1 && heard[0].starts_with("cancelled"), "{heard:?}");
-        // The client's host takes too long.
+        // The timeout of the client.
         both.request("roots", |server| {
             server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(90_000)))
         });
@@ -206,7 +206,7 @@ fn request_is_retried_as_often_as_needed() {
             })
             .unwrap();
         both.settle().heard(&["asks: needs [] and a state"]);
-        // Other things go on between two rounds.
+        // Other requests continue between two retries.
         both.call("echo", "{}", DEFAULT);
         both.settle().heard(&["echo: {}"]);
         both.client.resume_call_json(ticket, "asks", "{}", |_| {}).unwrap();
@@ -232,7 +232,7 @@ fn endless_input_requests_reach_a_limit() {
             both.client.resume_call_json(ticket, "forever", "{}", |_| {}).unwrap();
         }
         both.settle().heard(&["forever: lost TooManyRounds"]);
-        // Given up between two rounds: nobody hears of it again.
+        // Cancelled between two retries: no message is sent.
         let ticket = both.call("forever", "{}", DEFAULT);
         both.settle().heard(&["forever: needs [] and a state"]);
         both.cancel(ticket);
@@ -249,7 +249,7 @@ fn missing_client_capability_is_named_in_the_error() {
             r#"roots: error Missing required client capability (-32021) {"requiredCapabilities":{"roots":{}}}"#,
         ]);
     });
-    // Where there are no rounds, the tool has made a mistake.
+    // In a session, requiring input is an error of the tool.
     Both::run(Revisions::HANDSHAKE, EVERYTHING, |both| {
         both.call("roots", "{}", DEFAULT);
         let heard = both.settle().heard_now();

@@ -1,5 +1,4 @@
-//! Subscriptions of the stateless era, between a client and a server of this crate: several at once, ended by either
-//! side, and sent again over a new connection.
+//! Subscriptions of the stateless era between a client and a server.
 use crate::support::pair::scenario::Both;
 use mcp_proto::client::{Filter, Options};
 use mcp_proto::server::Change;
@@ -27,7 +26,7 @@ fn two(both: &mut Both) -> [Ticket; 2] {
     [one, other]
 }
 
-/// What is heard, in any order: that of different subscriptions is for the server to say.
+/// Expects these events in any order, because the server chooses the order of subscriptions.
 #[track_caller]
 fn heard(both: &mut Both, expected: &[&str]) {
     both.settle();
@@ -58,7 +57,7 @@ fn subscription_receives_what_its_filter_selects() {
 fn nothing_is_received_before_the_acknowledgment() {
     run(|both| {
         listen(both, "one", Filter::NOTHING.tools());
-        // Changed while the request is on its way: it is heard behind the acknowledgment, or not at all.
+        // A change during the request is notified after the acknowledgment, or not at all.
         both.server.changed(Change::Tools);
         both.settle().told(&["listening "]);
         let heard = both.heard_now();
@@ -75,7 +74,7 @@ fn either_side_can_end_a_subscription() {
         both.settle().heard(&[]).told(&["cancelled why"]);
         both.server.changed(Change::Tools);
         heard(both, &["other: changed Tools"]);
-        // What was not told yet comes first.
+        // Pending notifications come first.
         both.server.changed(Change::Prompts);
         let other = both.listening[1];
         both.server.end_subscription(other).unwrap();
@@ -88,7 +87,7 @@ fn either_side_can_end_a_subscription() {
         both.server.changed(Change::Tools);
         both.settle();
     });
-    // Both at once: one end, whichever comes first.
+    // Both at once: one end, whichever is first.
     run(|both| {
         let [one, other] = two(both);
         for (ticket, at) in [(one, 0), (other, 1)] {
@@ -134,7 +133,7 @@ fn reconnect_renews_subscriptions_and_ends_requests() {
     });
 }
 
-/// Broken at any moment, as often as may be: what was asked for is heard in the end.
+/// Breaks the connection at random moments: each subscription is notified in the end.
 #[test]
 fn broken_connections_lose_no_subscription() {
     run(|both| {

@@ -1,4 +1,4 @@
-//! A client and a server of this crate under load, with everything in between against them.
+//! A client and a server under load, over narrow pipes.
 use std::collections::HashMap;
 
 use crate::support::Luck;
@@ -17,7 +17,7 @@ static SERVER: ServerConfig = ServerConfig::new("server", "1")
 const MODES: [Connect; 3] = [Connect::Automatic, Connect::Stateless, Connect::Handshake];
 const PATIENT: Options = Options::DEFAULT.timeout(Millis(1 << 40)).maximum(Millis(1 << 40));
 
-/// Calls with a megabyte each way, at the same time, through pipes of one byte.
+/// Calls with a megabyte in each direction at once, over pipes of one byte.
 fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     const MEGABYTE: usize = 1 << 20;
     let mut pair = Pair::new(client, server, 1, 1, 3);
@@ -27,7 +27,7 @@ fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(MEGABYTE));
     let measure = pair.client.call_json("measure", &arguments, PATIENT).unwrap();
     let text = "y".repeat(MEGABYTE);
-    // Turn by turn: chance would only make it slower.
+    // In turns, because random steps would only be slower.
     while pair.heard.len() < 3 {
         pair.step_client();
         pair.step_server(&mut |call| match call.name() {
@@ -60,14 +60,14 @@ fn megabyte_each_way_passes_grown_buffers() {
     a_megabyte_each_way(client, Server::new(&SERVER, buffer(), buffer()).unwrap());
 }
 
-/// What the client's host knows of a call.
+/// An open call.
 struct Open {
     number: u64,
     progress: bool,
 }
 
-/// Many calls at once, answered later, in any order, some with progress, some cancelled, some too late; seen from
-/// both sides. Every call ends exactly once, with its own answer.
+/// Many calls at once, answered in any order, some with progress, some cancelled, some late.
+/// Each call ends once, with its own response.
 fn interleaved(seed: u64, connect: Connect) {
     let _shown = ShownOnFailure(format!("seed {seed}, {connect:?}"));
     let mut luck = Luck(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
@@ -109,7 +109,7 @@ fn interleaved(seed: u64, connect: Connect) {
             match told {
                 Told::Cancelled(ticket) => waiting.retain(|it| it.0 != ticket),
                 Told::Expired(_) => panic!("{told:?}"),
-                // A cancellation may come after the answer.
+                // A cancellation may arrive after the response.
                 Told::Other(text) => {
                     assert!(
                         ["Ready", "Connected", "UnknownCancel", "Writable"]
@@ -137,7 +137,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 }
                 Heard::Progress(ticket) => assert!(open[&ticket].progress),
                 Heard::Room => {}
-                // It was on its way when its request was cancelled.
+                // The progress was in transit when its request was cancelled.
                 Heard::Other(text) if cancelled > 0 && text == "ProtocolError(UnknownProgress)" => {}
                 other => panic!("{other:?}"),
             }

@@ -1,4 +1,4 @@
-//! A board at the other end of a pseudo-terminal: the core's server, which a byte 0x04 resets.
+//! A board on a pseudo-terminal: a server of the core that the byte 0x04 resets.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -21,22 +21,22 @@ static TOOLS: Tools = Tools::new(&[
 ]);
 static INFO: ServerConfig = ServerConfig::new("board", "1").features(&[&TOOLS]);
 
-/// What a board prints when it starts, and while it works.
+/// Log lines of the board.
 pub(crate) const LOG: &str = "booting...\n\r[00:00.000] <inf> main: [up]\r\n\u{1b}[0m[]\n";
 
 /// Both ends of a pseudo-terminal.
 pub(crate) struct Wire {
     /// The board's end.
     pub(crate) board: SerialPort,
-    /// What a bridge opens.
+    /// The path that a bridge opens.
     pub(crate) path: String,
-    /// Something has to hold the port while no bridge does, as a UART is there without a cable.
+    /// Holds the port open while no bridge does, because a UART exists without a cable.
     _kept: SerialPort,
 }
 
 impl Wire {
     pub(crate) fn new() -> Wire {
-        // Bridges that other tests start at the same time must not hold it.
+        // Bridges of concurrent tests must not inherit it.
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
         unlockpt(&board).unwrap();
@@ -67,12 +67,12 @@ impl Board {
         Board { path, resets, stop, thread: Some(thread) }
     }
 
-    /// How many sessions have begun or ended with a mark.
+    /// The number of session marks received.
     pub(crate) fn resets(&self) -> usize {
         self.resets.load(Relaxed)
     }
 
-    /// Pulls the plug.
+    /// Unplugs the board.
     pub(crate) fn stop(&mut self) {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -87,7 +87,7 @@ impl Drop for Board {
     }
 }
 
-/// A slow call: fifty steps, one each ten milliseconds.
+/// A slow call: fifty steps of ten milliseconds.
 struct Slow {
     ticket: Ticket,
     step: u32,
@@ -118,7 +118,7 @@ fn live(wire: &Wire, resets: &AtomicUsize, stop: &AtomicBool) {
         match server.poll(now) {
             Action::Io(io) => {
                 let (out, mut input) = io.split();
-                // The log has the line while no message is being sent; a UART takes a few bytes at a time.
+                // Logs are printed between messages only; a UART takes a few bytes at a time.
                 if out.bytes().is_empty() || log.len() < LOG.len() {
                     log = &log[send(&wire.board, log)..];
                 }
@@ -153,7 +153,7 @@ fn live(wire: &Wire, resets: &AtomicUsize, stop: &AtomicBool) {
 fn send(port: &SerialPort, bytes: &[u8]) -> usize {
     match port.write(bytes) {
         Ok(n) => n,
-        // Also that nobody is there.
+        // The read times out, too, if no byte arrives.
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => 0,
         Err(error) => panic!("{error}"),
     }
@@ -169,7 +169,7 @@ fn begin(call: Call<'_>, now: Millis) -> Option<Slow> {
     }
 }
 
-/// Is it still to be done?
+/// Whether the call is still in flight.
 fn step(server: &mut Server<'_>, call: &mut Slow, now: Millis) -> bool {
     if call.next > now {
         return true;

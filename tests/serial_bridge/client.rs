@@ -1,4 +1,4 @@
-//! A client at a desk, which has started the bridge as its server.
+//! A desktop client that runs the bridge as its server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long anything may take at most.
+/// The longest time to wait for a line.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn bridge() -> Command {
@@ -42,7 +42,7 @@ impl ServerShared {
         let mut stderr = child.stderr.take().unwrap();
         let (line, lines) = channel();
         thread::spawn(move || {
-            // Whoever does not listen any more has closed stdout.
+            // A client that stopped reading has closed stdout.
             output
                 .split(b'\n')
                 .map_while(Result::ok)
@@ -77,13 +77,13 @@ impl ServerShared {
         }
     }
 
-    /// The next line has this in it.
+    /// Expects the next line to contain this text.
     pub(crate) fn expects(&mut self, part: &str) {
         let line = self.hears();
         assert!(line.contains(part), "expected {part}, got {line}; stderr: {}", self.killed());
     }
 
-    /// Everything else that comes until stdout ends.
+    /// All lines until stdout ends.
     pub(crate) fn rest(&mut self) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
         let next = || self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -97,7 +97,7 @@ impl ServerShared {
         }
     }
 
-    /// Calls a tool in the way of the era, and wants progress.
+    /// Calls a tool of this era with a progress token.
     pub(crate) fn calls(&mut self, era: Era, id: u32, tool: &str) {
         let meta = match era {
             Era::Handshake => "",
@@ -108,7 +108,7 @@ impl ServerShared {
         ));
     }
 
-    /// The first request of an era, with the id 0; nothing comes before its answer.
+    /// Sends the first request of an era with the id 0, and expects its response.
     pub(crate) fn connects(&mut self, era: Era) {
         match era {
             Era::Handshake => {
@@ -124,7 +124,7 @@ impl ServerShared {
         }
     }
 
-    /// Ends the process as nothing else can, and returns what it has said on stderr.
+    /// Kills the process. Returns its stderr.
     pub(crate) fn killed(&mut self) -> String {
         let _ = self.child.kill();
         self.child.wait().unwrap();
@@ -136,7 +136,7 @@ impl ServerShared {
         drop(self.input.take());
     }
 
-    /// Waits for the end of the process, and returns its exit code and what it has said on stderr.
+    /// Waits for the end of the process. Returns its exit status and its stderr.
     pub(crate) fn ended(&mut self) -> (ExitStatus, String) {
         let until = Instant::now() + PATIENCE;
         let status = loop {

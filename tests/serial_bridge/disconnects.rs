@@ -1,4 +1,4 @@
-//! Bytes that go through, links that go away, and ports that cannot be opened.
+//! Transparent bytes, lost links, silent boards, and ports that cannot be opened.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -10,14 +10,14 @@ use serial2::SerialPort;
 use super::board::{Board, Wire};
 use super::client::{Era, ServerShared, bridge};
 
-/// Without anything that the bridge does by itself.
+/// Options that switch off everything the bridge does by itself.
 const PLAIN: [&str; 3] = ["--no-mark", "--settle", "0"];
 
 fn plain(path: &str) -> Vec<&str> {
     [&[path], &PLAIN[..]].concat()
 }
 
-/// Reads so many bytes from the board's end, however they come.
+/// Reads `n` bytes from the board's end, in any pieces.
 fn read(port: &SerialPort, n: usize) -> Vec<u8> {
     let (mut read, mut bytes) = (Vec::new(), [0; 512]);
     for _ in 0..20_000 {
@@ -31,10 +31,10 @@ fn read(port: &SerialPort, n: usize) -> Vec<u8> {
     read
 }
 
-/// What a session begins with, before its ping.
+/// The session mark before the ping.
 const MARK: &str = "\x04\n";
 
-/// The id in the ping that comes next.
+/// Reads the next ping. Returns its id.
 fn pinged(wire: &Wire, before: &str) -> String {
     let ping = before.len() + r#"{"jsonrpc":"2.0","id":"b01234567","method":"ping"}"#.len() + 1;
     let text = String::from_utf8(read(&wire.board, ping)).unwrap();
@@ -47,7 +47,7 @@ fn answer(id: &str) -> String {
     format!("{{\"jsonrpc\": \"2.0\", \"id\": \"{id}\", \"result\": {{}}}}\r\n")
 }
 
-/// Writes all of it, as fast as the other end takes it.
+/// Writes all bytes as fast as the other end accepts them.
 fn write(port: &SerialPort, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match port.write(bytes) {
@@ -66,7 +66,7 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let mut input = desk.input();
     let sent = bytes.clone();
     let writer = thread::spawn(move || input.write_all(&sent).map(|()| input).unwrap());
-    // Until everything on the way is full, so that writes are taken in part.
+    // Until all buffers are full, so that writes are partial.
     thread::sleep(Duration::from_millis(300));
     assert!(read(&wire.board, bytes.len()) == bytes);
     let text: String = (0..20_000).map(|n| format!("{{{n} päivää \t{{}} ")).collect();
@@ -84,7 +84,7 @@ fn board_that_does_not_read_can_still_write() {
     let mut desk = ServerShared::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let mut input = desk.input();
-    // More than all buffers on the way have room for; it never ends.
+    // More than all buffers hold; it never ends.
     thread::spawn(move || while input.write_all(&[b'x'; 4096]).is_ok() {});
     thread::sleep(Duration::from_millis(100));
     for n in 0..100 {
@@ -99,10 +99,10 @@ fn starting_board_is_pinged_again() {
     let mut desk = ServerShared::new(&[&wire.path]);
     let missed = pinged(&wire, MARK);
     write(&wire.board, b"rst:0x1 (POWERON)\n");
-    // The mark may have been lost as well.
+    // The mark may be lost, too.
     let heard = pinged(&wire, MARK);
     assert_ne!(missed, heard);
-    // It has heard both, after all: what counts is the one that was asked last.
+    // The board received both pings: the response to the last one counts.
     write(&wire.board, answer(&missed).as_bytes());
     write(&wire.board, format!("{{\"id\":0}}\n{}{{\"id\":1}}\n", answer(&heard)).as_bytes());
     desk.expects(r#"{"id":1}"#);
@@ -115,7 +115,7 @@ fn silent_board_does_not_block_the_client() {
     pinged(&wire, MARK);
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
-            // It never says a whole line while the bridge waits, and what it says looks like a message.
+            // It writes no whole line while the bridge waits, and its bytes look like a message.
             for _ in 0..100 {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));
@@ -128,7 +128,7 @@ fn silent_board_does_not_block_the_client() {
     assert!(desk.killed().contains("the board does not answer"));
     let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
-    // Half a line, and then silence: what comes next is the rest of it.
+    // Half a line, then silence: the next bytes are the rest.
     write(&wire.board, b"{\"half\":");
     thread::sleep(Duration::from_millis(1500));
     write(&wire.board, b"{}}\n{\"silent\":1}\n");
@@ -154,7 +154,7 @@ fn client_that_closes_stdout_has_left() {
     let mut child = command.arg(&wire.path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let id = pinged(&wire, MARK);
     write(&wire.board, answer(&id).as_bytes());
-    // It is not the end of its input that it hears of.
+    // The bridge's stdin stays open.
     let _kept = child.stdin.take();
     drop(child.stdout.take());
     write(&wire.board, b"{}\n");

@@ -1,5 +1,4 @@
-//! The example `serial_bridge`: its parts, and the process between a client and a board at a
-//! pseudo-terminal.
+//! The example `serial_bridge`: its parts, and its process between a client and a board.
 
 #[cfg(target_os = "linux")]
 mod board;

@@ -1,4 +1,4 @@
-//! The parts of the bridge that need no port.
+//! The modules of the bridge that need no port.
 
 #[path = "../../examples/serial_bridge/answer.rs"]
 mod answer;
@@ -19,7 +19,7 @@ use lines::Lines;
 use options::{Address, Options, Wanted};
 use sort::{Kind, Sort};
 
-/// What is for the client, and what is for people.
+/// Separates messages from other output.
 fn sorted(mut sort: Sort, text: &str, cut: usize) -> (String, String) {
     let (mut messages, mut others) = (Vec::new(), Vec::new());
     for piece in text.as_bytes().chunks(cut) {
@@ -39,7 +39,7 @@ fn message_is_a_line_that_starts_with_a_brace() {
         ("boot\n{}\nmore {}\n", "{}\n", "boot\nmore {}\n"),
         ("[{},{}]\n", "[{},{}]\n", ""),
         ("[INFO] {}\n[]\n[[{}]]\n", "", "[INFO] {}\n[]\n[[{}]]\n"),
-        // Line breaks in the order that some boards print them, and what an idle line may look like.
+        // Line breaks in the order of some boards, and the noise of an idle line.
         ("up\n\r{}\n\r{}\r\n", "{}\n{}\r\n", "up\n\r\r"),
         ("\0\0 \t{}\n", "{}\n", "\0\0 \t"),
         ("\n\n{}\n", "{}\n", "\n\n"),
@@ -144,7 +144,7 @@ fn missing_options_have_defaults() {
     ] {
         assert_eq!(parse(words), Err(why.into()), "{words}");
     }
-    // Every option is explained.
+    // The help text names every option.
     for option in ["--baud", "--settle", "--no-break", "--no-mark", "--grace", "--help", "tcp:HOST:PORT"] {
         assert!(options::USAGE.contains(option), "{option}");
     }

@@ -1,11 +1,11 @@
-//! One client after the other: each finds a board that knows nothing of the one before.
+//! Successive clients: each finds a board without traces of the previous one.
 
 use std::time::Instant;
 
 use super::board::{Board, LOG};
 use super::client::{Era, ServerShared};
 
-/// How a client goes, in the middle of things.
+/// Kills a client at a moment that depends on the round.
 fn dies_in_the_middle(desk: &mut ServerShared, era: Era, round: u32) {
     match round % 4 {
         0 => {
@@ -13,7 +13,7 @@ fn dies_in_the_middle(desk: &mut ServerShared, era: Era, round: u32) {
             desk.expects(r#""progress":0"#);
         }
         1 => desk.writes(br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"na"#),
-        // The answer is eight thousand characters, and thirty-two of them a millisecond at most are sent.
+        // The response has 8000 characters, and at most 32 are sent in a millisecond.
         2 => desk.calls(era, 2, "big"),
         _ => {
             desk.calls(era, 2, "slow");
@@ -34,7 +34,7 @@ fn twenty_clients(era: Era) {
         desk.expects(r#""content":[{"type":"text","text":"0"}]"#);
         dies_in_the_middle(&mut desk, era, round);
     }
-    // Each one began with a mark, and was killed before it could leave one.
+    // Each client began with a mark, and was killed before it could send another.
     assert_eq!(board.resets(), 20);
 }
 
@@ -58,7 +58,7 @@ fn old_session_remains_without_the_session_mark() {
     desk.killed();
     let mut desk = ServerShared::new(&[&board.path, "--no-mark", "--settle", "1"]);
     desk.calls(Era::Stateless, 2, "hello");
-    // The board still speaks of the old call, and takes the new one for it.
+    // The board still sends progress of the old call, and confuses the new one with it.
     let refused = std::iter::from_fn(|| Some(desk.hears())).find(|line| line.contains(r#""id":2"#)).unwrap();
     assert!(refused.contains("still in flight"), "{refused}");
     assert_eq!(board.resets(), 1);
@@ -111,7 +111,7 @@ fn requests_in_flight_are_answered_after_the_client_leaves() {
     );
     assert_eq!(desk.ended().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 10, "a cancelled request is not waited for");
-    // At the end there is a mark, too: nothing of this session is left on the board.
+    // The session ends with a mark, too, and so leaves nothing on the board.
     while board.resets() < 2 {
         assert!(left.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(5));

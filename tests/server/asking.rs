@@ -1,4 +1,4 @@
-//! Requests of the server's own in the handshake era.
+//! Server-to-client requests of the handshake era: sending, timeouts, cancellation, progress.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -17,7 +17,7 @@ fn with(info: ServerConfig<'static>) -> Setup {
     Setup::new(info).session_with(Revision::V2025_11_25, ALL)
 }
 
-/// A request of the server's, as it is written.
+/// A request of the server as JSON.
 fn asked(id: u32, method: &str) -> String {
     format!("< {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"…}}\n")
 }
@@ -127,7 +127,7 @@ fn server_requests_share_slots_with_deferred_requests() {
         defer(3),
     ));
     session().slots(0, 64).check("* ask roots\n! not now Full");
-    // An id of the client's may be the same as one of ours.
+    // The client may use an id that equals one of the server.
     session().check(&format!(
         "* ask roots\n{}{}> call 1 ping\n< error 1 -32600 …\n! fault DuplicateId\n\
          > note notifications/cancelled {{\"requestId\":1}}\n! cancelled 0\n\
@@ -147,14 +147,14 @@ fn timed_out_server_request_is_cancelled() {
         cancelled(1, ""),
         cancelled(2, ""),
     ));
-    // The server's own limit, and a deferred request that is over by then.
+    // The default timeout of the server, and a deferred request that expires earlier.
     with(INFO.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
         "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
         defer(1),
         asked(2, "roots/list"),
         cancelled(2, ""),
     ));
-    // There is no room for the cancellation: the host hears of it all the same, and nobody answers twice.
+    // The buffer has no space for the cancellation: the event is emitted anyway, and a late response is not reported.
     for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
         let told = if late.is_empty() { cancelled(2, "") } else { String::new() };
         session().tx(1024).check(&format!(
@@ -168,7 +168,7 @@ fn timed_out_server_request_is_cancelled() {
 
 #[test]
 fn request_timeout_starts_at_the_next_poll() {
-    // The host has slept since the last poll.
+    // The caller did not poll for a while.
     session().check(&format!("* ask roots ms 50\n{}* deadline 50", asked(1, "roots/list")));
     session().check(&format!(
         "* late 40 ask roots ms 50\n{}* deadline 90\n* time 89\n* time 90\n! answered 0 TimedOut\n{}",
@@ -186,10 +186,10 @@ fn application_can_cancel_its_request() {
         cancelled(1, "too \\\"late\\\""),
         asked(5, "roots/list"),
     ));
-    // A deferred request is not the host's to cancel, nor one of its own to answer.
+    // A deferred request cannot be cancelled, and a request of the server cannot be answered.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
-    // The reason waits with the cancellation, if it can.
+    // The reason is kept with the waiting cancellation if it fits.
     for (reason, kept) in [("why", "why"), (&*"x".repeat(65), "")] {
         session().tx(1024).check(&format!(
             "{}* ask roots\n{}* block\n* answer 0 done\n* cancel 0 {reason}\n* unblock\n< result 1 {DONE}\n{}",
@@ -215,7 +215,7 @@ fn unreadable_response_ends_its_request() {
         session().rx(&[350]).check(&format!(
             "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
             asked(1, "roots/list"),
-            // What comes again is a late answer, if it can be read.
+            // The same response again is late: it is ignored if it is readable.
             if lost == "TooLong" {
                 "! fault LineTooLong\n"
             } else if answer.contains("[[") {
@@ -252,7 +252,7 @@ fn server_requests_end_with_the_connection() {
     session().check(&format!("{two}* eof\n{ends}! closed"));
     session().check(&format!("{two}* shutdown\n{ends}! closed"));
     session().check(&format!("{two}* broken\n{ends}! closed\n* cancel 0 x\n! not now Gone"));
-    // What comes before the end is still heard; what is deferred keeps its grace.
+    // A response before the end is still processed; deferred requests keep their grace period.
     session().check(&format!(
         "{two}{}* send {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* eof\n! answered 0 {{}}\n! answered 1 Closed\n\
          * state Draining\n* ask ping\n! not now NotConnected\n* answer 0 done\n< result 1 {DONE}\n! closed",
@@ -263,7 +263,7 @@ fn server_requests_end_with_the_connection() {
          > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 2000\n! expired 0\n< error 1 -32603 …\n! closed",
         defer(1)
     ));
-    // The host may say how long that is, longer than the grace or shorter.
+    // The application may choose a longer or shorter time than the grace period.
     for time in [10, 10_000] {
         session().check(&format!(
             "{two}{}* shutdown {time}\n{ends}* state Draining\n* deadline {time}\n\
@@ -271,7 +271,7 @@ fn server_requests_end_with_the_connection() {
             defer(1)
         ));
     }
-    // A new client does not answer for the old one.
+    // A new client cannot answer requests to the old one.
     let hello = crate::support::server::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
@@ -279,9 +279,9 @@ fn server_requests_end_with_the_connection() {
          > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}}",
         defer(1)
     ));
-    // After a reset nothing is heard of the old connection.
+    // After a reset no event concerns the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
-    // A cancellation that waits is forgotten with the old client.
+    // A waiting cancellation is dropped with the old client.
     with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
         "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
          < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",
@@ -315,7 +315,7 @@ fn roots_change_is_reported_if_declared() {
     let note = "> note notifications/roots/list_changed\n";
     let ask = format!("* ask ping\n{}", asked(1, "ping"));
     session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
-    // Who has asked for nothing knows nothing that could have changed.
+    // A server that never requested the roots gets no event about their change.
     session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
         Setup::new(INFO)

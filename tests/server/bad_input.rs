@@ -1,4 +1,4 @@
-//! Messages that are none, and requests that cannot be served: who gets which answer, and who gets none.
+//! Invalid lines and unserved requests: which get an error and which get none.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -9,10 +9,10 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// That the server goes on.
+/// The line that shows that the server continues.
 const ALIVE: &str = "> call \"alive\" ping\n< result \"alive\"\n";
 
-/// One line, the error that it gets (`-`: without an id, nothing: none at all), and what the host hears.
+/// A line, its error (`-`: without an id, empty: no error), and the event.
 fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
     for (line, error, fault) in cases {
         let answer = match error.split(' ').count() {
@@ -58,7 +58,7 @@ fn invalid_line_costs_one_error() {
 #[test]
 fn abandoned_line_is_answered_if_its_id_was_received() {
     let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
-    // It is a request when `method` is there, and its id is whole when something stands behind it.
+    // A line with `method` is a request; its id is complete when a byte follows it.
     let known = line.find("\"ping").unwrap();
     for at in [1, 20, 23, known - 1, known, known + 3, known + 5, line.len() - 4, line.len() - 1] {
         let (before, behind) = line.split_at(at);
@@ -285,7 +285,7 @@ fn non_requests_are_never_answered() {
             ("note notifications/initialized", "", "UnknownNotification"),
         ],
     );
-    // Broken, but it looks like a response: two that answer each other's errors never end.
+    // Invalid, but similar to a response: an error for it could start an endless exchange of errors.
     check_lines(&session(), &[(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#, "", "NotJson")]);
 }
 
@@ -377,7 +377,7 @@ fn unknown_version_is_negotiated_or_rejected() {
 fn second_initialize_is_accepted_refused_or_restarts() {
     let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
-    // Nothing was served yet: the client may change its mind.
+    // No request was served yet, so the client may initialize again.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Response",
@@ -405,13 +405,13 @@ fn restarted_session_may_reuse_a_forgotten_id() {
     let info = INFO.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
-    // The old client may have been of the stateless era. Nobody else uses an id that is in flight.
+    // The old client may be of the stateless era. An id in flight is refused to all others.
     let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
 ! call defer {}
 "#;
     Setup::new(info).check(&format!("{stateless}{}{begun}", hello(1)));
     session.check(&format!("{stateless}{}{begun}", hello(1)));
-    // One that does not begin anew forgets nothing.
+    // An `initialize` that does not restart the session keeps all requests.
     let refused =
         |fault| format!("< error 1 -32600 …\n! fault {fault}\n* deferred 1\n* answer 0 yes\n< result 1 …");
     Setup::new(INFO).check(&format!("{stateless}{}{}", hello(1), refused("DuplicateId")));
@@ -437,16 +437,16 @@ fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let (told, muted) = (told.repeat(8), muted.repeat(3));
     session().check(&format!("{told}{muted}{ALIVE}{told}{muted}"));
     session().check(&format!("{told}{muted}> note x\n! fault UnknownNotification\n{told}{muted}"));
-    // What has an id is always answered, and proves nothing.
+    // A line with an id is always answered, and does not reset the count.
     session().check(&format!(
         "{told}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
-    // An error without an id may be the echo of our own: a console that says something to each line would go on for ever.
+    // An error without an id may echo an error of the server: a console that echoes each line would never stop.
     let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let echo =
         "> {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n! fault ErrorWithoutId\n";
     session().check(&format!("{}{muted}", format!("{bad}{echo}").repeat(8)));
-    // An id that is too long is no way around it.
+    // An id that is too long does not bypass the limit.
     let id = "9".repeat(65);
     let long = format!("> call {id} ping\n");
     let told = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);

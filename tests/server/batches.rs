@@ -1,4 +1,4 @@
-//! Batches of 2025-03-26: several messages in one line, and their answers in one.
+//! Batches of 2025-03-26: several messages in one line, and their responses in one.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::TOOLS;
@@ -88,13 +88,13 @@ fn invalid_response_in_a_batch_affects_nothing_else() {
 
 #[test]
 fn batch_member_is_handled_like_a_line() {
-    // One member only, and white space.
+    // A single member with white space around it.
     session().check(&format!(
         ">  [ {} ]\n! call echo {{\"a\": \"]\"}}\n{}",
         call("1", "tools/call", "{\"name\":\"echo\",\"arguments\":{\"a\": \"]\"}}"),
         gets(&[&text("1", "{\\\"a\\\": \\\"]\\\"}")])
     ));
-    // Arguments and names with escapes are decoded where they stand; what comes behind is not disturbed.
+    // Escapes are decoded in place; the following members are unaffected.
     session().check(&format!(
         "{}! call typed {{\"text\":\"\\u00e9]\\\"\",\"count\":1}}\n! call echo {{}}\n< [{},{}]\n",
         sends(&[
@@ -127,7 +127,7 @@ fn batches_need_revision_2025_03_26_and_a_batch_buffer() {
         Setup::new(INFO).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
     }
     let null = "\"id\":null,";
-    // Without room for the answers, and before there is a session.
+    // Without a batch buffer, and before a session.
     Setup::new(INFO).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
     Setup::new(INFO).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
 }
@@ -186,7 +186,7 @@ fn invalid_batch_member_gets_its_error_in_the_array() {
             &null("`id` must be a string or an integer"),
         ])
     ));
-    // They all get one: what is limited is how many lines in a row do.
+    // Each member gets an error: the limit counts lines in a row.
     let many = vec!["1"; 12];
     session().check(&format!(
         "{}{}{}",
@@ -224,7 +224,7 @@ fn initialize_in_a_batch_is_refused() {
 
 #[test]
 fn batch_space_is_reserved_before_any_member_runs() {
-    // The smallest error that always fits takes so many bytes with ids of 20.
+    // The smallest error with an id of 20 bytes takes this many bytes.
     let setup = |tx: usize, room: usize| {
         let info = INFO.limits(Limits::DEFAULT.with_id(20));
         Setup::new(info).tx(tx).slots(4, 64).batch_buffer(room).session(Revision::V2025_03_26)
@@ -247,7 +247,7 @@ fn batch_space_is_reserved_before_any_member_runs() {
         setup(tx, room).check(&format!("{}{}", calls(most), answers(most)));
         setup(tx, room).check(&format!("{}< {error}\n! fault BatchTooLarge\n{PING}", calls(most + 1)));
     }
-    // Notifications and responses need none.
+    // Notifications and responses need no space.
     let many = vec!["{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"; 50];
     setup(1024, 4096).check(&format!("{}{}", sends(&many), "! fault UnknownResponse\n".repeat(50)));
 }
@@ -265,7 +265,7 @@ fn batch_response_may_use_unreserved_space() {
     };
     for (tx, buffer) in [(2000, 1997), (2000, 5000), (5000, 1997)] {
         let setup = Setup::new(info).tx(tx).slots(4, 64).batch_buffer(buffer).session(Revision::V2025_03_26);
-        // The second uses all that the first has left: the line is as long as an answer may be.
+        // The second response uses all space that the first left: the line has the maximum length.
         let first = 1997 - SMALL - frame - 1;
         let rest = |first: usize| 1997 - (frame + first) - 1 - frame;
         for (one, two) in [(first, rest(first)), (10, rest(10))] {
@@ -274,7 +274,7 @@ fn batch_response_may_use_unreserved_space() {
                 sends(&[&large("1", one), &large("2", two)]),
                 gets(&[&text("1", &"x".repeat(one)), &text("2", &"x".repeat(two))]),
             ));
-            // One byte more, and it is replaced by an error, for which there is room.
+            // With one byte more, an error replaces the response, and fits.
             let limit = 1997 - (frame + one);
             let too_large = error(
                 "2",

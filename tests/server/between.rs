@@ -1,4 +1,4 @@
-//! What a host does between an event and the next poll, while the answer to a request is still owed.
+//! Operations between an event and the next poll, while a response is due.
 
 use crate::support::transport::exchange;
 use mcp_proto::input::ListRoots;
@@ -8,7 +8,7 @@ use mcp_proto::{Action, Millis, Ticket};
 static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
-/// Moves what there is to move until there is an event.
+/// Moves bytes until an event. Returns whether there is one.
 fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };
@@ -18,7 +18,7 @@ fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bo
     }
 }
 
-/// A call that was let go, and what the host does then: in every size of the transmit buffer it gets its error.
+/// Drops a call, runs `then`, and expects the error of the call, for every size of the transmit buffer.
 fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
     let hello = crate::support::server::hello("2025-11-25")
         .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");

@@ -1,4 +1,4 @@
-//! A peer that does not read: nothing is due that cannot be done, so that a host can sleep.
+//! A client that does not read: deadlines, shutdown, reserved output space.
 use crate::support::transport::{end_input, feed, take};
 use mcp_proto::server::{Event, Limits, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Millis, SendError, Server};
@@ -7,7 +7,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
 static INFO: ServerConfig =
     ServerConfig::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
 
-/// Connects, and takes what the server says to that.
+/// Connects, and takes all output.
 fn connect(server: &mut Server<'_>) {
     feed(server, Millis(0), br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 "#);
@@ -40,7 +40,7 @@ fn response_waiting_for_space_sets_no_deadline() {
     assert_eq!(io.deadline(), Some(Millis(10)));
     assert!(matches!(server.poll(Millis(10)), Action::Event));
     assert!(matches!(server.event(), Some(Event::Expired(_))));
-    // The answer to the ping is not written, and an answer may use the whole buffer: there is no room for this one.
+    // The ping's response is unsent, and a response may use the whole buffer: there is no space for this one.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
     assert_eq!(io.deadline(), None, "it cannot be answered before something is sent");
     io.split().1.eof();
@@ -61,7 +61,7 @@ fn response_waiting_for_space_sets_no_deadline() {
 
 #[test]
 fn end_of_input_closes_although_the_client_reads_nothing() {
-    // With a call in flight, whose answer finds no room; and with a request that waits for room.
+    // With a call in flight whose response has no space, and with a request that waits for space.
     for in_flight in [true, false] {
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
@@ -119,7 +119,7 @@ fn space_reserved_for_a_call_is_not_used_by_another() {
     let Some(Event::Call(call)) = server.event() else { panic!("call") };
     let ticket = call.defer(None).unwrap();
     feed(&mut server, Millis(0), &[&SLOW[..22], b"2", &SLOW[23..]].concat());
-    // The host hears that there is an event, and answers something else before it looks.
+    // The application replies to another request between `poll` and `event`.
     assert!(matches!(server.poll(Millis(0)), Action::Event));
     match server.reply(ticket) {
         Ok(reply) => reply.text("x".repeat(400)),

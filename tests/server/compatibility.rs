@@ -1,4 +1,4 @@
-//! Clients that were written by a crib sheet: the rows of docs/compatibility.md that are about servers.
+//! Nonstandard clients: the rows of docs/compatibility.md about servers.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{Setup, hello};
@@ -9,7 +9,7 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// What a request of the stateless era has in `_meta`.
+/// The `_meta` of a stateless request.
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 #[test]
@@ -25,7 +25,7 @@ fn nonstandard_initialize_opens_a_session() {
          > call 2 tools/call {{\"name\":\"who\"}}\n! call who {{}}\n\
          < result 2 …\"text\":\"2025-11-25 ClientCapabilities(2) {{}}\"…"
     ));
-    // Sampling is declared by its own name, and not as an experiment.
+    // Sampling is declared by its own name, not as an experimental capability.
     let params = params.replace(r#""sampling":true,"exp"#, r#""exp"#);
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected …\n\
@@ -110,7 +110,7 @@ fn server_tolerates_missing_jsonrpc_only_if_configured() {
     );
 }
 
-/// What a client says that ends as one of the Language Server Protocol.
+/// The end of a session as in the Language Server Protocol.
 const SHUTDOWN: &str = "> call 1 shutdown\n< result 1\n* state Draining\n";
 
 #[test]
@@ -121,13 +121,13 @@ fn lsp_shutdown_is_answered_and_exit_closes() {
             .session(revision)
             .check(&format!("{SHUTDOWN}{refused}{refused}> note exit\n! closed\n* state Closed"));
     }
-    // Nothing that comes after an exit is looked at; it needs no shutdown before, and a shutdown no exit.
+    // Input after `exit` is ignored; `exit` needs no `shutdown`, and `shutdown` no `exit`.
     session().check("> note exit {}\n> call 2 ping\n> nonsense\n! closed");
     session().check(&format!("{SHUTDOWN}* eof\n! closed"));
     session().check(&format!("{SHUTDOWN}* shutdown\n! closed"));
     session()
         .check(&format!("{SHUTDOWN}* deadline 2000\n* time 1999\n* state Draining\n* time 2000\n! closed"));
-    // Before the session is ready, too.
+    // Also before the session is ready.
     Setup::new(INFO.strict_handshake()).check(&format!(
         "> call 0 initialize {}\n< result 0 …\n! connected …\n{SHUTDOWN}",
         hello("2025-11-25")
@@ -159,12 +159,12 @@ fn lsp_shutdown_and_exit_are_unknown_if_disabled() {
     let off =
         |info: ServerConfig<'static>| Setup::new(info.lsp_shutdown(false)).session(Revision::V2025_11_25);
     off(INFO).check(&format!("{unknown}{dropped}{alive}"));
-    // The other way round they are not what they are called.
+    // A request `exit` and a notification `shutdown` are unknown.
     session().check(&format!(
         "> call 1 exit\n< error 1 -32601 …\n! fault UnknownMethod\n\
          > note shutdown\n! fault UnknownNotification\n{alive}"
     ));
-    // Nothing of it in the stateless era, whether or not there is a session beside it.
+    // The stateless era has neither, even if a session exists.
     for setup in [session(), Setup::new(INFO), Setup::new(INFO.revisions(Revisions::STATELESS))] {
         setup.check(&format!(
             "> call 1 shutdown {{{META}}}\n< error 1 -32601 …\n! fault UnknownMethod\n\

@@ -1,4 +1,4 @@
-//! Completion: values for arguments, from the catalogue or from the host.
+//! Completion: argument values from the catalogue or from the application.
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
@@ -53,7 +53,7 @@ fn application_completes_other_values_up_to_100() {
     }
     for (value, answer) in [
         ("total", r#"{"values":["a","b"],"total":1000,"hasMore":true}"#),
-        // There are at least as many as there are.
+        // The total is at least the number of values.
         ("wrong", r#"{"values":["a","b"],"total":2,"hasMore":false}"#),
     ] {
         setup.check(&format!(
@@ -62,7 +62,7 @@ fn application_completes_other_values_up_to_100() {
             ask(BOOK, "id", value)
         ));
     }
-    // What does not fit is left out.
+    // Values that do not fit are omitted.
     let first = "0".repeat(40);
     let last = format!("{:040}", 13);
     Setup::new(LIBRARY).tx(2000).reply_room(750).session(Revision::V2025_06_18).check(&format!(

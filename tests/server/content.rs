@@ -1,11 +1,11 @@
-//! What tools return, in the form that each revision has.
+//! Tool results in the form of each revision.
 
 use crate::support::server::Setup;
 use crate::support::server::catalogue::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 
-/// A call of the stateless era.
+/// A stateless call.
 pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
     format!(
         r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}
@@ -13,11 +13,11 @@ pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
     )
 }
 
-/// What a result of the stateless era begins with.
+/// The first members of a stateless result.
 pub(crate) const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
-/// Calls a tool in a revision, and expects these members of its result.
+/// Calls a tool in this revision, and expects these members in the result.
 fn call(revision: Revision, info: ServerConfig<'static>, tool: &str, members: &str) {
     if revision == Revision::V2026_07_28 {
         let ask = stateless(1, "tools/call", &format!(r#","name":"{tool}""#));
@@ -85,7 +85,7 @@ fn structured_content_is_written_beside_the_blocks() {
             "only_structured",
             &format!(r#"{mirrored}"content":[{{"type":"text","text":"{{\"a\":\"\\\"\"}}"}}]"#),
         );
-        // Some clients want at least one piece.
+        // Some clients need at least one content block.
         call(revision, LIBRARY, "nothing", r#""content":[{"type":"text","text":""}]"#);
     }
 }
@@ -114,7 +114,7 @@ fn result_meta_is_merged_with_the_server_info() {
 fn misordered_or_invalid_result_becomes_an_error() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
         for tool in ["between", "twice", "late_meta", "bad_meta", "bad_block_meta"] {
-            // Older revisions leave it out, whatever it is.
+            // Older revisions omit it.
             if tool == "bad_block_meta" && revision == Revision::V2024_11_05 {
                 continue;
             }

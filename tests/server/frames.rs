@@ -1,4 +1,4 @@
-//! Whole messages instead of lines: each outgoing one says what it is and where it belongs.
+//! Message mode: kind and stream of each outbound message.
 
 use crate::support::server::hello;
 use crate::support::server::tools::INFO;
@@ -6,11 +6,11 @@ use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
-/// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
+/// Acts like an HTTP server: a stream per request until its response, and a general stream.
 struct Router<'b> {
     server: Server<'b>,
     now: Millis,
-    /// What was sent on each stream, and what belongs to none.
+    /// The messages of each stream; `general` has those without a stream.
     streams: [Vec<String>; 4],
     general: Vec<String>,
     open: [bool; 4],
@@ -25,7 +25,7 @@ impl<'b> Router<'b> {
         Router { server, now: Millis(0), streams, general, open: [false; 4], tickets, events }
     }
 
-    /// A request comes in on a stream, by one of the two doors.
+    /// Gives a message to the server, as bytes or `parsed`.
     fn post(&mut self, stream: u32, message: &str, parsed: bool) {
         self.run();
         self.open[stream as usize] = message.contains("\"id\"");
@@ -113,7 +113,7 @@ fn messages_go_to_the_stream_they_belong_to() {
                 r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
                 parsed,
             );
-            // Answered in another order than they came, with progress on the way.
+            // Answered in another order, with progress in between.
             router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
             router.run();
             router.server.reply(router.tickets[2]).unwrap().text("three");
@@ -215,14 +215,14 @@ fn messages_are_returned_if_busy_or_not_in_message_mode() {
     assert_eq!(io.split().1.message(ping, StreamId(1)), Err(&ping[..]), "a server of lines takes bytes");
 
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
-    // The first answer fills the buffer: the second message waits, and a third one has no place.
+    // The first response fills the buffer: the second message waits, and a third is returned.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, input) = io.split();
         assert_eq!(input.is_ready(), taken);
         assert_eq!(input.message(ping, StreamId(nth)).is_ok(), taken);
     }
-    // A frame is sent whole or offered again.
+    // A message is sent whole or offered again.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     let n = out.bytes().len();
@@ -287,9 +287,9 @@ fn request_during_a_call_goes_to_the_stream_of_the_call() {
         assert_eq!(asked, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
         assert!(router.open[1], "the request is still to be answered");
         assert_eq!(router.general, [r#"Request {"jsonrpc":"2.0","id":3,"method":"ping"}"#]);
-        // The answer comes on a stream of its own.
+        // The client's response arrives on another stream.
         router.post(2, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, true);
-        // The request may have ended by then: its cancellation belongs to none.
+        // The call may have ended by then: the cancellation belongs to no stream.
         router.server.reply(router.tickets[0]).unwrap().text("done");
         router.run();
         router.now = Millis(10);

@@ -1,4 +1,4 @@
-//! The handshake era: connecting, what is served when, and what each revision has.
+//! The handshake era: connecting, early requests, and differences between revisions.
 
 use crate::support::server::tools::{BARE, INFO, LISTED};
 use crate::support::server::{Setup, hello};
@@ -189,7 +189,7 @@ fn tool_is_listed_with_the_members_of_its_revision() {
         };
         let meta = if named { r#","_meta":{"a": 1}"# } else { "" };
         let output = if named { r#","outputSchema":{"type":"object"}"# } else { "" };
-        // The title has a place among the hints in the one revision that has no other for it.
+        // One revision has the title only among the annotations.
         let hints = match revision {
             Revision::V2024_11_05 => "".into(),
             _ => format!(

@@ -1,4 +1,4 @@
-//! Requests that are answered later, and everything that can happen to them before.
+//! Deferred requests: replies, cancellation, timeouts, progress, shutdown, reset.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{Setup, hello};
@@ -70,7 +70,7 @@ fn server_can_refuse_calls_while_every_slot_is_taken() {
          > call 4 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 4 …",
         defer("1"),
     ));
-    // Without slots nothing is ever deferred, and nothing is refused for it.
+    // Without slots no request is deferred, and none is refused for that.
     setup().slots(0, 0).check("> call 2 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 2 …");
 }
 
@@ -158,7 +158,7 @@ fn progress_needs_a_token_that_fits() {
              > call 2 tools/call {{\"name\":\"defer\"{meta}}}\n! call defer {{}}\n* progress 0 1\n! not now NotWanted"
         ));
     }
-    // Too long to be kept beside the id: 64 bytes a slot, two for the id.
+    // The token does not fit beside the id: 64 bytes a slot, two for the id.
     for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
         let token = format!("\"{}\"", "t".repeat(length - 2));
         let told = if refusal.is_empty() {
@@ -197,14 +197,14 @@ fn busy_send_leads_to_writable() {
 #[test]
 fn request_waiting_for_space_is_not_lost() {
     let waiting = "> call 3 ping\n";
-    // Room again, while a line waits.
+    // Space is free again while a line waits.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n{waiting}* unblock\n\
          < result 1 {DONE}\n! room\n< result 3\n* answer 1 done\n< result 2 {DONE}",
         defer("1"),
         defer("2"),
     ));
-    // A deadline, while a line waits: the host hears of it at once, the error for it waits for room, too.
+    // A timeout while a line waits: the event is emitted at once, and the error waits for space, too.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n! expired 1\n* answer 1 late\n! not now Gone\n* unblock\n\
          < result 1 {DONE}\n< error 2 -32603 …\n< result 3\n",
@@ -237,7 +237,7 @@ fn requests_in_flight_at_end_of_input_get_a_grace_period() {
         "* time 100\n{}* eof\n* deadline 107\n* time 107\n< error 1 -32603 …\n! expired 0\n! closed",
         defer("1")
     ));
-    // A request that comes with the end is still served.
+    // A request directly before the end is still served.
     session().check(
         r#"* send {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}
            * eof
@@ -245,7 +245,7 @@ fn requests_in_flight_at_end_of_input_get_a_grace_period() {
            < result 1 …
            ! closed"#,
     );
-    // A client that does not read has once more that long, from when the last answer is written.
+    // A client that does not read gets the grace period again after the last response.
     let stuck = format!(
         "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline 7000\n* state Draining\n",
         defer("1")
@@ -304,11 +304,11 @@ fn silent_client_is_pinged_then_closed() {
         "* time 100\n{one}* time 110\n! silent\n* deadline 210\n{}! fault UnknownResponse\n* state Ready\n* time 210\n{two}",
         pong(1)
     ));
-    // An error answers too: some clients do not know the method.
+    // An error is a response, too: some clients do not know the method.
     setup(true).check(&format!(
         "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
     ));
-    // Not before the handshake is complete.
+    // No ping before the handshake is complete.
     Setup::new(INFO).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
     // A new client does not answer for the old one.
     let info = INFO.second_initialize(SecondInitialize::Restart);
@@ -327,7 +327,7 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
     session().check(&format!(
         "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{told}"
     ));
-    // Nor is it forgotten at the end, however long the client takes to read.
+    // It is sent at the end, too, however slowly the client reads.
     session().check(&format!("* block\n* changed\n* changed\n* shutdown\n* unblock\n{told}{told}! closed"));
     session().check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{told}{told}! closed"));
     session().check(&format!("* changed\n{told}* shutdown\n! closed"));
@@ -346,7 +346,7 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
 
 #[test]
 fn list_change_precedes_the_next_response_at_any_pace() {
-    // Answers that use all of their room, and room for two of them: the notices come between answers that wait.
+    // Responses of the maximum size, and space for two of them: notifications go between waiting responses.
     let calls: String = (10..40)
         .map(|id| {
             let arguments = "{\"bytes\":320}";

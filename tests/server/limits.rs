@@ -1,4 +1,4 @@
-//! Buffers at their limits: pages that fit, the smallest buffers that work, and answers that are too large.
+//! Buffers at their limits: page sizes, minimum sizes, oversized responses.
 
 use crate::support::server::tools::{BARE, INFO};
 use crate::support::server::{Host, Setup, hello};
@@ -23,7 +23,7 @@ static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
 static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
-/// How much a server with this information needs to write with.
+/// The smallest transmit buffer of a server with this configuration.
 fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     let make = |tx: usize| {
         let (mut rx, mut tx) = (vec![0; 4096], vec![0; tx]);
@@ -32,7 +32,7 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
         server.map(drop)
     };
     let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
-    // A frame needs more than a line: what `new` asks for is not yet enough.
+    // Message mode needs more than lines: the size that `new` requires is not enough.
     let needed = match make(first) {
         Ok(()) => first,
         Err(ConfigError::TxTooSmall { needed }) => needed,
@@ -43,7 +43,7 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     needed
 }
 
-/// Sends lines and collects what is written.
+/// Sends a line and returns the output lines.
 fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
     host.transport.write_line(line.as_bytes());
     host.run();
@@ -51,7 +51,7 @@ fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
     output.lines().map(String::from).collect()
 }
 
-/// Asks for all pages of the list of tools, and gives their names.
+/// Requests all pages of the tool list. Returns the names of each page.
 fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
     let (mut names, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
@@ -129,7 +129,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// Every message that the machine makes by itself, each with the longest id.
+/// A message that leads to each response of the server itself, with the longest id.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(
@@ -242,7 +242,7 @@ fn invalid_configuration_is_refused_by_new() {
     }
     let large = "x".repeat(2000);
     assert!(matches!(new(&[a, b.description(&large)]), Err(ConfigError::TxTooSmall { needed: 2001.. })));
-    // Each is a sentence for a developer.
+    // The message names the entry.
     assert!(ConfigError::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
     let nothing = BARE.revisions(Revisions::HANDSHAKE.and(Revisions::STATELESS));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -275,7 +275,7 @@ fn oversized_response_becomes_a_small_error() {
             "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
         )
     };
-    // The line, its newline included, has 75 bytes besides the text.
+    // The line has 75 bytes beside the text, including the newline.
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let most = 600 - frame;
     setup.check(&format!("{}< result 1 …\n", call(most)));
@@ -302,7 +302,7 @@ fn handler_that_writes_invalid_json_gets_an_error() {
 
 #[test]
 fn progress_and_logs_leave_space_for_an_error() {
-    // 420 bytes: two or three notifications fit, and then the call is still answered.
+    // 420 bytes hold two or three notifications and the response.
     let info = INFO.limits(Limits::DEFAULT.with_id(8));
     let setup = Setup::new(info).tx(420).slots(0, 0).session(Revision::V2025_11_25);
     setup.check(

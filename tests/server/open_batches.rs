@@ -1,4 +1,4 @@
-//! Batches whose answers take time: what is sent meanwhile, deferred members, and the end of each.
+//! Batches with deferred members: messages in between, timeouts, and the end.
 
 use super::batches::{INFO, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
 use crate::support::server::Setup;
@@ -25,7 +25,7 @@ fn messages_sent_during_a_batch_precede_its_responses() {
             note("10", ",\"message\":\"b\""),
             gets(&[&pong("0"), &text("1", "done"), &text("2", "{}")]),
         ));
-        // A list that a handler has changed.
+        // A handler changed a list.
         setup.check(&format!(
             "{}! call change {{}}\n! call echo {{}}\n< note notifications/tools/list_changed\n{}",
             sends(&[&tool("1", "change"), &tool("2", "echo")]),
@@ -63,14 +63,14 @@ fn batch_stays_open_until_deferred_members_are_answered() {
             Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
-    // All that goes on meanwhile: calls, cancellations, pings, other batches.
+    // Other traffic continues: calls, cancellations, pings, other batches.
     let other = format!(
         "{}! call echo {{}}\n{}",
         sends(&[&tool("1x", "echo").replace("1x", "11"), &ping("12")]),
         gets(&[&text("11", "{}"), &pong("12")])
     );
     session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
-    // In those nothing can be deferred.
+    // Members of other batches cannot be deferred.
     let busy = error("21", -32603, "Too many requests in flight (at most 4)");
     session().check(&format!(
         "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",
@@ -78,7 +78,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
         gets(&[&busy, &pong("22")]),
         gets(&[&pong("2"), &text("1", "a"), &text("3", "b")]),
     ));
-    // One that is deferred alone is.
+    // A call outside a batch can.
     session().check(&format!(
         "{batch}> {}\n! call defer {{}}\n* answer 2 alone\n< {}\n{both}",
         tool("31", "defer"),
@@ -110,9 +110,9 @@ fn cancelled_batch_member_is_omitted() {
     let second = format!("> {}\n! cancelled 1\n", cancel("3"));
     session().check(&format!("{batch}{first}* answer 1 b\n{}{PING}", gets(&[&text("3", "b")])));
     session().check(&format!("{batch}* answer 1 b\n{first}{}{PING}", gets(&[&text("3", "b")])));
-    // If nothing is left, nothing is sent.
+    // A batch without remaining responses sends nothing.
     session().check(&format!("{batch}{first}{second}{PING}* deferred 0\n"));
-    // By the same batch, and by another.
+    // Reused in the same batch, and in another.
     session().check(&format!(
         "{}! call defer {{}}\n! cancelled 0\n{}",
         sends(&[&tool("1", "defer"), &cancel("1"), &ping("2")]),
@@ -159,7 +159,7 @@ fn end_of_connection_closes_an_open_batch() {
     }
     session().check(&format!("{batch}* broken\n! closed\n"));
     session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
-    // A client that starts over gets nothing of the old one.
+    // A new client gets no response of the old session.
     let hello = crate::support::server::hello("2025-03-26");
     let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
     setup.session(Revision::V2025_03_26).check(&format!(
@@ -192,7 +192,7 @@ fn batch_members_wait_for_space_for_notifications() {
     let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
     setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
-    // The error of a member of an earlier batch waits for its own array.
+    // The error of an earlier batch's member waits for its own array.
     setup.check(&format!(
         "{}! call defer {{}}\n* block\n{both}{heard}* time 100\n! expired 0\n* unblock\n{heard}{told}{told}{answers}{}",
         sends(&[&tool("9", "defer")]),
@@ -220,7 +220,7 @@ fn batch_is_processed_before_other_replies() {
                 Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
                 Event::Call(call) => {
                     call.text("second");
-                    // It would stand in the midst of the other answers.
+                    // A reply now would be written between the other responses.
                     assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), SendError::Busy);
                 }
                 Event::Writable => {

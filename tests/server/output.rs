@@ -1,4 +1,4 @@
-//! How answers share the transmit buffer, and who sees them.
+//! The transmit buffer: sharing, reserved space, observers.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{Host, Setup};
@@ -60,7 +60,7 @@ fn list_has_the_same_pages_at_any_output_pace() {
     }
 }
 
-/// Keeps what it sees.
+/// Records the observed lines.
 #[derive(Default)]
 struct Trace(Vec<(Direction, String, Option<ProtocolError>)>);
 

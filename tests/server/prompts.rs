@@ -1,4 +1,4 @@
-//! Prompts: their list, what they need, and their messages.
+//! Prompts: lists, arguments, and messages.
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;

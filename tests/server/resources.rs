@@ -1,4 +1,4 @@
-//! Resources: their lists, and what can be read.
+//! Resources: lists, templates, and reading.
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
@@ -56,7 +56,7 @@ fn each_catalogue_is_listed_page_by_page() {
     static FEATURES: [&dyn Feature; 1] = [&RESOURCES];
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
     let rest = format!(r#","description":"{LONG}"}}]"#);
-    // There is room for one of them, and for what a page ends with.
+    // The buffer holds one entry and the end of the page.
     Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
         r#"> call 1 resources/list
            < result 1 {{"resources":[{{"uri":"a:1","name":"r"{rest},"nextCursor":"p1"}}
@@ -124,7 +124,7 @@ fn resources_and_template_matches_can_be_read() {
     Setup::new(LIBRARY).check(&format!(
         "{ask}! read lib:log …\n< result 1 {{{HEAD},\"ttlMs\":0,\"cacheScope\":\"private\",\"contents\":[…]}}"
     ));
-    // `_meta` of the request is there.
+    // The `_meta` of the request is visible.
     let ask = stateless(1, "resources/read", r#","uri":"lib:x/y""#);
     Setup::new(LIBRARY)
         .check(&format!("{ask}! read lib:x/y …\n< result 1 …io.modelcontextprotocol/protocolVersion…"));
@@ -152,7 +152,7 @@ fn missing_resource_is_not_found() {
            {two}! read lib:book/none …
            < error 2 -32602 Resource not found data {{"uri":"lib:book/none"}}"#
     ));
-    // A URI that has no room in the answer is left out of it.
+    // A URI that does not fit is omitted from the error.
     let uri = "y".repeat(2000);
     Setup::new(LIBRARY).tx(2000).session(Revision::V2025_11_25).check(&format!(
         "> call 1 resources/read {{\"uri\":\"{uri}\"}}\n\

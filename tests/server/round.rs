@@ -1,4 +1,4 @@
-//! Requests of several rounds in 2026-07-28, and what they are answered with in the revisions before.
+//! Required input: retried requests of 2026-07-28, and the errors in older revisions.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -15,7 +15,7 @@ fn info() -> ServerConfig<'static> {
     INFO.revisions(Revisions::STATELESS)
 }
 
-/// A call of a tool with what its parameters have besides, and the event that it is.
+/// A call with further params, and its event.
 fn call(id: u32, name: &str, capabilities: &str, arguments: &str, more: &str) -> String {
     let more = if more.is_empty() { String::new() } else { format!(",{more}") };
     format!(
@@ -71,7 +71,7 @@ fn retried_call_has_its_input_responses() {
         &(needs("{}", &format!(r#"{answers},"requestState":"x\"y""#)) + &text(&format!("{both} state x…y"))),
     );
     setup.check(&(needs("{}", r#""requestState":"""#) + &text(" state ")));
-    // `null` is nothing.
+    // `null` counts as absent.
     let nothing = r#""inputResponses":null,"requestState":null"#;
     setup.check(&format!(
         "{}< result 1 {{{HEAD},\"requestState\":\"s\"}}",
@@ -86,7 +86,7 @@ fn retried_call_has_its_input_responses() {
     {
         setup.check(&malformed(more));
     }
-    // Before that revision they mean nothing.
+    // Older revisions ignore them.
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/call {"name":"echo","inputResponses":7,"requestState":7}
            ! call echo {}
@@ -139,7 +139,7 @@ fn invalid_input_request_is_reported_and_answered_with_error() {
     setup.check(&(needs(r#"{"inputs":"a=broken"}"#, "") + &wrong("InvalidReply")));
     let small = needs(&format!(r#"{{"state":"{}"}}"#, "x".repeat(1000)), "");
     Setup::new(info()).tx(1000).check(&(small + &wrong("ReplyTooLarge")));
-    // In a session nobody sends a call again.
+    // In a session a call is not retried.
     Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{{\"state\":\"s\"}}}}\n! call needs {{\"state\":\"s\"}}\n{}",
         wrong("NoRoundTrip")

@@ -1,4 +1,4 @@
-//! Subscriptions and batches on transports with several streams: where their messages go.
+//! Message mode: the streams of subscriptions and batches.
 
 use crate::support::server::hello;
 use crate::support::server::tools::TOOLS;
@@ -51,7 +51,7 @@ impl Host<'_> {
         }
     }
 
-    /// What was sent since the last time.
+    /// Expects these messages since the last call.
     #[track_caller]
     fn expect(&mut self, sent: &[String]) {
         self.run();
@@ -95,7 +95,7 @@ fn subscription_messages_belong_to_its_stream() {
                 ),
             ),
         ]);
-        // The answer ends the stream: nothing comes behind it.
+        // The response ends the stream: no message follows.
         let ticket = host.tickets[0];
         host.server.end_subscription(ticket).unwrap();
         host.expect(&[of(
@@ -121,7 +121,7 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
         let ticket = host.tickets[0];
         host.server.reply(ticket).unwrap().text("x");
         host.expect(&[r#"Response Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
-        // The largest array there can be: the second answer uses all that the first leaves.
+        // The largest array: the second response uses all space that the first left.
         let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
         for bytes in 800..1000 {
             host.tickets.clear();

@@ -1,4 +1,4 @@
-//! Who hears of changes: the session, and each subscription of the stateless era by itself.
+//! Change notifications for sessions and for stateless subscriptions.
 
 use crate::support::server::catalogue::EVERYTHING;
 use crate::support::server::tools::{BARE, TOOLS};
@@ -33,7 +33,7 @@ fn acknowledged(id: &str, filter: &str) -> String {
     format!("< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n", tag(id))
 }
 
-/// A subscription to the list of tools, with what is said and heard.
+/// A subscription to the tool list: its request, acknowledgment and event.
 fn tools(id: &str) -> String {
     let filter = r#"{"toolsListChanged":true}"#;
     format!("{}{}! listening [Tools] []\n", listen(id, filter), acknowledged(id, filter))
@@ -60,7 +60,7 @@ fn notifications_match_the_filter_and_carry_its_id() {
         let (open, told) = (tools(id), told(id));
         both().check(&format!("{open}* deadline none\n* changed\n{told}* changed\n{told}* deferred 1\n"));
     }
-    // Nothing that it did not ask for, and nothing that was not declared.
+    // No notification outside the filter, and none that was not declared.
     let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
     for filter in [
         "{}",
@@ -84,7 +84,7 @@ fn invalid_filter_is_refused() {
                  ! fault MissingClientCapability\n* deferred 0\n";
     let tasks = r#","notifications":{"taskIds":["t"],"toolsListChanged":true}"#;
     both().check(&format!("{}{needs}", request("1", "subscriptions/listen", "{}", tasks)));
-    // Who knows tasks is told that there are none here.
+    // A filter for tasks is answered: the server has none.
     let knows = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let open = acknowledged("1", r#"{"toolsListChanged":true}"#);
     both().check(&format!(
@@ -103,7 +103,7 @@ fn listen_is_unknown_without_the_feature() {
         listen("1", r#"{"toolsListChanged":true}"#),
         acknowledged("1", "{}")
     ));
-    // It belongs to the stateless era, and its siblings to the other.
+    // `listen` belongs to the stateless era, `subscribe` to the other.
     let unknown =
         |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
     for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision)) {
@@ -130,7 +130,7 @@ fn subscriptions_each_receive_their_own_notifications() {
         let setup = both().tx(tx).reply_room(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
-    // What waits for room is told once: here all but the first one, which had room.
+    // Changes that wait for space are sent once: all but the first, which had space.
     let heard = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
     both().tx(700).check(&format!("{open}* block\n{}* unblock\n{heard}", "* changed\n".repeat(5)));
 }
@@ -148,10 +148,10 @@ fn subscription_takes_a_slot_and_has_no_timeout() {
     ));
     let none = "< error 1 -32603 Too many requests in flight: at most 0\n! fault TooManyInFlight\n";
     both().slots(0, 0).check(&format!("{}{none}", listen("1", "{}")));
-    // Its id is in use.
+    // The id of a subscription is in use.
     let twice = "< error 1 -32600 Invalid request: a request with this id is still in flight: …\n! fault DuplicateId\n";
     both().check(&format!("{}{}{twice}", tools("1"), listen("1", "{}")));
-    // And it is not to be answered by the host.
+    // The application cannot reply to a subscription.
     both().check(&format!("{}* answer 0 x\n! not now Gone\n", tools("1")));
 }
 
@@ -161,7 +161,7 @@ fn cancelled_subscription_receives_nothing() {
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
-    // What was said before the cancellation came is told, whether output drains at once or in pieces.
+    // Changes before the cancellation are sent, at any output pace.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
         let setup = both().tx(tx).reply_room(700);
@@ -177,7 +177,7 @@ fn cancelled_subscription_receives_nothing() {
 fn server_ends_a_subscription_with_its_response() {
     let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
     both().check(&format!("{}{end}", tools("1")));
-    // After what it was not told yet, and however little is read.
+    // The response follows the pending notifications, at any pace.
     for tx in [700, 4096] {
         both().tx(tx).reply_room(700).check(&format!(
             "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
@@ -188,7 +188,7 @@ fn server_ends_a_subscription_with_its_response() {
             ended("1"),
         ));
     }
-    // What changes after its answer it does not hear, even if the rest still waits for room.
+    // Changes after the response are not sent, even if earlier ones still wait.
     for tx in [1100, 4096] {
         let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
@@ -218,9 +218,9 @@ fn end_of_connection_ends_its_subscriptions() {
             let told = format!("{}{}", told("1"), told("2"));
             setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{told}{end}"));
         }
-        // A client that does not read is given up.
+        // A client that does not read is closed.
         both().check(&format!("{open}* block\n* {how}\n* time 2000\n* time 4000\n! closed\n"));
-        // Deferred calls may still be answered.
+        // Deferred calls can still be answered.
         let call = request("3", "tools/call", "{}", r#","name":"defer""#);
         both().check(&format!(
             "{open}{call}! call defer {{}}\n* {how}\n{}{}* answer 2 x\n< result 3 …\n! closed\n",
@@ -262,7 +262,7 @@ fn session_and_subscriptions_are_both_notified() {
     let both_told = format!("< note notifications/tools/list_changed\n{}", told("1"));
     let setup = both().session(Revision::V2025_11_25);
     setup.check(&format!("{}* changed\n{both_told}", tools("1")));
-    // The session hears only when the handshake is complete, a subscription before.
+    // The session is notified after the handshake, a subscription already before.
     let hello = hello("2025-11-25");
     both().check(&format!(
         "{}* changed\n{}> call 2 initialize {hello}\n< result 2 …\n! connected 2025-11-25 c {{}}\n\
@@ -272,7 +272,7 @@ fn session_and_subscriptions_are_both_notified() {
     ));
 }
 
-/// With resources of a catalogue: what is not in it cannot be watched.
+/// With a catalogue: only its resources can be subscribed to.
 mod watching {
     use super::*;
     use mcp_proto::server::{Resource, Resources, Template};
@@ -306,7 +306,7 @@ mod watching {
                  < error 1 -32002 Resource not found data {\"uri\":\"none:\"}\n! fault UnknownResource\n",
             );
         }
-        // Not declared: not there.
+        // An undeclared method is unknown.
         let info = ServerConfig::new("s", "1").features(&SILENT);
         Setup::new(info).subscription_buffer(100).session(Revision::V2025_11_25).check(
             "> call 1 resources/subscribe {\"uri\":\"lib:log\"}\n\

@@ -1,4 +1,4 @@
-//! A result of one text is what it would be as a result of one piece of content, whatever room there is for it.
+//! Text results equal results with one content block, for any buffer size.
 
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
@@ -12,18 +12,18 @@ static PADDED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&P
 /// How a call is answered.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// As a piece of content, not as a text.
+    /// As a content block instead of a text.
     piece: bool,
     failed: bool,
     later: bool,
 }
 
-/// Answers a call, now or later.
+/// Answers a call or a deferred call.
 macro_rules! answer {
     ($reply:expr, $answer:expr, $text:expr) => {
         match ($answer.piece, $answer.failed) {
             (false, false) => {
-                // In three pieces.
+                // In three parts.
                 let third = $text.chars().count() / 3;
                 let (before, after) = $text.split_at($text.char_indices().nth(third).map_or(0, |(at, _)| at));
                 $reply.text((before, "", after));
@@ -39,7 +39,7 @@ macro_rules! answer {
     };
 }
 
-/// What a server says to these lines, and the faults that it reports.
+/// The output and the protocol errors of a server for these lines.
 fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String, Vec<ProtocolError>) {
     let (mut server, mut input) = (server, lines.as_bytes());
     let (mut output, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());
@@ -71,7 +71,7 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
     (String::from_utf8(output).expect("text"), faults)
 }
 
-/// Both ways to answer give the same: whatever is said to these lines, in so much room.
+/// Expects equal output for text and content, with `room` bytes. Returns all output.
 fn alike(info: &'static ServerConfig<'static>, lines: &str, text: &str, room: usize) -> String {
     let mut all = String::new();
     for (failed, later, grown) in [(false, false, false), (true, false, true), (false, true, false)] {

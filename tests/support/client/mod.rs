@@ -1,8 +1,7 @@
-//! A client against a script: what the server says is handed over in pieces of any size, what the client writes is
-//! taken in pieces of any size, and both are noted as text.
+//! Runs a client against a scripted server, at every pace that must not make a difference.
 //!
-//! Every dialogue is run at many paces, as lines and as frames, and states what it expects after each step: so it
-//! proves by the way that chunking cannot be seen.
+//! Every script runs at many paces, as lines and as messages, and states its expectations after each
+//! step. So it also shows that the pieces of bytes do not matter.
 
 mod setup;
 pub(crate) mod text;
@@ -16,8 +15,8 @@ use super::transport::{Pace, PeerInput, Transport};
 pub(crate) use setup::{Setup, TIMES};
 pub(crate) use text::{META, describe};
 
-/// The ids of what the client asked, by the last part of the method, or the name of the tool. Learned when a request
-/// is written into the buffer.
+/// The ids of client requests, by the `name` param or the last part of the method.
+/// An observer records them when a request is written into the buffer.
 #[derive(Default)]
 pub(crate) struct Asked {
     ids: Vec<(String, String)>,
@@ -46,7 +45,7 @@ impl Observer for Notes {
     }
 }
 
-/// What a host does with a request of the server's: it may keep a ticket.
+/// The application's handler of server requests. It may return the ticket of a deferral.
 pub(crate) type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
 
 pub(crate) struct Wire {
@@ -104,7 +103,7 @@ impl Wire {
         }
     }
 
-    /// What to do with requests of the server's. Without it they are dropped.
+    /// Sets the handler of server requests. Without one, they are dropped.
     pub(crate) fn on_server_request(
         &mut self,
         handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
@@ -113,7 +112,7 @@ impl Wire {
         self
     }
 
-    /// Connects to a server with tools, and forgets what was said.
+    /// Connects to a server with tools, and discards the output.
     pub(crate) fn connect(&mut self) {
         self.pump();
         if self.setup_is_handshake() {
@@ -140,7 +139,7 @@ impl Wire {
         self.client.revision().is_some_and(|revision| revision.era() == mcp_proto::Era::Handshake)
     }
 
-    /// Lets time pass.
+    /// Advances the time, and polls.
     pub(crate) fn at(&mut self, now: u64) -> &mut Wire {
         self.now = now;
         self.pump();
@@ -171,7 +170,7 @@ impl Wire {
             None => message.to_owned(),
         };
         let mut ids = self.notes.0.lock().unwrap().ids.clone();
-        // The last of each name first; names that others start with after those.
+        // The last id of each name first; longer names before their prefixes.
         ids.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         for (name, id) in ids {
             message = message.replace(&format!("@{name}"), &id);
@@ -186,7 +185,7 @@ impl Wire {
         self
     }
 
-    /// The server writes bytes, and no newline behind them: nothing, in frames.
+    /// The server writes bytes without a newline. In message mode nothing arrives.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut Wire {
         self.transport.write(bytes);
         self.pump();
@@ -206,7 +205,7 @@ impl Wire {
         self
     }
 
-    /// The same, but the client does not notice yet.
+    /// The same, but the client does not notice until it writes.
     pub(crate) fn breaks(&mut self) -> &mut Wire {
         self.transport.peer_input = PeerInput::BreaksOnWrite;
         self
@@ -238,25 +237,25 @@ impl Wire {
         self.transport.pace
     }
 
-    /// Whether the server reads from now on.
+    /// Sets whether the server reads.
     pub(crate) fn peer_reads(&mut self, reads: bool) {
         self.transport.peer_input = if reads { PeerInput::Open } else { PeerInput::Blocked };
     }
 
-    /// Calls a tool without arguments. What comes of it is noted under its name.
+    /// Calls a tool without arguments, and records the ticket under its name.
     pub(crate) fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, SendError> {
         let ticket = self.client.call_json(tool, "{}", options)?;
         Ok(self.name(ticket, tool))
     }
 
-    /// Notes a ticket under a name.
+    /// Records a ticket under a name, and polls.
     pub(crate) fn name(&mut self, ticket: Ticket, name: &str) -> Ticket {
         self.tickets.push((ticket, name.to_owned()));
         self.pump();
         ticket
     }
 
-    /// Notes a ticket under a name, and does not poll.
+    /// Records a ticket under a name without polling.
     pub(crate) fn name_only(&mut self, ticket: Ticket, name: &str) {
         self.tickets.push((ticket, name.to_owned()));
     }
@@ -266,7 +265,7 @@ impl Wire {
         self.name(ticket, "list")
     }
 
-    /// Cancels. From then on nothing may be heard of the request.
+    /// Cancels a request. Later events of the request are a failure.
     pub(crate) fn cancel(&mut self, ticket: Ticket, reason: &str) {
         self.client.cancel(ticket, reason).unwrap();
         self.ended.push(ticket);
@@ -277,7 +276,7 @@ impl Wire {
         self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
     }
 
-    /// Polls until nothing moves any more.
+    /// Polls until nothing moves.
     pub(crate) fn pump(&mut self) {
         while self.step() {
             if self.events_left == Some(self.heard.len()) {
@@ -333,7 +332,7 @@ impl Wire {
         }
     }
 
-    /// What was heard since the last time.
+    /// Expects these events since the last call.
     #[track_caller]
     pub(crate) fn heard(&mut self, expected: &[&str]) -> &mut Wire {
         let heard = std::mem::take(&mut self.heard);
@@ -341,40 +340,39 @@ impl Wire {
         self
     }
 
-    /// What was sent since the last time: see [`text::shorten`].
+    /// Expects these messages since the last call: see [`text::shorten`].
     #[track_caller]
     pub(crate) fn sent(&mut self, expected: &[&str]) -> &mut Wire {
         assert_eq!(self.sent_short(), expected);
         self
     }
 
-    /// The same, for a closer look.
+    /// Takes the messages since the last call, shortened.
     pub(crate) fn sent_short(&mut self) -> Vec<String> {
         let sent = self.sent_lines();
         let asked = self.notes.0.lock().unwrap();
         sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
     }
 
-    /// What was heard since the last time, for a closer look.
+    /// Takes the events since the last call.
     pub(crate) fn heard_now(&mut self) -> Vec<String> {
         std::mem::take(&mut self.heard)
     }
 
-    /// From now on the host is busy with its next event for a while: after `events` more, nothing is polled until it
-    /// does something.
+    /// Stops polling after `events` more events, as an application does that is busy with the last one.
     pub(crate) fn stop_after(&mut self, events: usize) -> &mut Wire {
         self.events_left = Some(events);
         self
     }
 
-    /// What was sent since the last time, as it was sent.
+    /// Takes the lines since the last call.
     pub(crate) fn sent_lines(&mut self) -> Vec<String> {
         let sent = String::from_utf8(std::mem::take(&mut self.transport.output)).unwrap();
         assert!(sent.is_empty() || sent.ends_with('\n'), "half a line was sent: {sent}");
         sent.lines().map(str::to_owned).collect()
     }
 
-    /// Forgets what was said so far.
+    /// Discards all events and messages so far.
     pub(crate) fn forget(&mut self) -> &mut Wire {
         self.heard.clear();
         self.transport.output.clear();

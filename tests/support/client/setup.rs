@@ -1,4 +1,4 @@
-//! What a client under test is made of, and the paces at which a dialogue is run.
+//! The configuration of a client under test, and the paces of its scripts.
 
 use mcp_proto::client::{ClientConfig, Connect, Timeouts};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
@@ -23,26 +23,26 @@ const fn pace(read: usize, write: usize) -> Pace {
     Pace { read, write, order: Order::Both, messages: false }
 }
 
-/// What a client is made of.
+/// The configuration and the buffers of a client.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
     pub(crate) info: ClientConfig<'static>,
     pub(crate) rx: usize,
-    /// Whether `rx` is part of what is tested. If not, other sizes are tried, too.
+    /// Whether only this size of `rx` makes sense. If not, other sizes are tested, too.
     pub(crate) exact: bool,
-    /// Whether the dialogue makes sense without newlines.
+    /// Whether the script makes sense in message mode.
     pub(crate) frames: bool,
     pub(crate) tx: usize,
     pub(crate) slots: usize,
     /// For all slots.
     pub(crate) text: usize,
     pub(crate) pings: Option<KeepAlive>,
-    /// Of the handshake era: what the server answers.
+    /// The revision in the server's response to `initialize`.
     pub(crate) revision: Revision,
     pub(crate) reply_room: Option<usize>,
 }
 
-/// Times that can be told apart.
+/// Timeouts that differ from each other.
 pub(crate) const TIMES: Timeouts = Timeouts {
     probe: Millis(300),
     initialize: Millis(3000),
@@ -59,22 +59,22 @@ impl Setup {
         Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }
     }
 
-    /// Speaks every revision, and asks for the newest.
+    /// Supports every revision, and probes for the newest.
     pub(crate) fn automatic() -> Setup {
         Setup::new(Connect::Automatic)
     }
 
-    /// Shakes hands.
+    /// Connects with `initialize`.
     pub(crate) fn handshake() -> Setup {
         Setup::new(Connect::Handshake)
     }
 
-    /// Does this for servers.
+    /// Declares these capabilities.
     pub(crate) fn declares(self, declared: ClientCapabilities) -> Setup {
         Setup { info: self.info.capabilities(declared), ..self }
     }
 
-    /// Shakes hands, and the server answers with this revision.
+    /// Lets the server answer `initialize` with this revision.
     pub(crate) fn revision(self, revision: Revision) -> Setup {
         Setup { revision, ..self }
     }
@@ -87,7 +87,7 @@ impl Setup {
         Setup { frames: false, ..self }
     }
 
-    /// Runs a dialogue at every pace, and with receive buffers of several sizes.
+    /// Runs a script at every pace, and with receive buffers of several sizes.
     pub(crate) fn run(self, dialogue: impl Fn(&mut Wire)) {
         for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
             let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };
@@ -100,7 +100,7 @@ impl Setup {
         }
     }
 
-    /// Runs a dialogue with a connected client, in both eras.
+    /// Runs a script with a connected client, in both eras.
     pub(crate) fn connected(self, dialogue: impl Fn(&mut Wire)) {
         for connect in [Connect::Automatic, Connect::Handshake] {
             let _shown = ShownOnFailure(format!("{connect:?}"));

@@ -1,10 +1,10 @@
-//! Events and messages as text that a test can state.
+//! Text forms of events and messages.
 
 use mcp_proto::Ticket;
 use mcp_proto::client::{ConnectFailure, Event, InputRequest, Outcome};
 use mcp_proto::json::Str;
 
-/// What every request of the stateless era carries; shown as `{..` in what was sent.
+/// The `_meta` of every stateless request; shown as `{..` in messages.
 pub(crate) const META: &str = concat!(
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,
@@ -110,7 +110,7 @@ fn one_page(
     (format!("{about}: {}{end}", names.collect::<Vec<_>>().join(", ")), ended)
 }
 
-/// What a server asks for.
+/// A server request as text.
 fn wanted(input: InputRequest<'_>) -> String {
     match input {
         InputRequest::Roots => "roots".to_owned(),
@@ -121,7 +121,7 @@ fn wanted(input: InputRequest<'_>) -> String {
     }
 }
 
-/// A request of the stateless era as if the client had declared nothing.
+/// Removes the declared capabilities from a stateless request.
 fn without_capabilities(text: &str) -> String {
     let key = r#""io.modelcontextprotocol/clientCapabilities":{"#;
     let Some((before, after)) = text.split_once(key) else { return text.to_owned() };

@@ -1,5 +1,5 @@
-//! A client and a server of this crate, joined by two pipes. What is between them is the adversary: it decides, from
-//! a seed, who is polled, how many bytes move, and how much a pipe holds.
+//! Connects a client and a server by two pipes. A seed decides who is polled, how many bytes move,
+//! and how much a pipe holds.
 
 pub(crate) mod scenario;
 
@@ -16,12 +16,12 @@ pub(crate) struct Pipe {
     pub(crate) capacity: usize,
 }
 
-/// What a client has heard.
+/// An event of the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Heard {
     Connected(Revision),
     Failed(String),
-    /// The text of a tool, or why there is none.
+    /// The text of a tool result, or the reason of its absence.
     Response(Ticket, Result<String, String>),
     Page(Vec<String>, bool),
     Progress(Ticket),
@@ -30,7 +30,7 @@ pub(crate) enum Heard {
     Other(String),
 }
 
-/// What a server has heard, beside calls.
+/// An event of the server other than a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Told {
     Cancelled(Ticket),
@@ -44,7 +44,7 @@ pub(crate) struct Pair<'c, 's> {
     pub(crate) up: Pipe,
     pub(crate) down: Pipe,
     pub(crate) luck: Luck,
-    /// The most bytes that move at once.
+    /// The most bytes of one step.
     pub(crate) most: usize,
     pub(crate) now: u64,
     pub(crate) heard: Vec<Heard>,
@@ -75,12 +75,12 @@ impl<'c, 's> Pair<'c, 's> {
         }
     }
 
-    /// Lets one of the two do one thing. Calls go to `handle`. `false`: nothing moved.
+    /// Polls one of the two once. Calls go to `handle`. Returns whether anything moved.
     pub(crate) fn step(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
         if self.luck.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
     }
 
-    /// Until nothing has moved for a while.
+    /// Runs until nothing moves for a while.
     pub(crate) fn settle(&mut self, handle: &mut dyn FnMut(Call<'_>)) {
         let mut quiet = 0;
         while quiet < 64 {

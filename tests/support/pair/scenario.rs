@@ -1,6 +1,6 @@
-//! A client and a server of this crate with all that there is, joined by two pipes that are as narrow as chance wants
-//! them. A dialogue states what both hosts hear, and is run in every revision and many times: so it proves by the way
-//! that neither pieces, nor partial writes, nor the size of buffers can be seen.
+//! A client and a server with all features, connected by two pipes of random width.
+//! A script states the events of both, and runs in every revision with many seeds. So it also shows
+//! that pieces, partial writes and buffer sizes do not matter.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ use super::{Pipe, transfer};
 use crate::support::client::{TIMES, describe};
 use crate::support::{Luck, ShownOnFailure};
 
-/// More than one page has room for.
+/// Entries for more than one page.
 macro_rules! numbered {
     ($make:path, $prefix:literal, $($number:literal)*) => {
         [$($make(concat!($prefix, $number), concat!("n", $number)).description(LONG)),*]
@@ -71,13 +71,13 @@ pub(crate) static FORM: Form = Form::new("Who?", &FIELDS);
 pub(crate) static PAGE: OpenUrl = OpenUrl::new("Log in", "https://example.com/", "e1");
 pub(crate) static MODEL: CreateMessage = CreateMessage::new(&[SampleMessage::user("Say it")], 9);
 
-/// What a client can declare.
+/// All capabilities of a client.
 pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
     .with(ClientCapabilities::SAMPLING_TOOLS)
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-/// What the client's host does with what it is asked.
+/// The client's handler of server requests.
 type Answers = Box<dyn FnMut(ServerRequest<'_>)>;
 
 pub(crate) struct Both {
@@ -91,11 +91,11 @@ pub(crate) struct Both {
     most: usize,
     heard: Vec<String>,
     told: Vec<String>,
-    /// Tickets of the client's host by name, with what has come of the list so far, and how often each has ended.
+    /// Client requests by name, the pages of each list so far, and the number of ends of each.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,
-    /// Tickets of the server's host, and whether they have ended.
+    /// Server requests by name, and whether they ended.
     asks: Vec<(Ticket, String, bool)>,
     pub(crate) deferred: Vec<Ticket>,
     pub(crate) listening: Vec<Ticket>,
@@ -148,7 +148,7 @@ impl Both {
         }
     }
 
-    /// Runs a dialogue of a connected pair in these revisions, in many ways.
+    /// Runs a script with a connected pair in these revisions, with many seeds.
     pub(crate) fn run(revisions: Revisions, declared: ClientCapabilities, dialogue: impl Fn(&mut Both)) {
         for revision in revisions.newest_first() {
             for seed in 0..16 {
@@ -172,13 +172,13 @@ impl Both {
         self.revision == Revision::V2026_07_28
     }
 
-    /// What the client's host does with what it is asked from now on.
+    /// Sets the client's handler of server requests.
     pub(crate) fn answers(&mut self, answers: impl FnMut(ServerRequest<'_>) + 'static) -> &mut Both {
         self.answers = Box::new(answers);
         self
     }
 
-    /// The client's host asks for something, as soon as there is room.
+    /// Sends a client request once there is space.
     pub(crate) fn start(
         &mut self,
         name: &str,
@@ -201,13 +201,13 @@ impl Both {
         self.start(tool, |client| client.call_json(tool, arguments, options))
     }
 
-    /// The client's host gives a request up: nothing more may be heard of it.
+    /// Cancels a client request. Later events of it are a failure.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         self.client.cancel(ticket, "why").unwrap();
         self.end(ticket);
     }
 
-    /// The server's host does something, as soon as there is room.
+    /// Sends a server request once there is space.
     pub(crate) fn request(
         &mut self,
         name: &str,
@@ -226,7 +226,7 @@ impl Both {
         panic!("{name}: there is never room");
     }
 
-    /// A line that no client of ours writes.
+    /// Writes a line as the client.
     pub(crate) fn raw(&mut self, line: &str) -> &mut Both {
         self.settle();
         self.up.bytes.extend(line.as_bytes());
@@ -234,13 +234,13 @@ impl Both {
         self.settle()
     }
 
-    /// The connection breaks, and there is a new one.
+    /// Replaces the connection, and runs.
     pub(crate) fn reconnect(&mut self) -> &mut Both {
         self.cut();
         self.settle()
     }
 
-    /// The same, and nothing has been said on it yet.
+    /// Replaces the connection without running.
     pub(crate) fn cut(&mut self) {
         self.client.reconnect();
         self.server.reset();
@@ -256,21 +256,21 @@ impl Both {
         self.settle()
     }
 
-    /// What the client's host has heard since the last time.
+    /// Expects these events of the client since the last call.
     #[track_caller]
     pub(crate) fn heard(&mut self, expected: &[&str]) -> &mut Both {
         assert_eq!(std::mem::take(&mut self.heard), expected, "the client has heard");
         self
     }
 
-    /// What the server's host has heard since the last time, requests left out.
+    /// Expects these events of the server since the last call, without calls.
     #[track_caller]
     pub(crate) fn told(&mut self, expected: &[&str]) -> &mut Both {
         assert_eq!(std::mem::take(&mut self.told), expected, "the server has heard");
         self
     }
 
-    /// The same, for a closer look.
+    /// Takes the events of the client since the last call.
     pub(crate) fn heard_now(&mut self) -> Vec<String> {
         std::mem::take(&mut self.heard)
     }
@@ -288,7 +288,7 @@ impl Both {
         self
     }
 
-    /// Lets one of the two do one thing.
+    /// Polls one of the two once. Returns whether anything moved.
     pub(crate) fn step(&mut self) -> bool {
         if self.luck.below(2) == 0 { self.step_client() } else { self.step_server() }
     }
@@ -314,7 +314,7 @@ impl Both {
         let names = &self.names;
         let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
         let (text, end) = describe(&event, &name);
-        // How many pages there are is for the buffers to say, and so is whether there was no room.
+        // The number of pages and `Writable` events depend on the buffers.
         let (page, text) = match &event {
             Event::Tools(it) => (Some(it.ticket()), text),
             Event::Resources(it) => (Some(it.ticket()), text),
@@ -425,7 +425,7 @@ fn name_of(names: &[(Ticket, String)], ticket: Ticket) -> &str {
     names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str())
 }
 
-/// Answers a call, or keeps it.
+/// Answers a call, or returns the ticket of its deferral.
 fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
     match call.name() {
         "echo" => {
@@ -456,7 +456,7 @@ fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
     None
 }
 
-/// A form and the roots, then nothing but a moment, then a page and a model.
+/// Requires a form and the roots, then nothing, then a page and a model.
 fn asks(call: server::Call<'_>) {
     let state = call.request_state().map(|state| state.to_string());
     match state.as_deref() {

@@ -1,4 +1,4 @@
-//! Resources, prompts, completion and tools with content, and what their host does.
+//! Resources, prompts, completion and tools with content, and their application.
 
 use super::tools::{Notes, name_of};
 use mcp_proto::server::{
@@ -85,17 +85,17 @@ pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").fe
 static ALL_FEATURES: [&dyn Feature; 6] =
     [&super::tools::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
-/// The same with the tools of the demo.
+/// The same with the tools of [`tools`](super::tools).
 pub(crate) const EVERYTHING: ServerConfig<'static> = ServerConfig::new("s", "1").features(&ALL_FEATURES);
 
 static BY_HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
 static BY_HOST_PROMPTS: Prompts<'static> = Prompts::dynamic_list().stringify();
 static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMPTS, &Completion];
 
-/// A server whose host lists everything.
+/// A server with dynamic lists.
 pub(crate) const BY_HOST: ServerConfig<'static> = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
 
-/// Writes the event down, and answers.
+/// Records the event, and answers it.
 pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
     match event {
         Event::ReadResource(read) => {
@@ -189,7 +189,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
     }
 }
 
-/// Answers a call of one of the tools here.
+/// Answers a call of one of these tools.
 pub(crate) fn content(mut call: Call<'_>) {
     match call.name() {
         "everything" => call.content(|result| {

@@ -1,4 +1,4 @@
-//! What the host does in a dialogue.
+//! Commands of the application in scripts.
 
 use super::Host;
 use crate::support::transport::PeerInput;
@@ -6,22 +6,22 @@ use mcp_proto::server::Change;
 use mcp_proto::{Decimal, Level, Millis, SendError};
 
 impl Host<'_> {
-    /// One command. What does not succeed becomes an event: `not now Gone`.
+    /// Runs one command. A failure becomes an event: `not now Gone`.
     pub(crate) fn command(&mut self, text: &str) {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let outcome = match word {
-            // Time passes, and the machine is polled once it has.
+            // Time passes before the next poll.
             "time" => {
                 self.now = Millis(first.parse().expect("a time"));
                 Ok(())
             }
-            // Time passes, and the host does something before it polls again.
+            // Time passes, and the command runs before the next poll.
             "late" => {
                 self.now = Millis(first.parse().expect("a time"));
                 return self.command(last);
             }
-            // Expectations of what can be asked for.
+            // Expectations.
             "deadline" => {
                 let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
                 assert_eq!(at, first, "the deadline");

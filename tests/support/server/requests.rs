@@ -1,4 +1,4 @@
-//! What a host asks of its client in a dialogue, and what it hears of that.
+//! Server requests in scripts: inputs by name, and responses as text.
 
 use super::Host;
 use super::tools::Notes;
@@ -7,7 +7,7 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Progress, RequestOptions, Response, Tool};
 use mcp_proto::{ClientCapabilities, Millis, Outcome, SendError, Ticket};
 
-/// By these names they are asked for.
+/// The inputs by their names in scripts.
 pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
     ("roots", &ListRoots),
     ("form", &Form::new("Who?", &[Field::text("name").required()])),
@@ -22,7 +22,7 @@ pub(crate) fn input(name: &str) -> &'static dyn Input {
 }
 
 impl Host<'_> {
-    /// `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
+    /// Runs `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
     pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
         let name = words.next().expect("what to ask for");
@@ -50,8 +50,8 @@ impl Host<'_> {
     }
 }
 
-/// Answers with what the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`; and with what came back, if
-/// anything did.
+/// Answers as the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`; or with the
+/// input responses of a retried call.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = Json::parse(arguments.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Dialogues as text, run in every way that must not make a difference.
+//! Scripts of server sessions as text, run at every pace that must not make a difference.
 //!
 //! ```text
 //! > call 1 tools/call {"name":"echo"}    the client sends a request; `> note method params` a notification;
@@ -16,7 +16,7 @@ use crate::support::transport::{Order, Pace};
 use mcp_proto::server::{Server, ServerConfig, Slot};
 use mcp_proto::{Buffer, KeepAlive, Revision};
 
-/// A server, its buffers, and how its host behaves.
+/// The configuration and the buffers of a server.
 #[derive(Clone)]
 pub(crate) struct Setup {
     info: ServerConfig<'static>,
@@ -26,11 +26,11 @@ pub(crate) struct Setup {
     text: usize,
     reply_room: Option<usize>,
     pings: Option<KeepAlive>,
-    /// Room for the answers to batches.
+    /// The size of the batch buffer.
     batches: usize,
-    /// Room for the URIs that are watched.
+    /// The size of the subscription buffer.
     watches: usize,
-    /// Lines that come before each dialogue, with everything that they cause.
+    /// Lines before each script, with their responses and events.
     prelude: String,
 }
 
@@ -55,13 +55,13 @@ impl Setup {
         self
     }
 
-    /// These receive buffers, instead of all that hold the longest line.
+    /// Sets the sizes of the receive buffer, instead of all that hold the longest line.
     pub(crate) fn rx(mut self, bytes: &[usize]) -> Setup {
         self.rx = bytes.to_vec();
         self
     }
 
-    /// Room for `count` deferred requests with `text` bytes each.
+    /// Sets the number of slots, and the text bytes of each.
     pub(crate) fn slots(mut self, count: usize, text: usize) -> Setup {
         (self.slots, self.text) = (count, count * text);
         self
@@ -87,12 +87,12 @@ impl Setup {
         self
     }
 
-    /// A session of this revision is open.
+    /// Starts with an open session of this revision.
     pub(crate) fn session(self, revision: Revision) -> Setup {
         self.session_with(revision, "{}")
     }
 
-    /// The same, with a client that has declared these capabilities.
+    /// The same, with a client that declared these capabilities.
     pub(crate) fn session_with(mut self, revision: Revision, capabilities: &str) -> Setup {
         self.prelude = format!(
             "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {capabilities}\n\
@@ -102,7 +102,7 @@ impl Setup {
         self
     }
 
-    /// Runs the dialogue in every way, and each time expects the same.
+    /// Runs the script at every pace, and expects the same each time.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
         let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
@@ -152,7 +152,7 @@ impl Setup {
         let rx = if grown { Buffer::grown(rx) } else { (&mut lent[..]).into() };
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
-        // The machine has 24 bytes of the room for batches.
+        // The server uses 24 bytes of the batch buffer itself.
         let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
         let mut server = Server::new(&info, rx, &mut tx[..]).unwrap();
         server = server.subscription_buffer(&mut watches[..]);
@@ -217,7 +217,7 @@ fn show((output, events): &(Vec<u8>, Vec<String>)) -> String {
     format!("{}{events:#?}", String::from_utf8_lossy(output))
 }
 
-/// The parameters of `initialize`.
+/// The params of `initialize`.
 pub(crate) fn hello(version: &str) -> String {
     hello_with(version, "{}")
 }
@@ -252,7 +252,7 @@ impl Step {
     }
 }
 
-/// The JSON of a message in short form; anything else as it is.
+/// The JSON of a message in short form; other text unchanged.
 fn message(text: &str) -> String {
     let mut words = text.splitn(4, ' ');
     let word = words.next().unwrap_or_default();
@@ -276,7 +276,7 @@ fn message(text: &str) -> String {
         "error" => {
             let (id, code, message) = (next(), next(), next());
             let id = if id == "-" { String::new() } else { format!(r#""id":{id},"#) };
-            // What follows the message is `data`, or nothing.
+            // The rest after the message is `data`, or empty.
             let (message, data) = message.split_once(" data ").unwrap_or((message, ""));
             let data = if data.is_empty() { String::new() } else { format!(r#","data":{data}"#) };
             let message = message.replace('"', r#"\""#);
@@ -286,7 +286,7 @@ fn message(text: &str) -> String {
     }
 }
 
-/// Whether `text` is what `pattern` says; `…` stands for anything.
+/// Whether `text` matches `pattern`, in which `…` stands for any text.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('…');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else { return false };

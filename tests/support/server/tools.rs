@@ -1,18 +1,18 @@
-//! The tools that the tests call, and what their host writes down.
+//! Tools for tests, and the record of their application.
 
 use super::requests;
 use mcp_proto::json::Decimal;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 
-/// What the host has heard, and the tickets that it keeps.
+/// The events so far, and the tickets of deferred requests.
 pub(crate) struct Notes {
     pub(crate) events: Vec<String>,
     pub(crate) faults: Vec<ProtocolError>,
     pub(crate) tickets: Vec<Ticket>,
     /// The server's own requests.
     pub(crate) asked: Vec<Ticket>,
-    /// The tools of a host that lists them itself.
+    /// The tools of a dynamic list.
     pub(crate) listed: &'static [Tool<'static>],
 }
 
@@ -45,7 +45,7 @@ impl Notes {
     }
 }
 
-/// Each does what its name says.
+/// The tools; each does what its name says.
 pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("who", "{}"),
@@ -72,15 +72,15 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 ])
 .list_changed();
 
-/// A server with everything.
+/// A server with tools and logging.
 pub(crate) const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 
-/// One that offers nothing.
+/// A server without features.
 pub(crate) const BARE: ServerConfig<'static> = ServerConfig::new("s", "1");
 
-/// Writes the event down, and answers what has to be answered.
+/// Records the event, and answers it.
 pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
     let text = match event {
         Event::Connected(client) => {
@@ -126,7 +126,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
     notes.events.push(text);
 }
 
-/// What a host that lists its own tools has.
+/// The entries of the dynamic list.
 pub(crate) static LISTED: [Tool<'static>; 3] =
     [Tool::new("one", "{}"), Tool::new("two", "{}"), Tool::new("three", "{}")];
 
