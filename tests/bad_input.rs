@@ -45,7 +45,7 @@ fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
     let (mut slots, mut text) = ([server::Slot::EMPTY; 1], [0; 80]);
     let mut server =
         Server::new(&SERVER, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
-    let (mut input, mut output, mut heard) = (lines, Vec::new(), Vec::new());
+    let (mut input, mut output, mut events) = (lines, Vec::new(), Vec::new());
     loop {
         match server.poll(Millis(0)) {
             Action::Event => {}
@@ -71,12 +71,12 @@ fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
                 "huge" => call.text("x".repeat(5000)),
                 _ => drop(call),
             },
-            Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
+            Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
             Event::Connected(_) | Event::Ready => {}
-            other => heard.push(format!("`{other:?}`")),
+            other => events.push(format!("`{other:?}`")),
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn initialize(revision: &str) -> String {
@@ -249,13 +249,13 @@ fn run((name, before, input): &Row) -> (String, String) {
     assert!(quiet.is_empty(), "{name}: {quiet:?}");
     let ping = request("\"still\"", "ping", "{}");
     let after: &[u8] = if ends { b"" } else { &ping };
-    let (output, heard) = serve(&[before.as_bytes(), input, after].concat(), ends);
+    let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
     // The connection continues: a later ping is answered.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
-    (dash(&distinct(&answers)), dash(&distinct(&heard)))
+    (dash(&distinct(&answers)), dash(&distinct(&events)))
 }
 
 fn shorten(line: &str) -> String {
@@ -363,7 +363,7 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Runs a client until nothing moves. Returns the output and the events.
 fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec<String>) {
-    let (mut output, mut heard) = (Vec::new(), Vec::new());
+    let (mut output, mut events) = (Vec::new(), Vec::new());
     loop {
         match client.poll(Millis(0)) {
             Action::Event => {}
@@ -378,17 +378,17 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
         match client.event().unwrap() {
             client::Event::Connected(_) => {}
             client::Event::ServerRequest(asked) => drop(asked),
-            client::Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
-            client::Event::Response(end) => heard.push(match end.outcome() {
+            client::Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
+            client::Event::Response(end) => events.push(match end.outcome() {
                 client::Outcome::Result(_) => "the result".into(),
                 client::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
                 other => format!("{other:?}"),
             }),
-            client::Event::Notification { method, .. } => heard.push(format!("`Notification` {method}")),
+            client::Event::Notification { method, .. } => events.push(format!("`Notification` {method}")),
             other => panic!("{other:?}"),
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn run_client(input: &[u8]) -> (String, String) {
@@ -402,9 +402,9 @@ fn run_client(input: &[u8]) -> (String, String) {
     client.call_json("t", "{}", Options::DEFAULT).unwrap();
     let (called, _) = listen(&mut client, b"", false);
     assert!(called.contains(r#""id":4,"#), "{called}");
-    let (output, heard) = listen(&mut client, input, input.is_empty());
+    let (output, events) = listen(&mut client, input, input.is_empty());
     let answers: Vec<_> = output.lines().map(|line| format!("`{}`", shorten(line))).collect();
-    (dash(&distinct(&answers)), dash(&distinct(&heard)))
+    (dash(&distinct(&answers)), dash(&distinct(&events)))
 }
 
 #[test]

@@ -53,14 +53,14 @@ fn serve(revision: Revision, line: &str) -> (String, String) {
     let mut watches = [0; 64];
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().subscription_buffer(&mut watches);
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
-    let (mut output, mut heard) = (Vec::new(), String::new());
+    let (mut output, mut events) = (Vec::new(), String::new());
     if revision < Revision::V2026_07_28 {
         run_server(&mut server, &hello(revision), &mut output);
         server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
         run_server(&mut server, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}\n", &mut output);
     }
-    heard += &run_server(&mut server, &format!("{line}\n"), &mut output);
-    (String::from_utf8(output).unwrap(), heard)
+    events += &run_server(&mut server, &format!("{line}\n"), &mut output);
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn hello(revision: Revision) -> String {
@@ -74,18 +74,18 @@ fn hello(revision: Revision) -> String {
 
 /// Returns the events, without calls and connecting.
 fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> String {
-    let (mut input, mut heard) = (text.as_bytes(), String::new());
+    let (mut input, mut events) = (text.as_bytes(), String::new());
     loop {
         match server.poll(Millis(0)) {
             Action::Event => match server.event().unwrap() {
                 server::Event::Call(call) => call.text("done"),
                 server::Event::Connected(_) | server::Event::Ready | server::Event::Response(_) => {}
-                event => write!(heard, "{event:?}").unwrap(),
+                event => write!(events, "{event:?}").unwrap(),
             },
-            Action::Closed => return heard,
+            Action::Closed => return events,
             Action::Io(_) => {
                 if !step(server, &mut input, output) {
-                    return heard;
+                    return events;
                 }
             }
         }
@@ -118,7 +118,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
         false => format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#),
     };
     let text = format!("{hello}\n{line}\n");
-    let (mut input, mut output, mut heard) = (text.as_bytes(), Vec::new(), String::new());
+    let (mut input, mut output, mut events) = (text.as_bytes(), Vec::new(), String::new());
     loop {
         match client.poll(Millis(0)) {
             Action::Event => match client.event().unwrap() {
@@ -131,7 +131,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
                     InputRequest::Sample(_) => asked.sampled("m", "", |_| {}),
                     _ => asked.decline(),
                 },
-                event => write!(heard, "{event:?}").unwrap(),
+                event => write!(events, "{event:?}").unwrap(),
             },
             Action::Closed => break,
             Action::Io(_) => {
@@ -141,7 +141,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
             }
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
 /// A request or notification with params that suit every method.
@@ -167,13 +167,13 @@ fn server_handles_the_methods_of_the_table() {
     let handshake = [methods::INITIALIZE, methods::INITIALIZED];
     for method in methods::ALL.iter().filter(|method| !handshake.contains(method)) {
         for revision in Revision::ALL {
-            let (answer, heard) = serve(revision, &line(method, revision));
+            let (answer, events) = serve(revision, &line(method, revision));
             let sent = method.by_client().contains(revision);
-            let knows = !answer.contains("-32601") && !heard.contains("UnknownNotification");
+            let knows = !answer.contains("-32601") && !events.contains("UnknownNotification");
             // An unexpected notification is dropped, for any reason.
             if method.is_request() || sent {
                 let should = sent && !LATER.contains(method);
-                assert_eq!(knows, should, "{} in {revision}: {answer} {heard}", method.name());
+                assert_eq!(knows, should, "{} in {revision}: {answer} {events}", method.name());
                 done += usize::from(knows);
             }
         }
@@ -222,7 +222,7 @@ fn client_supports_the_methods_of_the_table() {
             let first = (revision == Revision::V2026_07_28 && *method != methods::SUBSCRIPTIONS_ACKNOWLEDGED)
                 .then(acknowledgment);
             let text = first.into_iter().chain([line(method, revision)]).collect::<Vec<_>>().join("\n");
-            let (answer, heard) = listen(revision, &text);
+            let (answer, events) = listen(revision, &text);
             let sent = method.by_server().contains(revision);
             if method.is_request() {
                 let knows = answer.contains(r#""id":7,"result""#);
@@ -230,13 +230,13 @@ fn client_supports_the_methods_of_the_table() {
                 assert_eq!(knows, should, "{} in {revision}: {answer}", method.name());
                 done += usize::from(knows);
             } else if sent {
-                let raw = heard.contains("Notification { method");
-                assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {heard}", method.name());
+                let raw = events.contains("Notification { method");
+                assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {events}", method.name());
                 // These two refer to a request that does not exist.
                 let about_a_request = [methods::PROGRESS, methods::CANCELLED].contains(method);
                 assert!(
-                    about_a_request || !heard.contains("ProtocolError"),
-                    "{} in {revision}: {heard}",
+                    about_a_request || !events.contains("ProtocolError"),
+                    "{} in {revision}: {events}",
                     method.name()
                 );
                 done += 1;

@@ -1,4 +1,4 @@
-//! Client capabilities and client info in each revision.
+//! Client capabilities and client info in each revision, and the buffers that they need.
 
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::{Action, Client, ClientCapabilities as C, ConfigError, Millis, Revision, Revisions};
@@ -130,5 +130,21 @@ fn declared_capabilities_count_for_the_buffer_size() {
     match client.poll(Millis(0)) {
         Action::Io(io) => assert!(!io.split().0.bytes().is_empty()),
         _ => panic!("it connects first"),
+    }
+}
+
+#[test]
+fn smallest_buffer_connects_and_one_byte_less_is_refused() {
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        let info = ClientConfig::new("a name of some length", "1.2.3").title("title").connect(connect);
+        let fits = |rx: usize, tx: usize| {
+            let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
+            Client::new(&info, &mut rx[..], &mut tx[..]).map(|_| ()).err()
+        };
+        let Some(ConfigError::TxTooSmall { needed: tx }) = fits(1024, 0) else { panic!() };
+        let Some(ConfigError::RxTooSmall { needed: rx }) = fits(0, 1024) else { panic!() };
+        assert_eq!(fits(rx, tx), None);
+        assert_eq!(fits(rx - 1, tx), Some(ConfigError::RxTooSmall { needed: rx }));
+        assert_eq!(fits(rx, tx - 1), Some(ConfigError::TxTooSmall { needed: tx }));
     }
 }

@@ -1,5 +1,5 @@
 //! Closing: end of input, failed writes, shutdown, reset.
-use crate::support::client::{Setup, Wire};
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError, State};
 
@@ -7,26 +7,26 @@ const DEFAULT: Options = Options::DEFAULT;
 
 #[test]
 fn end_of_input_ends_each_request_once_then_closes() {
-    Setup::automatic().connected(|wire| {
-        let cancelled = wire.call("cancelled", DEFAULT).unwrap();
-        let tickets = ["a", "b"].map(|tool| wire.call(tool, DEFAULT).unwrap());
-        wire.list();
-        wire.cancel(cancelled, "");
-        wire.forget();
+    Setup::automatic().connected(|harness| {
+        let cancelled = harness.call("cancelled", DEFAULT).unwrap();
+        let tickets = ["a", "b"].map(|tool| harness.call(tool, DEFAULT).unwrap());
+        harness.list();
+        harness.cancel(cancelled, "");
+        harness.discard();
         // Input before the end is still processed.
-        let last = wire.message(r#"{"id":@a,"result":{}}"#);
-        wire.raw(last.as_bytes()).heard(&["a: result {}"]);
-        wire.eof();
-        let mut heard = wire.heard_now();
-        assert_eq!(heard.pop().unwrap(), "closed");
-        heard.sort();
-        assert_eq!(heard, ["b: lost Closed", "list: lost Closed"]);
-        assert_eq!((wire.client.pending(), wire.client.state()), (0, State::Closed));
+        let last = harness.message(r#"{"id":@a,"result":{}}"#);
+        harness.raw(last.as_bytes()).events(&["a: result {}"]);
+        harness.eof();
+        let mut events = harness.take_events();
+        assert_eq!(events.pop().unwrap(), "closed");
+        events.sort();
+        assert_eq!(events, ["b: lost Closed", "list: lost Closed"]);
+        assert_eq!((harness.client.pending(), harness.client.state()), (0, State::Closed));
         for ticket in tickets {
-            assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
+            assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone));
         }
-        assert_eq!(wire.call("late", DEFAULT), Err(SendError::NotConnected));
-        wire.at(10_000).heard(&[]).sent(&[]);
+        assert_eq!(harness.call("late", DEFAULT), Err(SendError::NotConnected));
+        harness.at(10_000).events(&[]).sent(&[]);
     });
 }
 
@@ -38,12 +38,12 @@ fn complete_last_line_without_newline_is_processed() {
         (r#"half"#, &["fault Truncated", "add: lost Closed", "closed"]),
         ("  ", &["add: lost Closed", "closed"]),
     ];
-    for (rest, heard) in cases {
-        Setup::automatic().lines_only().connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
+    for (rest, events) in cases {
+        Setup::automatic().lines_only().connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
             // `message` would add the envelope.
-            let rest = wire.message(&format!(" {rest}"));
-            wire.forget().bytes(rest.as_bytes()).heard(&[]).eof().heard(heard);
+            let rest = harness.message(&format!(" {rest}"));
+            harness.discard().bytes(rest.as_bytes()).events(&[]).eof().events(events);
         });
     }
 }
@@ -54,94 +54,94 @@ fn oversized_last_line_is_ignored() {
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"}}"#, "x".repeat(900)), "add: lost TooLong"),
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"#, "x".repeat(900)), "fault Truncated"),
     ];
-    for (rest, heard) in cases {
-        Setup::automatic().rx(400).lines_only().connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
-            let rest = wire.message(&rest);
-            wire.forget().bytes(rest.as_bytes()).eof();
-            assert_eq!(wire.heard_now()[0], heard);
+    for (rest, events) in cases {
+        Setup::automatic().rx(400).lines_only().connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
+            let rest = harness.message(&rest);
+            harness.discard().bytes(rest.as_bytes()).eof();
+            assert_eq!(harness.take_events()[0], events);
         });
     }
 }
 
 #[test]
 fn failed_write_closes_the_client() {
-    Setup::automatic().connected(|wire| {
-        wire.call("a", DEFAULT).unwrap();
-        wire.forget().broken().heard(&[]);
+    Setup::automatic().connected(|harness| {
+        harness.call("a", DEFAULT).unwrap();
+        harness.discard().broken().events(&[]);
         // The client notices when it writes.
-        let ticket = wire.client.call_json("b", "{}", DEFAULT).unwrap();
-        wire.name(ticket, "b");
-        wire.heard(&["a: lost Closed", "b: lost Closed", "closed"]);
+        let ticket = harness.client.call_json("b", "{}", DEFAULT).unwrap();
+        harness.name(ticket, "b");
+        harness.events(&["a: lost Closed", "b: lost Closed", "closed"]);
     });
 }
 
 /// A server that answers and exits: its response arrives together with the failed write.
 #[test]
 fn received_responses_are_processed_after_a_failed_write() {
-    Setup::automatic().connected(|wire| {
-        wire.call("a", DEFAULT).unwrap();
-        wire.forget();
-        let ticket = wire.client.call_json("b", "{}", DEFAULT).unwrap();
-        wire.name_only(ticket, "b");
-        wire.breaks().server(r#"{"id":@a,"result":{}}"#);
-        if wire.pace().read >= 64 {
-            wire.heard(&["a: result {}", "b: lost Closed", "closed"]);
+    Setup::automatic().connected(|harness| {
+        harness.call("a", DEFAULT).unwrap();
+        harness.discard();
+        let ticket = harness.client.call_json("b", "{}", DEFAULT).unwrap();
+        harness.name_without_poll(ticket, "b");
+        harness.break_unnoticed().server_sends(r#"{"id":@a,"result":{}}"#);
+        if harness.pace().read >= 64 {
+            harness.events(&["a: result {}", "b: lost Closed", "closed"]);
         } else {
             // Only a part of the response was received.
-            wire.heard(&["fault Truncated", "a: lost Closed", "b: lost Closed", "closed"]);
+            harness.events(&["fault Truncated", "a: lost Closed", "b: lost Closed", "closed"]);
         }
     });
 }
 
-fn with_unsent(wire: &mut Wire) {
-    wire.peer_reads(false);
-    wire.call("a", DEFAULT).unwrap();
+fn with_unsent(harness: &mut ClientHarness) {
+    harness.peer_reads(false);
+    harness.call("a", DEFAULT).unwrap();
 }
 
 #[test]
 fn shutdown_ends_requests_and_sends_the_output() {
-    Setup::automatic().connected(|wire| {
-        with_unsent(wire);
-        wire.forget();
-        wire.client.shutdown(Millis(50));
-        wire.at(50).heard(&["a: lost Closed"]);
-        assert_eq!((wire.client.state(), wire.deadline), (State::Draining, Some(250)));
-        assert_eq!(wire.call("b", DEFAULT), Err(SendError::NotConnected));
-        wire.at(249).heard(&[]);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["closed"]);
-        assert_eq!(wire.sent_lines().len(), 1, "what was promised is written");
+    Setup::automatic().connected(|harness| {
+        with_unsent(harness);
+        harness.discard();
+        harness.client.shutdown(Millis(50));
+        harness.at(50).events(&["a: lost Closed"]);
+        assert_eq!((harness.client.state(), harness.deadline), (State::Draining, Some(250)));
+        assert_eq!(harness.call("b", DEFAULT), Err(SendError::NotConnected));
+        harness.at(249).events(&[]);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["closed"]);
+        assert_eq!(harness.take_sent_lines().len(), 1, "what was promised is written");
     });
-    Setup::automatic().connected(|wire| {
-        with_unsent(wire);
-        wire.client.shutdown(Millis(50));
-        wire.at(50).heard(&["a: lost Closed"]).at(250).heard(&["closed"]);
-        wire.forget();
+    Setup::automatic().connected(|harness| {
+        with_unsent(harness);
+        harness.client.shutdown(Millis(50));
+        harness.at(50).events(&["a: lost Closed"]).at(250).events(&["closed"]);
+        harness.discard();
     });
-    Setup::automatic().connected(|wire| {
-        wire.client.shutdown(Millis(50));
-        wire.client.shutdown(Millis(60));
-        wire.at(60).heard(&["closed"]);
+    Setup::automatic().connected(|harness| {
+        harness.client.shutdown(Millis(50));
+        harness.client.shutdown(Millis(60));
+        harness.at(60).events(&["closed"]);
     });
 }
 
 #[test]
 fn shutdown_while_connecting_has_only_its_own_deadline() {
     for setup in [Setup::automatic(), Setup::handshake()] {
-        setup.run(|wire| {
-            wire.peer_reads(false);
-            wire.at(0).at(290);
-            wire.client.shutdown(Millis(290));
-            wire.at(290).heard(&[]);
-            assert_eq!(wire.deadline, Some(490));
-            wire.at(300).at(489).heard(&[]).at(490).heard(&["closed"]);
+        setup.run(|harness| {
+            harness.peer_reads(false);
+            harness.at(0).at(290);
+            harness.client.shutdown(Millis(290));
+            harness.at(290).events(&[]);
+            assert_eq!(harness.deadline, Some(490));
+            harness.at(300).at(489).events(&[]).at(490).events(&["closed"]);
         });
     }
-    Setup::automatic().run(|wire| {
-        wire.client.shutdown(Millis(0));
-        wire.at(0).heard(&["closed"]).sent(&[]);
+    Setup::automatic().run(|harness| {
+        harness.client.shutdown(Millis(0));
+        harness.at(0).events(&["closed"]).sent(&[]);
     });
 }
 
@@ -149,66 +149,66 @@ fn shutdown_while_connecting_has_only_its_own_deadline() {
 /// grace period.
 #[test]
 fn unanswered_ping_does_not_extend_the_grace_period() {
-    Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
-        wire.call("slow", DEFAULT.timeout(Millis(60_000)).maximum(Millis(60_000))).unwrap();
+    Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
+        harness.call("slow", DEFAULT.timeout(Millis(60_000)).maximum(Millis(60_000))).unwrap();
         for id in 0..20 {
-            wire.server(&format!(r#"{{"id":"ping number {id}","method":"ping"}}"#));
+            harness.server_sends(&format!(r#"{{"id":"ping number {id}","method":"ping"}}"#));
         }
-        wire.eof();
-        let heard = wire.heard_now();
-        assert_eq!(heard, [] as [&str; 0]);
-        wire.at(200);
-        let heard = wire.heard_now();
-        assert_eq!(heard, ["slow: lost Closed", "closed"]);
-        wire.forget();
+        harness.eof();
+        let events = harness.take_events();
+        assert_eq!(events, [] as [&str; 0]);
+        harness.at(200);
+        let events = harness.take_events();
+        assert_eq!(events, ["slow: lost Closed", "closed"]);
+        harness.discard();
     });
     // Once space is free in time, every ping is answered.
-    Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
+    Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
         for id in 0..20 {
-            wire.server(&format!(r#"{{"id":"ping number {id}","method":"ping"}}"#));
+            harness.server_sends(&format!(r#"{{"id":"ping number {id}","method":"ping"}}"#));
         }
-        wire.eof().at(199);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["closed"]);
-        assert_eq!(wire.sent_lines().len(), 20);
+        harness.eof().at(199);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["closed"]);
+        assert_eq!(harness.take_sent_lines().len(), 20);
     });
 }
 
 #[test]
 fn client_connects_again_after_a_reset_in_any_state() {
-    let states: [fn(&mut Wire); 6] = [
+    let states: [fn(&mut ClientHarness); 6] = [
         |_| {},
-        |wire| wire.pump(),
-        |wire| {
-            wire.at(0).raw(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
+        |harness| harness.pump(),
+        |harness| {
+            harness.at(0).raw(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
         },
-        |wire| {
-            wire.at(0).eof();
+        |harness| {
+            harness.at(0).eof();
         },
-        |wire| {
-            wire.at(0).broken().client.shutdown(Millis(0));
-            wire.pump();
+        |harness| {
+            harness.at(0).broken().client.shutdown(Millis(0));
+            harness.pump();
         },
-        |wire| {
-            wire.connect();
-            wire.peer_reads(false);
-            let _ = wire.call("x", DEFAULT);
-            wire.peer_reads(true);
+        |harness| {
+            harness.connect();
+            harness.peer_reads(false);
+            let _ = harness.call("x", DEFAULT);
+            harness.peer_reads(true);
         },
     ];
     for setup in [Setup::automatic(), Setup::handshake()] {
         for prepare in states {
-            setup.run(|wire| {
-                prepare(wire);
-                wire.forget().reset();
-                wire.connect();
-                wire.call("add", DEFAULT).unwrap();
-                wire.server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]).forget();
+            setup.run(|harness| {
+                prepare(harness);
+                harness.discard().reset();
+                harness.connect();
+                harness.call("add", DEFAULT).unwrap();
+                harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]).discard();
             });
         }
     }
@@ -216,14 +216,14 @@ fn client_connects_again_after_a_reset_in_any_state() {
 
 #[test]
 fn unread_event_is_offered_again() {
-    Setup::automatic().connected(|wire| {
-        wire.call("a", DEFAULT).unwrap();
-        wire.forget().stop_after(0).server(r#"{"id":@a,"result":{}}"#);
+    Setup::automatic().connected(|harness| {
+        harness.call("a", DEFAULT).unwrap();
+        harness.discard().stop_after(0).server_sends(r#"{"id":@a,"result":{}}"#);
         for _ in 0..3 {
-            let _ = wire.client.poll(Millis(0));
+            let _ = harness.client.poll(Millis(0));
         }
-        wire.pump();
-        wire.heard(&["a: result {}"]);
-        assert!(wire.client.event().is_none());
+        harness.pump();
+        harness.events(&["a: result {}"]);
+        assert!(harness.client.event().is_none());
     });
 }

@@ -1,6 +1,6 @@
 //! Nonstandard servers: the rows of docs/compatibility.md about clients.
-use crate::support::ShownOnFailure;
-use crate::support::client::{Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, Setup};
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{Connect, Options};
 use mcp_proto::{Revision, SendError, ServerCapabilities, State};
@@ -8,9 +8,9 @@ use mcp_proto::{Revision, SendError, ServerCapabilities, State};
 const DEFAULT: Options = Options::DEFAULT;
 
 /// A client whose `initialize` is answered with this version and these capabilities.
-fn answered(wire: &mut Wire, version: &str, capabilities: &str) {
-    wire.at(0);
-    wire.server(&format!(
+fn answered(harness: &mut ClientHarness, version: &str, capabilities: &str) {
+    harness.at(0);
+    harness.server_sends(&format!(
         r#"{{"id":@initialize,"result":{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{{"name":"Database MCP Server","version":"1.5.2"}}}},"_meta":{{}}}}"#
     ));
 }
@@ -19,24 +19,24 @@ fn answered(wire: &mut Wire, version: &str, capabilities: &str) {
 fn boolean_capabilities_of_a_server_are_accepted() {
     use ServerCapabilities as S;
     let text = r#"{"tools":true,"prompts":false,"resources":null,"logging":1,"sampling":{},"experimental":{"streaming":true,"completions":true}}"#;
-    Setup::handshake().run(|wire| {
-        answered(wire, "2025-06-18", text);
-        wire.heard(&["connected 2025-06-18"]).forget();
-        assert_eq!(wire.client.capabilities(), Some(S::TOOLS));
-        wire.call("t", DEFAULT).unwrap();
-        wire.forget();
+    Setup::handshake().run(|harness| {
+        answered(harness, "2025-06-18", text);
+        harness.events(&["connected 2025-06-18"]).discard();
+        assert_eq!(harness.client.capabilities(), Some(S::TOOLS));
+        harness.call("t", DEFAULT).unwrap();
+        harness.discard();
     });
 }
 
 #[test]
 fn client_capabilities_are_objects() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).sent(&[
+    Setup::handshake().run(|harness| {
+        harness.at(0).sent(&[
             r#"{"id":@,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
         ]);
-        answered(wire, "2025-11-25", "{}");
+        answered(harness, "2025-11-25", "{}");
         // The client declares nothing twice.
-        wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
+        harness.events(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
     });
 }
 
@@ -44,54 +44,56 @@ fn client_capabilities_are_objects() {
 fn nothing_is_sent_between_initialize_and_its_response() {
     let pings =
         mcp_proto::KeepAlive { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
-    Setup { pings: Some(pings), ..Setup::handshake() }.run(|wire| {
-        wire.at(0).forget();
-        assert_eq!(wire.client.ping(DEFAULT).map(|_| ()), Err(SendError::NotConnected));
-        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
-        wire.at(50).at(500).sent(&[]);
-        answered(wire, "2025-11-25", "{}");
-        wire.heard(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
+    Setup { pings: Some(pings), ..Setup::handshake() }.run(|harness| {
+        harness.at(0).discard();
+        assert_eq!(harness.client.ping(DEFAULT).map(|_| ()), Err(SendError::NotConnected));
+        assert_eq!(harness.client.notify("x", |_| {}), Err(SendError::NotConnected));
+        harness.at(50).at(500).sent(&[]);
+        answered(harness, "2025-11-25", "{}");
+        harness.events(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
     });
 }
 
 #[test]
 fn initialize_result_notification_is_no_response() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget();
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard();
         let result =
             r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
-        wire.server(&format!(r#"{{"method":"initialize_result","params":{result}}}"#));
-        wire.heard(&[&format!("notified initialize_result {result}")]).sent(&[]);
-        assert_eq!(wire.client.state(), State::Initializing);
-        answered(wire, "2025-11-25", "{}");
-        wire.heard(&["connected 2025-11-25"]).forget();
+        harness.server_sends(&format!(r#"{{"method":"initialize_result","params":{result}}}"#));
+        harness.events(&[&format!("notified initialize_result {result}")]).sent(&[]);
+        assert_eq!(harness.client.state(), State::Initializing);
+        answered(harness, "2025-11-25", "{}");
+        harness.events(&["connected 2025-11-25"]).discard();
     });
 }
 
 #[test]
 fn members_beside_the_result_are_ignored() {
-    Setup::automatic().connected(|wire| {
-        wire.call("a", DEFAULT).unwrap();
-        wire.forget().server(r#"{"id":@a,"result":{"content":[]},"_meta":{"x":1},"method_":"x","extra":[]}"#);
-        wire.heard(&[r#"a: result {"content":[]}"#]);
-        wire.call("b", DEFAULT).unwrap();
-        wire.forget().server(r#"{"_meta":{},"id":@b,"error":{"code":7,"message":"no","extra":1}}"#);
-        wire.heard(&["b: error no (7)"]);
+    Setup::automatic().connected(|harness| {
+        harness.call("a", DEFAULT).unwrap();
+        harness
+            .discard()
+            .server_sends(r#"{"id":@a,"result":{"content":[]},"_meta":{"x":1},"method_":"x","extra":[]}"#);
+        harness.events(&[r#"a: result {"content":[]}"#]);
+        harness.call("b", DEFAULT).unwrap();
+        harness.discard().server_sends(r#"{"_meta":{},"id":@b,"error":{"code":7,"message":"no","extra":1}}"#);
+        harness.events(&["b: error no (7)"]);
         // In the stateless era such a notification belongs to no subscription.
-        let heard = if wire.is_handshake() { "changed Tools" } else { "fault UnknownSubscription" };
-        wire.server(r#"{"method":"notifications/tools/list_changed","_meta":{},"extra":1}"#);
-        wire.heard(&[heard]);
+        let events = if harness.is_handshake() { "changed Tools" } else { "fault UnknownSubscription" };
+        harness.server_sends(r#"{"method":"notifications/tools/list_changed","_meta":{},"extra":1}"#);
+        harness.events(&[events]);
     });
 }
 
 #[test]
 fn server_notification_params_may_be_absent_empty_or_null() {
     for params in ["", r#","params":{}"#, r#","params":null"#, r#","params":{"_meta":{}}"#] {
-        let _shown = ShownOnFailure(params.to_owned());
-        Setup::handshake().run(|wire| {
-            wire.connect();
-            wire.server(&format!(r#"{{"method":"notifications/tools/list_changed"{params}}}"#));
-            wire.heard(&["changed Tools"]).sent(&[]);
+        let _context = FailureContext(params.to_owned());
+        Setup::handshake().run(|harness| {
+            harness.connect();
+            harness.server_sends(&format!(r#"{{"method":"notifications/tools/list_changed"{params}}}"#));
+            harness.events(&["changed Tools"]).sent(&[]);
         });
     }
 }
@@ -113,57 +115,60 @@ fn nonstandard_error_codes_get_a_hint_and_stay_unchanged() {
         (-32603, r#","data":{"uri":"a"}"#, None, None),
     ];
     for (code, data, handshake, stateless) in cases {
-        let _shown = ShownOnFailure(format!("{code}{data}"));
-        Setup::automatic().connected(|wire| {
-            wire.call("a", DEFAULT).unwrap();
-            wire.forget()
-                .server(&format!(r#"{{"id":@a,"error":{{"code":{code},"message":"as it was"{data}}}}}"#));
-            let hint = if wire.is_handshake() { handshake } else { stateless };
+        let _context = FailureContext(format!("{code}{data}"));
+        Setup::automatic().connected(|harness| {
+            harness.call("a", DEFAULT).unwrap();
+            harness.discard().server_sends(&format!(
+                r#"{{"id":@a,"error":{{"code":{code},"message":"as it was"{data}}}}}"#
+            ));
+            let hint = if harness.is_handshake() { handshake } else { stateless };
             let hint = hint.map_or(String::new(), |hint| format!(", {hint}?"));
             let data = data.strip_prefix(r#","data":"#).map_or(String::new(), |data| format!(" {data}"));
-            wire.heard(&[&format!("a: error as it was ({code}){data}{hint}")]);
+            harness.events(&[&format!("a: error as it was ({code}){data}{hint}")]);
         });
     }
 }
 
 #[test]
 fn connecting_client_gives_no_error_hint() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget();
-        wire.server(r#"{"id":@initialize,"error":{"code":-32002,"message":"no"}}"#);
-        wire.heard(&["failed Refused no (-32002)", "closed"]);
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard();
+        harness.server_sends(r#"{"id":@initialize,"error":{"code":-32002,"message":"no"}}"#);
+        harness.events(&["failed Refused no (-32002)", "closed"]);
     });
 }
 
 #[test]
 fn members_of_newer_revisions_are_accepted() {
-    Setup::handshake().run(|wire| {
-        answered(wire, "2024-11-05", r#"{"tools":{"listChanged":true},"completions":{}}"#);
-        wire.heard(&["connected 2024-11-05"]).forget();
-        let capabilities = wire.client.capabilities().unwrap();
+    Setup::handshake().run(|harness| {
+        answered(harness, "2024-11-05", r#"{"tools":{"listChanged":true},"completions":{}}"#);
+        harness.events(&["connected 2024-11-05"]).discard();
+        let capabilities = harness.client.capabilities().unwrap();
         assert!(capabilities.has(ServerCapabilities::COMPLETIONS));
-        assert_eq!(wire.client.revision(), Some(Revision::V2024_11_05));
-        let ticket = wire.client.call_json("a", "{}", DEFAULT.with_progress()).unwrap();
-        wire.name(ticket, "a");
-        wire.server(r#"{"method":"notifications/progress","params":{"progressToken":@a,"progress":50,"total":100,"message":"Processing..."}}"#);
-        wire.heard(&["a: 50/100 Processing..."]);
+        assert_eq!(harness.client.revision(), Some(Revision::V2024_11_05));
+        let ticket = harness.client.call_json("a", "{}", DEFAULT.with_progress()).unwrap();
+        harness.name(ticket, "a");
+        harness.server_sends(r#"{"method":"notifications/progress","params":{"progressToken":@a,"progress":50,"total":100,"message":"Processing..."}}"#);
+        harness.events(&["a: 50/100 Processing..."]);
         let result = r#"{"content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav","annotations":{"priority":0.8}}],"structuredContent":{}}"#;
-        wire.server(&format!(r#"{{"id":@a,"result":{result}}}"#)).heard(&[&format!("a: result {result}")]);
-        wire.list();
-        wire.forget().server(
+        harness.server_sends(&format!(r#"{{"id":@a,"result":{result}}}"#)).events(&[&format!("a: result {result}")]);
+        harness.list();
+        harness.discard().server_sends(
             r#"{"id":@list,"result":{"tools":[{"name":"t","outputSchema":{"type":"object"},"annotations":{"title":"T"}}],"nextCursor":null}}"#,
         );
-        wire.heard(&["list: t."]);
+        harness.events(&["list: t."]);
     });
 }
 
 /// A client stores no list, so it cannot detect duplicates: the application takes the first.
 #[test]
 fn duplicate_tool_names_are_listed_unchanged() {
-    Setup::automatic().connected(|wire| {
-        wire.list();
-        wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"},{"name":"a"}]}}"#);
-        wire.heard(&["list: a, b, a."]);
+    Setup::automatic().connected(|harness| {
+        harness.list();
+        harness
+            .discard()
+            .server_sends(r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"},{"name":"a"}]}}"#);
+        harness.events(&["list: a, b, a."]);
     });
 }
 
@@ -174,19 +179,21 @@ fn empty_cursor_is_followed_if_configured() {
     {
         let info = Setup::new(connect).info;
         let info = if ends { info } else { info.empty_cursors() };
-        Setup { info, ..Setup::new(connect) }.run(|wire| {
-            wire.connect();
-            wire.list();
-            wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
-            if ends && wire.is_handshake() {
-                wire.heard(&["list: a."]).sent(&[]);
+        Setup { info, ..Setup::new(connect) }.run(|harness| {
+            harness.connect();
+            harness.list();
+            harness
+                .discard()
+                .server_sends(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
+            if ends && harness.is_handshake() {
+                harness.events(&["list: a."]).sent(&[]);
                 return;
             }
-            wire.heard(&["list: a, .."]);
-            assert!(wire.sent_lines()[0].contains(r#""params":{"cursor":"""#));
+            harness.events(&["list: a, .."]);
+            assert!(harness.take_sent_lines()[0].contains(r#""params":{"cursor":"""#));
             // A repeated cursor means an endless list, also if it is empty.
-            wire.server(r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":""}}"#);
-            wire.heard(&["list: b, ..", "list: lost EndlessList"]).sent(&[]);
+            harness.server_sends(r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":""}}"#);
+            harness.events(&["list: b, ..", "list: lost EndlessList"]).sent(&[]);
         });
     }
 }
@@ -195,99 +202,101 @@ fn empty_cursor_is_followed_if_configured() {
 fn client_tolerates_missing_jsonrpc_only_if_configured() {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let info = Setup::new(connect).info.tolerate_missing_jsonrpc();
-        Setup { info, ..Setup::new(connect) }.run(|wire| {
-            wire.connect();
-            wire.call("a", DEFAULT).unwrap();
-            let answer = wire.message(r#"{"id":@a,"result":{"content":[]}}"#);
+        Setup { info, ..Setup::new(connect) }.run(|harness| {
+            harness.connect();
+            harness.call("a", DEFAULT).unwrap();
+            let answer = harness.message(r#"{"id":@a,"result":{"content":[]}}"#);
             let wrong = answer.replace("\"2.0\"", "\"1.0\"");
             let missing = answer.replace(r#""jsonrpc":"2.0","#, "");
-            wire.forget().raw(wrong.as_bytes()).heard(&["fault WrongJsonRpcVersion"]);
-            wire.raw(missing.as_bytes()).heard(&[r#"a: result {"content":[]}"#]);
-            wire.raw(br#"{"method":"notifications/message","params":{"level":"info","data":1}}"#);
-            wire.heard(&["log info 1"]);
-            wire.raw(br#"{"id":1,"method":"ping"}"#);
-            if wire.is_handshake() {
-                wire.heard(&[]).sent(&[r#"{"id":1,"result":{}}"#]);
+            harness.discard().raw(wrong.as_bytes()).events(&["fault WrongJsonRpcVersion"]);
+            harness.raw(missing.as_bytes()).events(&[r#"a: result {"content":[]}"#]);
+            harness.raw(br#"{"method":"notifications/message","params":{"level":"info","data":1}}"#);
+            harness.events(&["log info 1"]);
+            harness.raw(br#"{"id":1,"method":"ping"}"#);
+            if harness.is_handshake() {
+                harness.events(&[]).sent(&[r#"{"id":1,"result":{}}"#]);
             } else {
-                wire.heard(&["fault UnknownMethod"]).sent(&[]);
+                harness.events(&["fault UnknownMethod"]).sent(&[]);
             }
         });
     }
-    Setup::automatic().connected(|wire| {
-        wire.raw(br#"{"method":"notifications/tools/list_changed"}"#).heard(&["fault WrongJsonRpcVersion"]);
+    Setup::automatic().connected(|harness| {
+        harness
+            .raw(br#"{"method":"notifications/tools/list_changed"}"#)
+            .events(&["fault WrongJsonRpcVersion"]);
     });
 }
 
 #[test]
 fn raw_shutdown_and_exit_can_be_sent() {
-    Setup::handshake().run(|wire| {
-        wire.connect();
-        let ticket = wire.client.request("shutdown", DEFAULT, |_| {}).unwrap();
-        wire.name(ticket, "shutdown");
-        wire.sent(&[r#"{"id":@,"method":"shutdown"}"#]);
-        wire.server(r#"{"id":@shutdown,"result":null}"#).heard(&["shutdown: result {}"]);
-        wire.client.notify("exit", |_| {}).unwrap();
-        wire.pump();
-        wire.sent(&[r#"{"method":"exit"}"#]);
-        wire.client.notify("x/y", |out| out.field_integer("n", 1)).unwrap();
-        wire.pump();
-        wire.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
+    Setup::handshake().run(|harness| {
+        harness.connect();
+        let ticket = harness.client.request("shutdown", DEFAULT, |_| {}).unwrap();
+        harness.name(ticket, "shutdown");
+        harness.sent(&[r#"{"id":@,"method":"shutdown"}"#]);
+        harness.server_sends(r#"{"id":@shutdown,"result":null}"#).events(&["shutdown: result {}"]);
+        harness.client.notify("exit", |_| {}).unwrap();
+        harness.pump();
+        harness.sent(&[r#"{"method":"exit"}"#]);
+        harness.client.notify("x/y", |out| out.field_integer("n", 1)).unwrap();
+        harness.pump();
+        harness.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
         // An incomplete member is ignored.
-        assert_eq!(wire.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
+        assert_eq!(harness.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
         assert_eq!(
-            wire.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
+            harness.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
             Err(SendError::Unwritable)
         );
-        wire.pump();
-        wire.sent(&[]).eof().heard(&["closed"]);
-        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::NotConnected));
+        harness.pump();
+        harness.sent(&[]).eof().events(&["closed"]);
+        assert_eq!(harness.client.notify("x", |_| {}), Err(SendError::NotConnected));
     });
     // Clients may send only cancellations there.
-    Setup::new(Connect::Stateless).run(|wire| {
-        wire.connect();
-        assert_eq!(wire.client.notify("exit", |_| {}), Err(SendError::Unsupported));
-        wire.pump();
-        wire.sent(&[]);
+    Setup::new(Connect::Stateless).run(|harness| {
+        harness.connect();
+        assert_eq!(harness.client.notify("exit", |_| {}), Err(SendError::Unsupported));
+        harness.pump();
+        harness.sent(&[]);
     });
 }
 
 #[test]
 fn busy_notification_can_be_sent_after_writable() {
-    Setup { tx: 700, ..Setup::handshake() }.run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
+    Setup { tx: 700, ..Setup::handshake() }.run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
         let mut sent = 0;
         let outcome = loop {
-            match wire.client.notify("x", |out| out.field_string("n", "some bytes")) {
+            match harness.client.notify("x", |out| out.field_string("n", "some bytes")) {
                 Ok(()) => sent += 1,
                 Err(why) => break why,
             }
         };
         assert_eq!(outcome, SendError::Busy);
-        wire.heard(&[]);
+        harness.events(&[]);
         // The space reserved for responses is still free.
-        wire.server(r#"{"id":1,"method":"ping"}"#);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["room"]);
-        let lines = wire.sent_short();
+        harness.server_sends(r#"{"id":1,"method":"ping"}"#);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["room"]);
+        let lines = harness.take_sent();
         assert_eq!((lines.len(), lines.last().unwrap().as_str()), (sent + 1, r#"{"id":1,"result":{}}"#));
     });
 }
 
 #[test]
 fn ids_of_the_two_directions_are_independent() {
-    Setup::handshake().run(|wire| {
-        wire.connect();
-        wire.call("a", DEFAULT).unwrap();
-        wire.forget();
-        let id = wire.message("@a");
-        wire.server(r#"{"id":@a,"method":"ping"}"#).heard(&[]);
-        wire.sent(&[&format!(r#"{{"id":{id},"result":{{}}}}"#)]);
+    Setup::handshake().run(|harness| {
+        harness.connect();
+        harness.call("a", DEFAULT).unwrap();
+        harness.discard();
+        let id = harness.message("@a");
+        harness.server_sends(r#"{"id":@a,"method":"ping"}"#).events(&[]);
+        harness.sent(&[&format!(r#"{{"id":{id},"result":{{}}}}"#)]);
         // The server cannot cancel a request of the client.
-        wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@a}}"#);
-        wire.heard(&["fault UnknownCancel"]);
-        wire.server(r#"{"id":@a,"result":{}}"#).heard(&["a: result {}"]);
+        harness.server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":@a}}"#);
+        harness.events(&["fault UnknownCancel"]);
+        harness.server_sends(r#"{"id":@a,"result":{}}"#).events(&["a: result {}"]);
     });
 }
 
@@ -318,11 +327,11 @@ fn server_info_is_found_in_result_or_meta() {
 /// Without `notifications/initialized` there is no session: the connection closes.
 #[test]
 fn handshake_that_cannot_complete_closes() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget().breaks();
-        answered(wire, "2025-11-25", r#"{"tools":{}}"#);
-        wire.heard(&["connected 2025-11-25", "closed"]);
-        assert!(wire.client.call_json("t", "{}", DEFAULT) == Err(SendError::NotConnected));
-        wire.forget();
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard().break_unnoticed();
+        answered(harness, "2025-11-25", r#"{"tools":{}}"#);
+        harness.events(&["connected 2025-11-25", "closed"]);
+        assert!(harness.client.call_json("t", "{}", DEFAULT) == Err(SendError::NotConnected));
+        harness.discard();
     });
 }

@@ -1,8 +1,7 @@
 //! Connecting: the probe, fallback to `initialize`, and the handshake.
-use crate::support::ShownOnFailure;
-use crate::support::client::{META, Setup, TIMES, Wire};
-use mcp_proto::client::Options;
-use mcp_proto::client::{ClientConfig, Connect, Slot};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, META, Setup, TIMES};
+use mcp_proto::client::{ClientConfig, Connect, Options, Slot};
 use mcp_proto::{Client, ConfigError, Revision, Revisions, SendError, State};
 
 const PROBE: &str = r#"{"id":@,"method":"server/discover","params":{"_meta":{..}}}"#;
@@ -38,25 +37,26 @@ enum Then<'t> {
 }
 
 fn after_the_probe(setup: Setup, answer: &str, then: &Then<'_>) {
-    let _shown = ShownOnFailure(answer.to_owned());
-    setup.run(|wire| {
-        wire.at(0).sent(&[PROBE]);
-        assert_eq!(wire.client.state(), State::Probing);
-        wire.server(answer);
+    let _context = FailureContext(answer.to_owned());
+    setup.run(|harness| {
+        harness.at(0).sent(&[PROBE]);
+        assert_eq!(harness.client.state(), State::Probing);
+        harness.server_sends(answer);
         match then {
             Then::Connected => {
-                wire.heard(&["connected 2026-07-28"]).sent(&[]);
-                assert_eq!(wire.client.state(), State::Stateless);
+                harness.events(&["connected 2026-07-28"]).sent(&[]);
+                assert_eq!(harness.client.state(), State::Stateless);
             }
             Then::FallsBack(revision) => {
-                wire.heard(&[]).sent(&[&initialize(revision)]);
-                assert_eq!(wire.client.state(), State::Initializing);
-                wire.server(&accept(revision))
-                    .heard(&[&format!("connected {revision}")])
+                harness.events(&[]).sent(&[&initialize(revision)]);
+                assert_eq!(harness.client.state(), State::Initializing);
+                harness
+                    .server_sends(&accept(revision))
+                    .events(&[&format!("connected {revision}")])
                     .sent(&[INITIALIZED]);
             }
             Then::Fails(why) => {
-                wire.heard(&[&format!("failed {why}"), "closed"]).sent(&[]);
+                harness.events(&[&format!("failed {why}"), "closed"]).sent(&[]);
             }
         }
     });
@@ -140,25 +140,28 @@ fn stateless_client_probes_without_fallback() {
         after_the_probe(Setup { info: only, ..Setup::automatic() }, &answer, &then);
     }
     for setup in [Setup::new(Connect::Stateless), Setup { info: only, ..Setup::automatic() }] {
-        setup.run(|wire| {
+        setup.run(|harness| {
             // Without a fallback, the timeout is that of a handshake.
-            wire.at(0).sent(&[PROBE]).at(2999).heard(&[]);
-            wire.at(3000).heard(&["failed TimedOut", "closed"]);
+            harness.at(0).sent(&[PROBE]).at(2999).events(&[]);
+            harness.at(3000).events(&["failed TimedOut", "closed"]);
         });
     }
 }
 
 #[test]
 fn unanswered_probe_selects_the_handshake_era() {
-    Setup::automatic().run(|wire| {
-        wire.at(50).sent(&[PROBE]);
-        assert_eq!(wire.deadline, Some(350));
-        wire.at(349).sent(&[]).at(350).sent(&[&initialize("2025-11-25")]);
-        assert_eq!(wire.deadline, Some(3350));
+    Setup::automatic().run(|harness| {
+        harness.at(50).sent(&[PROBE]);
+        assert_eq!(harness.deadline, Some(350));
+        harness.at(349).sent(&[]).at(350).sent(&[&initialize("2025-11-25")]);
+        assert_eq!(harness.deadline, Some(3350));
         // The late response is ignored.
-        wire.server(&error("discover", -32601, "")).server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
-        wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
-        wire.server(&discover(r#"["2026-07-28"]"#)).heard(&[]);
+        harness
+            .server_sends(&error("discover", -32601, ""))
+            .server_sends(&discover(r#"["2026-07-28"]"#))
+            .events(&[]);
+        harness.server_sends(&accept("2025-11-25")).events(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
+        harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&[]);
     });
 }
 
@@ -166,31 +169,31 @@ fn unanswered_probe_selects_the_handshake_era() {
 fn late_probe_response_restarts_the_probe() {
     // The server read the probe late and therefore refuses the handshake.
     let refusal = r#"{"id":@initialize,"error":{"code":-32022,"message":"not accepted"}}"#;
-    Setup::automatic().run(|wire| {
-        wire.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
-        wire.server(&discover(r#"["2026-07-28"]"#)).heard(&[]).sent(&[]);
-        wire.server(refusal).heard(&[]).sent(&[PROBE]);
-        wire.server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]).sent(&[]);
+    Setup::automatic().run(|harness| {
+        harness.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
+        harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&[]).sent(&[]);
+        harness.server_sends(refusal).events(&[]).sent(&[PROBE]);
+        harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]).sent(&[]);
     });
     // The probe is repeated only once.
-    Setup::automatic().run(|wire| {
-        wire.at(0).at(300).forget();
-        wire.server(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
-        wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
+    Setup::automatic().run(|harness| {
+        harness.at(0).at(300).discard();
+        harness.server_sends(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
+        harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
     });
     // A client that sent no probe does not repeat it.
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget();
-        wire.server(refusal).heard(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard();
+        harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
     });
 }
 
 #[test]
 fn single_era_client_waits_for_a_slow_server() {
-    Setup::new(Connect::Stateless).run(|wire| {
-        wire.at(50).sent(&[PROBE]);
-        assert_eq!(wire.deadline, Some(3050));
-        wire.at(3049).server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]);
+    Setup::new(Connect::Stateless).run(|harness| {
+        harness.at(50).sent(&[PROBE]);
+        assert_eq!(harness.deadline, Some(3050));
+        harness.at(3049).server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]);
     });
 }
 
@@ -211,21 +214,27 @@ fn unexpected_lines_do_not_disturb_connecting() {
         (r#"{"jsonrpc":"2.0","method":"$/progress"}"#, &["notified $/progress"]),
     ];
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
-        Setup::new(connect).run(|wire| {
-            wire.at(0).forget();
-            for (line, heard) in &noise {
-                wire.raw(line.as_bytes()).heard(heard).sent(&[]);
+        Setup::new(connect).run(|harness| {
+            harness.at(0).discard();
+            for (line, events) in &noise {
+                harness.raw(line.as_bytes()).events(events).sent(&[]);
             }
-            wire.raw(b"\xff\xfe{}").heard(&["fault NotJson"]).sent(&[]);
-            wire.server(r#"{"id":"p","method":"ping"}"#).heard(&[]).sent(&[r#"{"id":"p","result":{}}"#]);
-            wire.server(r#"{"id":1,"method":"roots/list"}"#).heard(&["fault UnknownMethod"]);
-            wire.sent(&[r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#]);
+            harness.raw(b"\xff\xfe{}").events(&["fault NotJson"]).sent(&[]);
+            harness
+                .server_sends(r#"{"id":"p","method":"ping"}"#)
+                .events(&[])
+                .sent(&[r#"{"id":"p","result":{}}"#]);
+            harness.server_sends(r#"{"id":1,"method":"roots/list"}"#).events(&["fault UnknownMethod"]);
+            harness.sent(&[r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#]);
             match connect {
                 Connect::Handshake => {
-                    wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
+                    harness
+                        .server_sends(&accept("2025-11-25"))
+                        .events(&["connected 2025-11-25"])
+                        .sent(&[INITIALIZED]);
                 }
                 _ => {
-                    wire.server(&discover(r#"["2026-07-28"]"#)).heard(&["connected 2026-07-28"]);
+                    harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]);
                 }
             }
         });
@@ -238,32 +247,35 @@ fn late_error_without_id_may_answer_the_probe() {
         r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#,
         r#"{"error":{"code":-32600,"message":"no"}}"#,
     ] {
-        Setup::automatic().run(|wire| {
-            wire.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
-            wire.server(late).heard(&["fault ErrorWithoutId"]).sent(&[]);
-            wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
+        Setup::automatic().run(|harness| {
+            harness.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
+            harness.server_sends(late).events(&["fault ErrorWithoutId"]).sent(&[]);
+            harness
+                .server_sends(&accept("2025-11-25"))
+                .events(&["connected 2025-11-25"])
+                .sent(&[INITIALIZED]);
         });
         // Only one such response belongs to the probe.
-        Setup::automatic().run(|wire| {
-            wire.at(0).at(300).forget();
-            wire.server(late).heard(&["fault ErrorWithoutId"]);
-            wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
+        Setup::automatic().run(|harness| {
+            harness.at(0).at(300).discard();
+            harness.server_sends(late).events(&["fault ErrorWithoutId"]);
+            harness.server_sends(late).events(&["failed Refused no (-32600)", "closed"]);
         });
         // A response with the id was already received.
-        Setup::automatic().run(|wire| {
-            wire.at(0).at(300).forget();
-            wire.server(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).heard(&[]);
-            wire.server(late).heard(&["failed Refused no (-32600)", "closed"]);
+        Setup::automatic().run(|harness| {
+            harness.at(0).at(300).discard();
+            harness.server_sends(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).events(&[]);
+            harness.server_sends(late).events(&["failed Refused no (-32600)", "closed"]);
         });
     }
 }
 
 #[test]
 fn byte_order_mark_and_carriage_returns_are_accepted() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget();
-        let answer = wire.message(&accept("2025-11-25"));
-        wire.raw(format!("\u{feff}{answer}\r").as_bytes()).heard(&["connected 2025-11-25"]).forget();
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard();
+        let answer = harness.message(&accept("2025-11-25"));
+        harness.raw(format!("\u{feff}{answer}\r").as_bytes()).events(&["connected 2025-11-25"]).discard();
     });
 }
 
@@ -309,18 +321,18 @@ fn initialize_response_decides_the_revision() {
         (r#"{"id":null,"error":{"code":-32600,"message":"no"}}"#.into(), Fails("Refused no (-32600)")),
     ];
     for (answer, then) in cases {
-        let _shown = ShownOnFailure(answer.clone());
-        Setup::handshake().run(|wire| {
-            wire.at(0).sent(&[&initialize("2025-11-25")]);
-            wire.server(&answer);
+        let _context = FailureContext(answer.clone());
+        Setup::handshake().run(|harness| {
+            harness.at(0).sent(&[&initialize("2025-11-25")]);
+            harness.server_sends(&answer);
             match then {
                 FallsBack(revision) => {
-                    wire.heard(&[&format!("connected {revision}")]).sent(&[INITIALIZED]);
-                    assert_eq!(wire.client.state(), State::Ready);
-                    assert_eq!(wire.client.revision().map(Revision::as_str), Some(revision));
+                    harness.events(&[&format!("connected {revision}")]).sent(&[INITIALIZED]);
+                    assert_eq!(harness.client.state(), State::Ready);
+                    assert_eq!(harness.client.revision().map(Revision::as_str), Some(revision));
                 }
                 Fails(why) => {
-                    wire.heard(&[&format!("failed {why}"), "closed"]).sent(&[]);
+                    harness.events(&[&format!("failed {why}"), "closed"]).sent(&[]);
                 }
                 Then::Connected => unreachable!(),
             }
@@ -332,70 +344,77 @@ fn initialize_response_decides_the_revision() {
 fn initialize_is_retried_with_the_revision_of_the_server() {
     let refusal =
         error("initialize", -32602, r#","data":{"supported":["1999-01-01","2025-03-26"],"requested":"x"}"#);
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget().at(1000).server(&refusal);
-        wire.heard(&[]).sent(&[&initialize("2025-03-26")]);
-        assert_eq!(wire.deadline, Some(4000), "it has its own time");
-        wire.server(&accept("2025-03-26")).heard(&["connected 2025-03-26"]).sent(&[INITIALIZED]);
+    Setup::handshake().run(|harness| {
+        harness.at(0).discard().at(1000).server_sends(&refusal);
+        harness.events(&[]).sent(&[&initialize("2025-03-26")]);
+        assert_eq!(harness.deadline, Some(4000), "it has its own time");
+        harness.server_sends(&accept("2025-03-26")).events(&["connected 2025-03-26"]).sent(&[INITIALIZED]);
     });
-    Setup::handshake().run(|wire| {
-        wire.at(0).server(&refusal).forget();
-        wire.server(&refusal).heard(&["failed Refused no (-32602)", "closed"]).sent(&[]);
+    Setup::handshake().run(|harness| {
+        harness.at(0).server_sends(&refusal).discard();
+        harness.server_sends(&refusal).events(&["failed Refused no (-32602)", "closed"]).sent(&[]);
     });
 }
 
 #[test]
 fn initialize_is_never_cancelled() {
-    Setup::handshake().run(|wire| {
-        wire.at(0).forget().at(2999).heard(&[]).at(3000).heard(&["failed TimedOut", "closed"]).sent(&[]);
-        assert_eq!(wire.client.state(), State::Closed);
+    Setup::handshake().run(|harness| {
+        harness
+            .at(0)
+            .discard()
+            .at(2999)
+            .events(&[])
+            .at(3000)
+            .events(&["failed TimedOut", "closed"])
+            .sent(&[]);
+        assert_eq!(harness.client.state(), State::Closed);
     });
-    Setup::automatic().run(|wire| {
-        wire.at(0).at(300).forget().at(3299).heard(&[]);
-        wire.at(3300).heard(&["failed TimedOut", "closed"]).sent(&[]);
+    Setup::automatic().run(|harness| {
+        harness.at(0).at(300).discard().at(3299).events(&[]);
+        harness.at(3300).events(&["failed TimedOut", "closed"]).sent(&[]);
     });
 }
 
 #[test]
 fn connection_that_ends_while_connecting_has_failed() {
     for connect in [Connect::Automatic, Connect::Stateless, Connect::Handshake] {
-        Setup::new(connect).run(|wire| {
-            wire.at(0).forget().eof().heard(&["failed Closed", "closed"]).sent(&[]);
+        Setup::new(connect).run(|harness| {
+            harness.at(0).discard().eof().events(&["failed Closed", "closed"]).sent(&[]);
         });
-        Setup::new(connect).run(|wire| {
-            wire.broken().heard(&["failed Closed", "closed"]).sent(&[]);
+        Setup::new(connect).run(|harness| {
+            harness.broken().events(&["failed Closed", "closed"]).sent(&[]);
         });
     }
     // What came before the end still counts.
-    Setup::automatic().run(|wire| {
-        wire.at(0).forget();
-        let answer = wire.message(&discover(r#"["2026-07-28"]"#));
-        wire.raw(answer.as_bytes()).eof().heard(&["connected 2026-07-28", "closed"]);
+    Setup::automatic().run(|harness| {
+        harness.at(0).discard();
+        let answer = harness.message(&discover(r#"["2026-07-28"]"#));
+        harness.raw(answer.as_bytes()).eof().events(&["connected 2026-07-28", "closed"]);
     });
 }
 
 #[test]
 fn request_before_connecting_is_not_connected() {
-    Setup::automatic().run(|wire| {
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
-        wire.at(0).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
-        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(SendError::NotConnected));
-        assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::NotConnected));
-        assert_eq!(wire.client.request("x", Options::DEFAULT, |_| {}), Err(SendError::NotConnected));
-        assert_eq!((wire.client.revision(), wire.client.capabilities()), (None, None));
-        wire.at(300).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::NotConnected));
+    Setup::automatic().run(|harness| {
+        assert_eq!(harness.call("x", Options::DEFAULT), Err(SendError::NotConnected));
+        harness.at(0).discard();
+        assert_eq!(harness.call("x", Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(harness.client.list_tools(Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(harness.client.ping(Options::DEFAULT), Err(SendError::NotConnected));
+        assert_eq!(harness.client.request("x", Options::DEFAULT, |_| {}), Err(SendError::NotConnected));
+        assert_eq!((harness.client.revision(), harness.client.capabilities()), (None, None));
+        harness.at(300).discard();
+        assert_eq!(harness.call("x", Options::DEFAULT), Err(SendError::NotConnected));
     });
 }
 
 #[test]
 fn undeclared_server_feature_is_unsupported() {
-    Setup::automatic().run(|wire| {
-        wire.at(0).server(&discover(r#"["2026-07-28"]"#)).forget();
-        assert_eq!(wire.call("x", Options::DEFAULT), Err(SendError::Unsupported));
-        assert_eq!(wire.client.list_tools(Options::DEFAULT), Err(SendError::Unsupported));
-        wire.sent(&[]);
+    Setup::automatic().run(|harness| {
+        harness.at(0).server_sends(&discover(r#"["2026-07-28"]"#)).discard();
+        assert_eq!(harness.call("x", Options::DEFAULT), Err(SendError::Unsupported));
+        assert_eq!(harness.client.list_tools(Options::DEFAULT), Err(SendError::Unsupported));
+        harness.sent(&[]);
     });
 }
 
@@ -403,19 +422,19 @@ fn undeclared_server_feature_is_unsupported() {
 fn first_message_is_exactly_this() {
     let probe =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{META}}}}}}}"#);
-    Setup::automatic().run(|wire| {
-        wire.pump();
-        assert_eq!(wire.sent_lines(), [probe.as_str()]);
+    Setup::automatic().run(|harness| {
+        harness.pump();
+        assert_eq!(harness.take_sent_lines(), [probe.as_str()]);
     });
     // Only some revisions have a title.
     for (revision, title) in [(Revision::V2025_06_18, r#","title":"T""#), (Revision::V2025_03_26, "")] {
         let info = Setup::handshake().info.title("T").revisions(Revisions::only(revision));
-        Setup { info, ..Setup::handshake() }.run(|wire| {
-            wire.pump();
+        Setup { info, ..Setup::handshake() }.run(|harness| {
+            harness.pump();
             let expected = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"{title}}}}}}}"#
             );
-            assert_eq!(wire.sent_lines(), [expected]);
+            assert_eq!(harness.take_sent_lines(), [expected]);
         });
     }
 }
@@ -430,32 +449,16 @@ fn client_without_a_revision_is_a_config_error() {
     {
         let setup = Setup::new(connect);
         let info = setup.info.revisions(revisions);
-        Setup { info, ..setup }.run(|wire| {
-            wire.at(0).heard(&["failed NoRevision", "closed"]).sent(&[]);
+        Setup { info, ..setup }.run(|harness| {
+            harness.at(0).events(&["failed NoRevision", "closed"]).sent(&[]);
         });
     }
     // A client with handshake revisions only sends no probe.
     let info = Setup::automatic().info.revisions(Revisions::only(Revision::V2024_11_05));
-    Setup { info, ..Setup::automatic() }.run(|wire| {
-        wire.at(0).sent(&[&initialize("2024-11-05")]);
-        wire.server(&accept("2024-11-05")).heard(&["connected 2024-11-05"]).sent(&[INITIALIZED]);
+    Setup { info, ..Setup::automatic() }.run(|harness| {
+        harness.at(0).sent(&[&initialize("2024-11-05")]);
+        harness.server_sends(&accept("2024-11-05")).events(&["connected 2024-11-05"]).sent(&[INITIALIZED]);
     });
-}
-
-#[test]
-fn smallest_buffer_connects_and_one_byte_less_is_refused() {
-    for connect in [Connect::Automatic, Connect::Handshake] {
-        let info = ClientConfig::new("a name of some length", "1.2.3").title("title").connect(connect);
-        let fits = |rx: usize, tx: usize| {
-            let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
-            Client::new(&info, &mut rx[..], &mut tx[..]).map(|_| ()).err()
-        };
-        let Some(ConfigError::TxTooSmall { needed: tx }) = fits(1024, 0) else { panic!() };
-        let Some(ConfigError::RxTooSmall { needed: rx }) = fits(0, 1024) else { panic!() };
-        assert_eq!(fits(rx, tx), None);
-        assert_eq!(fits(rx - 1, tx), Some(ConfigError::RxTooSmall { needed: rx }));
-        assert_eq!(fits(rx, tx - 1), Some(ConfigError::TxTooSmall { needed: tx }));
-    }
 }
 
 /// With the smallest transmit buffer and a server that does not read, `initialize` has no space
@@ -470,17 +473,17 @@ fn initialize_waits_for_output_space() {
         panic!()
     };
     // Message mode takes some bytes more.
-    Setup { tx: needed + 9, ..Setup::automatic() }.run(|wire: &mut Wire| {
-        wire.peer_reads(false);
-        wire.at(0).at(300).heard(&[]);
-        assert_eq!(wire.deadline, Some(3300));
+    Setup { tx: needed + 9, ..Setup::automatic() }.run(|harness: &mut ClientHarness| {
+        harness.peer_reads(false);
+        harness.at(0).at(300).events(&[]);
+        assert_eq!(harness.deadline, Some(3300));
         // A response to an unsent request is ignored, even with the right id.
-        wire.server(&accept("2025-11-25").replace("@initialize", "6")).heard(&[]);
-        assert_eq!(wire.client.revision(), None);
-        wire.peer_reads(true);
-        wire.at(1000).sent(&[PROBE, &initialize("2025-11-25")]);
-        wire.server(&error("discover", -32601, "")).heard(&[]);
-        assert_eq!(wire.message("@initialize"), "6", "as was guessed");
-        wire.server(&accept("2025-11-25")).heard(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
+        harness.server_sends(&accept("2025-11-25").replace("@initialize", "6")).events(&[]);
+        assert_eq!(harness.client.revision(), None);
+        harness.peer_reads(true);
+        harness.at(1000).sent(&[PROBE, &initialize("2025-11-25")]);
+        harness.server_sends(&error("discover", -32601, "")).events(&[]);
+        assert_eq!(harness.message("@initialize"), "6", "as was guessed");
+        harness.server_sends(&accept("2025-11-25")).events(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
     });
 }

@@ -1,6 +1,6 @@
 //! Requests for resources, prompts, completion and logs, and their results.
-use crate::support::ShownOnFailure;
-use crate::support::client::{META, Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, META, Setup};
 use crate::support::transport::exchange;
 use mcp_proto::client::{Event, Options, Outcome, Reference, Response};
 use mcp_proto::{Action, Client, Level, Millis, Revision, SendError, ServerCapabilities, Ticket};
@@ -10,12 +10,12 @@ const EVERYTHING: &str =
     r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
 
 /// Runs a script with a client connected in this revision to a server with these capabilities.
-fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut Wire)) {
+fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut ClientHarness)) {
     let stateless = revision == Revision::V2026_07_28;
     let setup = if stateless { Setup::automatic() } else { Setup::handshake() };
-    let _shown = ShownOnFailure(format!("{revision} {capabilities}"));
-    setup.run(|wire| {
-        wire.pump();
+    let _context = FailureContext(format!("{revision} {capabilities}"));
+    setup.run(|harness| {
+        harness.pump();
         let answer = if stateless {
             format!(
                 r#"{{"id":@discover,"result":{{"supportedVersions":["{revision}"],"capabilities":{capabilities}}}}}"#
@@ -25,14 +25,14 @@ fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut Wire
                 r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
             )
         };
-        wire.server(&answer).heard(&[&format!("connected {revision}")]).forget();
-        dialogue(wire);
+        harness.server_sends(&answer).events(&[&format!("connected {revision}")]).discard();
+        dialogue(harness);
     });
 }
 
-fn everywhere(dialogue: impl Fn(Revision, &mut Wire)) {
+fn everywhere(dialogue: impl Fn(Revision, &mut ClientHarness)) {
     for revision in Revision::ALL {
-        connected(revision, EVERYTHING, |wire| dialogue(revision, wire));
+        connected(revision, EVERYTHING, |harness| dialogue(revision, harness));
     }
 }
 
@@ -105,15 +105,15 @@ const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
 #[test]
 fn requests_have_the_documented_params() {
     for (ask, method, params, _, last) in ASKED {
-        everywhere(|revision, wire| {
-            let asked = ask(&mut wire.client, DEFAULT);
+        everywhere(|revision, harness| {
+            let asked = ask(&mut harness.client, DEFAULT);
             if revision == Revision::V2026_07_28 && !last {
                 assert_eq!(asked, Err(SendError::Unsupported), "{method}");
                 return;
             }
             let expected = request(revision, method, params);
-            wire.name(asked.unwrap(), "it");
-            wire.sent(&[&expected]);
+            harness.name(asked.unwrap(), "it");
+            harness.sent(&[&expected]);
         });
     }
 }
@@ -125,23 +125,23 @@ fn undeclared_feature_is_never_requested() {
             let free = *method == "completion/complete" && revision == Revision::V2024_11_05;
             for lacking in ["{}", r#"{"tools":{},"x":{}}"#, r#"{"resources":{},"x":{}}"#] {
                 let enough = free || lacking.contains(&format!("{{\"{needed}\""));
-                connected(revision, lacking, |wire| {
-                    let asked = ask(&mut wire.client, DEFAULT);
+                connected(revision, lacking, |harness| {
+                    let asked = ask(&mut harness.client, DEFAULT);
                     assert_eq!(asked.err(), (!enough).then_some(SendError::Unsupported), "{method}");
-                    wire.pump();
-                    wire.forget();
+                    harness.pump();
+                    harness.discard();
                 });
             }
-            connected(revision, &format!(r#"{{"{needed}":{{}}}}"#), |wire| {
-                let asked = ask(&mut wire.client, DEFAULT);
+            connected(revision, &format!(r#"{{"{needed}":{{}}}}"#), |harness| {
+                let asked = ask(&mut harness.client, DEFAULT);
                 let has_it = *last || revision != Revision::V2026_07_28;
                 assert_eq!(asked.err(), (!has_it).then_some(SendError::Unsupported), "{method}");
-                wire.pump();
-                wire.forget();
+                harness.pump();
+                harness.discard();
             });
         }
-        Setup::automatic().run(|wire| {
-            assert_eq!(ask(&mut wire.client, DEFAULT), Err(SendError::NotConnected));
+        Setup::automatic().run(|harness| {
+            assert_eq!(ask(&mut harness.client, DEFAULT), Err(SendError::NotConnected));
         });
     }
     // The declared capability is sufficient.
@@ -150,11 +150,11 @@ fn undeclared_feature_is_never_requested() {
 
 #[test]
 fn completion_context_is_sent_where_the_revision_has_it() {
-    everywhere(|revision, wire| {
+    everywhere(|revision, harness| {
         let reference = Reference::Resource("file:///{path}");
         let chosen = [("user", "a\"b"), ("host", "h")];
-        let ticket = wire.client.complete(reference, "path", "sr", &chosen, DEFAULT).unwrap();
-        wire.name(ticket, "it");
+        let ticket = harness.client.complete(reference, "path", "sr", &chosen, DEFAULT).unwrap();
+        harness.name(ticket, "it");
         let context = match revision >= Revision::V2025_06_18 {
             true => r#","context":{"arguments":{"user":"a\"b","host":"h"}}"#,
             false => "",
@@ -163,7 +163,7 @@ fn completion_context_is_sent_where_the_revision_has_it() {
             r#""ref":{{"type":"ref/resource","uri":"file:///{{path}}"}},"argument":{{"name":"path","value":"sr"}}{context}"#
         );
         let expected = request(revision, "completion/complete", &params);
-        wire.sent(&[&expected]);
+        harness.sent(&[&expected]);
     });
 }
 
@@ -201,40 +201,44 @@ fn result_without_its_required_members_is_invalid() {
             cases.push((ask, (*result).to_owned(), "it: lost Invalid".to_owned()));
         }
     }
-    for (ask, result, heard) in &cases {
-        let _shown = ShownOnFailure(format!("{} {result}", ASKED[*ask].1));
-        connected(Revision::V2025_11_25, EVERYTHING, |wire| {
+    for (ask, result, events) in &cases {
+        let _context = FailureContext(format!("{} {result}", ASKED[*ask].1));
+        connected(Revision::V2025_11_25, EVERYTHING, |harness| {
             let (ask, method, ..) = ASKED[*ask];
-            let ticket = ask(&mut wire.client, DEFAULT).unwrap();
-            wire.name(ticket, "it");
+            let ticket = ask(&mut harness.client, DEFAULT).unwrap();
+            harness.name(ticket, "it");
             let name = match method {
                 "prompts/get" => "review",
                 method => method.rsplit('/').next().unwrap(),
             };
-            wire.forget().server(&format!(r#"{{"id":@{name},"result":{result}}}"#)).heard(&[heard]).sent(&[]);
-            assert_eq!(wire.client.pending(), 0);
+            harness
+                .discard()
+                .server_sends(&format!(r#"{{"id":@{name},"result":{result}}}"#))
+                .events(&[events])
+                .sent(&[]);
+            assert_eq!(harness.client.pending(), 0);
         });
     }
 }
 
 /// Sends a request, answers it, and passes the response to `look`.
 fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
-    let mut wire = Wire::new(Setup::handshake(), crate::support::transport::Pace::FAST);
-    wire.pump();
-    wire.server(&format!(
+    let mut harness = ClientHarness::new(Setup::handshake(), crate::support::transport::Pace::FAST);
+    harness.pump();
+    harness.server_sends(&format!(
         r#"{{"id":@initialize,"result":{{"protocolVersion":"2025-11-25","capabilities":{EVERYTHING},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
     ));
-    ASKED[ask].0(&mut wire.client, DEFAULT).unwrap();
-    wire.pump();
+    ASKED[ask].0(&mut harness.client, DEFAULT).unwrap();
+    harness.pump();
     let (_, method, ..) = ASKED[ask];
     let name = if method == "prompts/get" { "review" } else { method.rsplit('/').next().unwrap() };
-    let line = wire.message(&answer.replace("@it", &format!("@{name}"))) + "\n";
+    let line = harness.message(&answer.replace("@it", &format!("@{name}"))) + "\n";
     loop {
-        match wire.client.poll(Millis(0)) {
+        match harness.client.poll(Millis(0)) {
             Action::Io(io) => {
                 assert!(exchange(io, &mut line.as_bytes(), &mut Vec::new()));
             }
-            Action::Event => match wire.client.event() {
+            Action::Event => match harness.client.event() {
                 Some(Event::Response(end)) => return look(end),
                 other => panic!("{other:?}"),
             },
@@ -305,13 +309,13 @@ fn each_list_is_paged_with_its_own_method() {
             "resources/templates/list" => "resourceTemplates",
             method => method.split('/').next().unwrap(),
         };
-        everywhere(|revision, wire| {
-            let ticket = ask(&mut wire.client, DEFAULT).unwrap();
-            wire.name(ticket, "it");
+        everywhere(|revision, harness| {
+            let ticket = ask(&mut harness.client, DEFAULT).unwrap();
+            harness.name(ticket, "it");
             let page = |cursor: &str| format!(r#"{{"id":@list,"result":{{"{member}":[]{cursor}}}}}"#);
-            wire.forget().server(&page(r#","nextCursor":"2""#)).heard(&["it: , .."]);
+            harness.discard().server_sends(&page(r#","nextCursor":"2""#)).events(&["it: , .."]);
             let expected = request(revision, method, r#""cursor":"2""#);
-            wire.sent(&[&expected]).server(&page("")).heard(&["it: ."]);
+            harness.sent(&[&expected]).server_sends(&page("")).events(&["it: ."]);
         });
     }
 }
@@ -322,7 +326,7 @@ fn custom_meta_is_sent_with_requests_and_pages() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;
     let traced = r#""traceparent":"00-1-2-01","ba\u0067gage":{"a":[1]}"#;
     let options = DEFAULT.meta(trace).log_level(Level::Notification).with_progress();
-    everywhere(|revision, wire| {
+    everywhere(|revision, harness| {
         let meta = match revision {
             Revision::V2026_07_28 => format!(
                 r#""_meta":{{..,"progressToken":@,"io.modelcontextprotocol/logLevel":"notice",{traced}}}"#
@@ -332,43 +336,44 @@ fn custom_meta_is_sent_with_requests_and_pages() {
         let expected = |method: &str, params: &str| {
             format!(r#"{{"id":@,"method":"{method}","params":{{{params}{meta}}}}}"#)
         };
-        let ticket = wire.client.read_resource("a", options).unwrap();
-        wire.name(ticket, "read");
-        wire.sent(&[&expected("resources/read", r#""uri":"a","#)]);
-        let ticket = wire.client.list_prompts(options).unwrap();
-        wire.name(ticket, "list");
-        wire.sent(&[&expected("prompts/list", "")]);
+        let ticket = harness.client.read_resource("a", options).unwrap();
+        harness.name(ticket, "read");
+        harness.sent(&[&expected("resources/read", r#""uri":"a","#)]);
+        let ticket = harness.client.list_prompts(options).unwrap();
+        harness.name(ticket, "list");
+        harness.sent(&[&expected("prompts/list", "")]);
         for cursor in ["\"2\"", "\"a longer one\"", "\"3\""] {
-            wire.server(&format!(r#"{{"id":@list,"result":{{"prompts":[],"nextCursor":{cursor}}}}}"#));
-            wire.heard(&["list: , .."]);
-            wire.sent(&[&expected("prompts/list", &format!(r#""cursor":{cursor},"#))]);
+            harness
+                .server_sends(&format!(r#"{{"id":@list,"result":{{"prompts":[],"nextCursor":{cursor}}}}}"#));
+            harness.events(&["list: , .."]);
+            harness.sent(&[&expected("prompts/list", &format!(r#""cursor":{cursor},"#))]);
         }
         // A repeated cursor is still detected.
-        wire.server(r#"{"id":@list,"result":{"prompts":[],"nextCursor":"3"}}"#);
-        wire.heard(&["list: , ..", "list: lost EndlessList"]);
+        harness.server_sends(r#"{"id":@list,"result":{"prompts":[],"nextCursor":"3"}}"#);
+        harness.events(&["list: , ..", "list: lost EndlessList"]);
     });
 }
 
 #[test]
 fn log_level_is_sent_only_if_supported() {
     for (capabilities, shown) in [(EVERYTHING, true), (r#"{"resources":{}}"#, false)] {
-        connected(Revision::V2026_07_28, capabilities, |wire| {
-            let ticket = wire.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
-            wire.name(ticket, "read");
-            assert_eq!(wire.sent_lines()[0].contains(r#"/logLevel":"debug""#), shown);
+        connected(Revision::V2026_07_28, capabilities, |harness| {
+            let ticket = harness.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
+            harness.name(ticket, "read");
+            assert_eq!(harness.take_sent_lines()[0].contains(r#"/logLevel":"debug""#), shown);
         });
     }
-    connected(Revision::V2025_11_25, EVERYTHING, |wire| {
-        let ticket = wire.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
-        wire.name(ticket, "read");
-        wire.sent(&[r#"{"id":@,"method":"resources/read","params":{"uri":"a"}}"#]);
+    connected(Revision::V2025_11_25, EVERYTHING, |harness| {
+        let ticket = harness.client.read_resource("a", DEFAULT.log_level(Level::Debug)).unwrap();
+        harness.name(ticket, "read");
+        harness.sent(&[r#"{"id":@,"method":"resources/read","params":{"uri":"a"}}"#]);
     });
 }
 
 #[test]
 fn unwritable_meta_is_refused() {
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(200));
-    everywhere(|_, wire| {
+    everywhere(|_, harness| {
         for wrong in [
             "",
             "{",
@@ -382,29 +387,31 @@ fn unwritable_meta_is_refused() {
             r#"{"io.modelcontextprotocol/clientInfo":{}}"#,
             r#"{"io.modelcontextprotocol/logLevel":"x"}"#,
         ] {
-            let refused = wire.client.read_resource("a", DEFAULT.meta(wrong));
+            let refused = harness.client.read_resource("a", DEFAULT.meta(wrong));
             assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
         }
         // A list has to store it: 128 bytes for each request.
-        assert_eq!(wire.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
-        assert_eq!(wire.client.pending(), 0);
-        let ticket = wire.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
-        wire.name(ticket, "read");
-        wire.forget();
+        assert_eq!(harness.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
+        assert_eq!(harness.client.pending(), 0);
+        let ticket = harness.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
+        harness.name(ticket, "read");
+        harness.discard();
     });
 }
 
 #[test]
 fn empty_cursor_requests_the_next_page_if_configured() {
-    for (goes_on, heard) in [(true, "list: a, .."), (false, "list: a.")] {
+    for (goes_on, events) in [(true, "list: a, .."), (false, "list: a.")] {
         let info = Setup::handshake().info;
         let info = if goes_on { info.empty_cursors() } else { info };
-        Setup { info, ..Setup::handshake() }.run(|wire| {
-            wire.connect();
-            wire.list();
-            wire.forget().server(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
-            wire.heard(&[heard]);
-            assert_eq!(wire.sent_lines().len(), usize::from(goes_on));
+        Setup { info, ..Setup::handshake() }.run(|harness| {
+            harness.connect();
+            harness.list();
+            harness
+                .discard()
+                .server_sends(r#"{"id":@list,"result":{"tools":[{"name":"a"}],"nextCursor":""}}"#);
+            harness.events(&[events]);
+            assert_eq!(harness.take_sent_lines().len(), usize::from(goes_on));
         });
     }
 }
@@ -412,12 +419,12 @@ fn empty_cursor_requests_the_next_page_if_configured() {
 /// A search for one entry: no more pages are requested after it is found.
 #[test]
 fn list_cancelled_at_a_page_ends_silently() {
-    connected(Revision::V2025_11_25, EVERYTHING, |wire| {
-        let ticket = wire.list();
+    connected(Revision::V2025_11_25, EVERYTHING, |harness| {
+        let ticket = harness.list();
         let page = r#"{"id":@list,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"2"}}"#;
-        wire.forget().stop_after(1).server(page).heard(&["list: a, b, .."]);
-        wire.cancel(ticket, "found");
-        wire.sent(&[]);
-        assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+        harness.discard().stop_after(1).server_sends(page).events(&["list: a, b, .."]);
+        harness.cancel(ticket, "found");
+        harness.sent(&[]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
     });
 }

@@ -1,6 +1,6 @@
 //! Lists: pages, cursors, limits, cancellation.
-use crate::support::ShownOnFailure;
-use crate::support::client::{Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError};
 
@@ -11,26 +11,29 @@ fn page(tools: &[&str], cursor: Option<&str>) -> String {
 }
 
 /// The request for the page after a cursor.
-fn next(wire: &Wire, cursor: &str) -> String {
-    let meta = if wire.is_handshake() { "" } else { r#","_meta":{..}"# };
+fn next(harness: &ClientHarness, cursor: &str) -> String {
+    let meta = if harness.is_handshake() { "" } else { r#","_meta":{..}"# };
     format!(r#"{{"id":@,"method":"tools/list","params":{{"cursor":{cursor}{meta}}}}}"#)
 }
 
 #[test]
 fn pages_are_requested_until_the_last() {
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.list();
-        wire.forget().server(&page(&["a", "b"], Some(r#""p\u0032\"""#))).heard(&["list: a, b, .."]);
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.list();
+        harness
+            .discard()
+            .server_sends(&page(&["a", "b"], Some(r#""p\u0032\"""#)))
+            .events(&["list: a, b, .."]);
         // The cursor is sent byte for byte.
-        let expected = next(wire, r#""p\u0032\"""#);
-        wire.sent(&[&expected]);
-        wire.server(&page(&[], Some(r#""3""#))).heard(&["list: , .."]);
-        let expected = next(wire, r#""3""#);
-        wire.sent(&[&expected]);
-        assert!(wire.client.is_pending(ticket));
-        wire.server(&page(&["c"], None)).heard(&["list: c."]).sent(&[]);
-        assert!(!wire.client.is_pending(ticket));
-        assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+        let expected = next(harness, r#""p\u0032\"""#);
+        harness.sent(&[&expected]);
+        harness.server_sends(&page(&[], Some(r#""3""#))).events(&["list: , .."]);
+        let expected = next(harness, r#""3""#);
+        harness.sent(&[&expected]);
+        assert!(harness.client.is_pending(ticket));
+        harness.server_sends(&page(&["c"], None)).events(&["list: c."]).sent(&[]);
+        assert!(!harness.client.is_pending(ticket));
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
     });
 }
 
@@ -46,15 +49,15 @@ fn list_ends_without_a_next_cursor() {
         (r#""null""#, false, false),
     ];
     for (cursor, handshake, stateless) in cases {
-        let _shown = ShownOnFailure((*cursor).to_owned());
-        Setup::automatic().connected(|wire| {
-            wire.list();
-            wire.forget().server(&page(&["a"], Some(cursor)));
-            if if wire.is_handshake() { *handshake } else { *stateless } {
-                wire.heard(&["list: a."]).sent(&[]);
+        let _context = FailureContext((*cursor).to_owned());
+        Setup::automatic().connected(|harness| {
+            harness.list();
+            harness.discard().server_sends(&page(&["a"], Some(cursor)));
+            if if harness.is_handshake() { *handshake } else { *stateless } {
+                harness.events(&["list: a."]).sent(&[]);
             } else {
-                let expected = next(wire, cursor);
-                wire.heard(&["list: a, .."]).sent(&[&expected]);
+                let expected = next(harness, cursor);
+                harness.events(&["list: a, .."]).sent(&[&expected]);
             }
         });
     }
@@ -81,33 +84,33 @@ fn failed_list_keeps_the_received_pages() {
         (r#"{"id":@list,"result":{"tools":[1,null,{"name":"b"},{}]}}"#, &["list: b, ?."]),
     ];
     for (answer, expected) in cases {
-        let _shown = ShownOnFailure((*answer).to_owned());
+        let _context = FailureContext((*answer).to_owned());
         // 32 bytes for a cursor, including its quotes.
-        Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|wire| {
-            wire.list();
-            wire.forget().server(&page(&["a"], Some(r#""x""#))).heard(&["list: a, .."]).forget();
-            wire.server(answer).heard(expected).sent(&[]);
-            assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+        Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|harness| {
+            harness.list();
+            harness.discard().server_sends(&page(&["a"], Some(r#""x""#))).events(&["list: a, .."]).discard();
+            harness.server_sends(answer).events(expected).sent(&[]);
+            assert_eq!((harness.client.pending(), harness.deadline), (0, None));
         });
     }
 }
 
 #[test]
 fn longest_cursor_that_fits_is_followed() {
-    Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|wire| {
+    Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|harness| {
         let cursor = format!("\"{}\"", "x".repeat(30));
-        wire.list();
-        wire.forget().server(&page(&["a"], Some(&cursor))).heard(&["list: a, .."]);
-        let expected = next(wire, &cursor);
-        wire.sent(&[&expected]);
+        harness.list();
+        harness.discard().server_sends(&page(&["a"], Some(&cursor))).events(&["list: a, .."]);
+        let expected = next(harness, &cursor);
+        harness.sent(&[&expected]);
     });
-    Setup { slots: 2, text: 0, ..Setup::automatic() }.connected(|wire| {
-        wire.list();
-        wire.forget().server(&page(&["a"], Some("\"\"")));
-        if wire.is_handshake() {
-            wire.heard(&["list: a."]);
+    Setup { slots: 2, text: 0, ..Setup::automatic() }.connected(|harness| {
+        harness.list();
+        harness.discard().server_sends(&page(&["a"], Some("\"\"")));
+        if harness.is_handshake() {
+            harness.events(&["list: a."]);
         } else {
-            wire.heard(&["list: a, ..", "list: lost CursorTooLong"]);
+            harness.events(&["list: a, ..", "list: lost CursorTooLong"]);
         }
     });
 }
@@ -115,57 +118,58 @@ fn longest_cursor_that_fits_is_followed() {
 /// The cursor fits into the slot, but its request exceeds the transmit buffer.
 #[test]
 fn cursor_that_cannot_be_sent_ends_the_list() {
-    Setup { tx: 600, rx: 2000, slots: 1, text: 1000, ..Setup::automatic() }.connected(|wire| {
-        wire.list();
+    Setup { tx: 600, rx: 2000, slots: 1, text: 1000, ..Setup::automatic() }.connected(|harness| {
+        harness.list();
         let cursor = format!("\"{}\"", "x".repeat(500));
-        wire.forget().server(&page(&["a"], Some(&cursor)));
-        wire.heard(&["list: a, ..", "list: lost CursorTooLong"]).sent(&[]);
-        assert_eq!((wire.client.pending(), wire.deadline), (0, None));
-        wire.list();
-        wire.server(&page(&["b"], None)).heard(&["list: b."]).forget();
+        harness.discard().server_sends(&page(&["a"], Some(&cursor)));
+        harness.events(&["list: a, ..", "list: lost CursorTooLong"]).sent(&[]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+        harness.list();
+        harness.server_sends(&page(&["b"], None)).events(&["list: b."]).discard();
     });
 }
 
 #[test]
 fn list_is_limited_in_pages() {
     let info = Setup::automatic().info.pages(3);
-    Setup { info, ..Setup::automatic() }.connected(|wire| {
-        wire.list();
+    Setup { info, ..Setup::automatic() }.connected(|harness| {
+        harness.list();
         for cursor in ["\"1\"", "\"2\"", "\"3\""] {
-            wire.server(&page(&["a"], Some(cursor)));
+            harness.server_sends(&page(&["a"], Some(cursor)));
         }
-        wire.heard(&["list: a, ..", "list: a, ..", "list: a, ..", "list: lost EndlessList"]);
-        assert_eq!(wire.sent_lines().len(), 3);
-        wire.list();
+        harness.events(&["list: a, ..", "list: a, ..", "list: a, ..", "list: lost EndlessList"]);
+        assert_eq!(harness.take_sent_lines().len(), 3);
+        harness.list();
         for cursor in [Some("\"1\""), Some("\"2\""), None] {
-            wire.server(&page(&["a"], cursor));
+            harness.server_sends(&page(&["a"], cursor));
         }
-        wire.heard(&["list: a, ..", "list: a, ..", "list: a."]).forget();
+        harness.events(&["list: a, ..", "list: a, ..", "list: a."]).discard();
     });
 }
 
 #[test]
 fn each_page_has_its_own_id_token_and_timeout() {
-    Setup::automatic().connected(|wire| {
+    Setup::automatic().connected(|harness| {
         let options = Options::DEFAULT.with_progress().timeout(Millis(100)).maximum(Millis(250));
-        let ticket = wire.client.list_tools(options).unwrap();
-        wire.name(ticket, "list");
-        assert_eq!(wire.deadline, Some(100));
-        let first = wire
+        let ticket = harness.client.list_tools(options).unwrap();
+        harness.name(ticket, "list");
+        assert_eq!(harness.deadline, Some(100));
+        let first = harness
             .message(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":5}}"#);
-        wire.at(90).server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]);
-        assert_eq!(wire.deadline, Some(190));
-        assert!(wire.sent_lines()[1].contains("progressToken"));
+        harness.at(90).server_sends(&page(&["a"], Some("\"1\""))).events(&["list: a, .."]);
+        assert_eq!(harness.deadline, Some(190));
+        assert!(harness.take_sent_lines()[1].contains("progressToken"));
         // The token of a received page is invalid, and progress starts again.
-        wire.raw(first.as_bytes()).heard(&["fault UnknownProgress"]);
-        wire.at(150)
-            .server(r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#);
-        wire.heard(&["list: 1"]);
-        assert_eq!(wire.deadline, Some(250));
-        wire.at(180).server(&page(&["b"], Some("\"2\""))).heard(&["list: b, .."]).forget();
-        assert_eq!(wire.deadline, Some(250), "the maximum is for the whole list");
-        wire.at(250).heard(&["list: lost TimedOut"]);
-        wire.sent(&[
+        harness.raw(first.as_bytes()).events(&["fault UnknownProgress"]);
+        harness.at(150).server_sends(
+            r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#,
+        );
+        harness.events(&["list: 1"]);
+        assert_eq!(harness.deadline, Some(250));
+        harness.at(180).server_sends(&page(&["b"], Some("\"2\""))).events(&["list: b, .."]).discard();
+        assert_eq!(harness.deadline, Some(250), "the maximum is for the whole list");
+        harness.at(250).events(&["list: lost TimedOut"]);
+        harness.sent(&[
             r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"timeout"}}"#,
         ]);
     });
@@ -173,29 +177,31 @@ fn each_page_has_its_own_id_token_and_timeout() {
 
 #[test]
 fn list_can_be_cancelled_between_pages() {
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.list();
-        wire.server(&page(&["a"], Some("\"1\""))).heard(&["list: a, .."]).forget();
-        wire.cancel(ticket, "enough");
-        wire.sent(&[
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.list();
+        harness.server_sends(&page(&["a"], Some("\"1\""))).events(&["list: a, .."]).discard();
+        harness.cancel(ticket, "enough");
+        harness.sent(&[
             r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"enough"}}"#,
         ]);
-        wire.server(&page(&["b"], Some("\"2\""))).heard(&[]).sent(&[]);
+        harness.server_sends(&page(&["b"], Some("\"2\""))).events(&[]).sent(&[]);
     });
 }
 
 /// A client with a full transmit buffer and the first page of a list.
-fn waiting_for_room(wire: &mut Wire) -> mcp_proto::Ticket {
-    let ticket = wire.list();
-    wire.forget();
-    wire.peer_reads(false);
+fn waiting_for_room(harness: &mut ClientHarness) -> mcp_proto::Ticket {
+    let ticket = harness.list();
+    harness.discard();
+    harness.peer_reads(false);
     let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(150));
-    while wire
+    while harness
         .client
         .call_json("filler", &arguments, Options::DEFAULT.timeout(Millis(9000)).maximum(Millis(9000)))
         .is_ok()
     {}
-    wire.server(&page(&["a"], Some("\"1234567890123456789012345678901234567890\""))).heard(&["list: a, .."]);
+    harness
+        .server_sends(&page(&["a"], Some("\"1234567890123456789012345678901234567890\"")))
+        .events(&["list: a, .."]);
     ticket
 }
 
@@ -203,56 +209,56 @@ const SMALL: fn() -> Setup = || Setup { tx: 800, ..Setup::handshake() };
 
 #[test]
 fn next_page_is_requested_once_space_is_free() {
-    SMALL().run(|wire| {
-        wire.connect();
-        let ticket = waiting_for_room(wire);
-        assert!(wire.client.is_pending(ticket));
-        wire.peer_reads(true);
-        wire.at(10);
-        let sent = wire.sent_short();
+    SMALL().run(|harness| {
+        harness.connect();
+        let ticket = waiting_for_room(harness);
+        assert!(harness.client.is_pending(ticket));
+        harness.peer_reads(true);
+        harness.at(10);
+        let sent = harness.take_sent();
         assert_eq!(sent.iter().filter(|line| line.contains("tools/list")).count(), 1);
-        wire.forget().server(&page(&["b"], None)).heard(&["list: b."]);
+        harness.discard().server_sends(&page(&["b"], None)).events(&["list: b."]);
     });
 }
 
 #[test]
 fn list_waiting_for_space_is_cancelled_silently() {
-    SMALL().run(|wire| {
-        wire.connect();
-        let ticket = waiting_for_room(wire);
-        wire.cancel(ticket, "enough");
-        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
-        wire.peer_reads(true);
-        wire.pump();
-        let sent = wire.sent_short();
+    SMALL().run(|harness| {
+        harness.connect();
+        let ticket = waiting_for_room(harness);
+        harness.cancel(ticket, "enough");
+        assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone));
+        harness.peer_reads(true);
+        harness.pump();
+        let sent = harness.take_sent();
         assert!(!sent.iter().any(|line| line.contains("cancelled") || line.contains("list")), "{sent:?}");
-        wire.forget();
+        harness.discard();
     });
 }
 
 #[test]
 fn time_without_output_space_counts_for_the_timeout() {
-    SMALL().run(|wire| {
-        wire.connect();
-        waiting_for_room(wire);
-        assert_eq!(wire.deadline, Some(1000));
-        wire.at(1000).heard(&["list: lost TimedOut"]);
-        wire.peer_reads(true);
-        wire.pump();
-        let sent = wire.sent_short();
+    SMALL().run(|harness| {
+        harness.connect();
+        waiting_for_room(harness);
+        assert_eq!(harness.deadline, Some(1000));
+        harness.at(1000).events(&["list: lost TimedOut"]);
+        harness.peer_reads(true);
+        harness.pump();
+        let sent = harness.take_sent();
         assert!(!sent.iter().any(|line| line.contains("cancelled") || line.contains("list")), "{sent:?}");
-        wire.forget();
+        harness.discard();
     });
 }
 
 #[test]
 fn close_while_a_page_waits_ends_the_list_once() {
-    SMALL().run(|wire| {
-        wire.connect();
-        waiting_for_room(wire);
-        wire.eof();
-        let heard = wire.heard_now();
-        assert_eq!(heard.iter().filter(|event| *event == "list: lost Closed").count(), 1, "{heard:?}");
-        wire.at(200).heard(&["closed"]).forget();
+    SMALL().run(|harness| {
+        harness.connect();
+        waiting_for_room(harness);
+        harness.eof();
+        let events = harness.take_events();
+        assert_eq!(events.iter().filter(|event| *event == "list: lost Closed").count(), 1, "{events:?}");
+        harness.at(200).events(&["closed"]).discard();
     });
 }

@@ -1,5 +1,5 @@
 //! Messages of the server: requests, notifications, invalid lines, silence.
-use crate::support::ShownOnFailure;
+use crate::support::FailureContext;
 use crate::support::client::Setup;
 use mcp_proto::client::Options;
 use mcp_proto::{KeepAlive, Millis};
@@ -41,14 +41,14 @@ fn only_handshake_era_answers_server_requests() {
         // A message with further members is a request, too.
         (r#"{"id":2,"method":"x","result":{}}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
     ];
-    for (request, heard, answered) in cases {
-        let _shown = ShownOnFailure(request.clone());
-        Setup::automatic().connected(|wire| {
-            wire.server(request);
-            match (wire.is_handshake(), answered) {
-                (true, Some(answered)) => wire.heard(heard).sent(&[answered]),
-                (true, None) => wire.heard(heard).sent(&[]),
-                (false, _) => wire.heard(&["fault UnknownMethod"]).sent(&[]),
+    for (request, events, answered) in cases {
+        let _context = FailureContext(request.clone());
+        Setup::automatic().connected(|harness| {
+            harness.server_sends(request);
+            match (harness.is_handshake(), answered) {
+                (true, Some(answered)) => harness.events(events).sent(&[answered]),
+                (true, None) => harness.events(events).sent(&[]),
+                (false, _) => harness.events(&["fault UnknownMethod"]).sent(&[]),
             };
         });
     }
@@ -56,13 +56,13 @@ fn only_handshake_era_answers_server_requests() {
 
 #[test]
 fn pings_are_answered_while_every_slot_is_taken() {
-    Setup { slots: 1, ..Setup::handshake() }.run(|wire| {
-        wire.connect();
-        wire.call("slow", DEFAULT).unwrap();
-        wire.forget();
-        wire.servers(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"ping"}"#]);
-        wire.sent(&[&answer("1"), &answer("2")]);
-        wire.server(r#"{"id":@slow,"result":{}}"#).heard(&["slow: result {}"]);
+    Setup { slots: 1, ..Setup::handshake() }.run(|harness| {
+        harness.connect();
+        harness.call("slow", DEFAULT).unwrap();
+        harness.discard();
+        harness.server_sends_all(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"ping"}"#]);
+        harness.sent(&[&answer("1"), &answer("2")]);
+        harness.server_sends(r#"{"id":@slow,"result":{}}"#).events(&["slow: result {}"]);
     });
 }
 
@@ -102,15 +102,15 @@ fn invalid_server_lines_are_never_answered() {
         ),
         (b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", &["fault UnknownCancel"]),
     ];
-    for (line, heard) in cases {
-        let _shown = ShownOnFailure(String::from_utf8_lossy(line).into_owned());
-        Setup::automatic().connected(|wire| {
+    for (line, events) in cases {
+        let _context = FailureContext(String::from_utf8_lossy(line).into_owned());
+        Setup::automatic().connected(|harness| {
             // Repeated to show that the client does not count them.
             for _ in 0..12 {
-                wire.raw(line).heard(heard).sent(&[]);
+                harness.raw(line).events(events).sent(&[]);
             }
-            wire.call("still", DEFAULT).unwrap();
-            wire.forget().server(r#"{"id":@still,"result":{}}"#).heard(&["still: result {}"]);
+            harness.call("still", DEFAULT).unwrap();
+            harness.discard().server_sends(r#"{"id":@still,"result":{}}"#).events(&["still: result {}"]);
         });
     }
 }
@@ -128,10 +128,10 @@ fn notifications_emit_events() {
         (r#"{"method":"notifications/message","params":"x"}"#, "fault InvalidParams"),
         (r#"{"method":"$/logTrace","params":{}}"#, "notified $/logTrace {}"),
     ];
-    for (message, heard) in cases {
-        let _shown = ShownOnFailure((*message).to_owned());
-        Setup::automatic().connected(|wire| {
-            wire.server(message).heard(&[heard]).sent(&[]);
+    for (message, events) in cases {
+        let _context = FailureContext((*message).to_owned());
+        Setup::automatic().connected(|harness| {
+            harness.server_sends(message).events(&[events]).sent(&[]);
         });
     }
 }
@@ -146,11 +146,11 @@ fn handshake_era_reports_changes_without_subscription() {
         (r#"{"method":"notifications/prompts/list_changed","params":{"_meta":{}}}"#, "changed Prompts"),
         (r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#, "updated a"),
     ];
-    for (message, heard) in cases {
-        let _shown = ShownOnFailure((*message).to_owned());
-        Setup::automatic().connected(|wire| {
-            let heard = if wire.is_handshake() { heard } else { "fault UnknownSubscription" };
-            wire.server(message).heard(&[heard]).sent(&[]);
+    for (message, events) in cases {
+        let _context = FailureContext((*message).to_owned());
+        Setup::automatic().connected(|harness| {
+            let events = if harness.is_handshake() { events } else { "fault UnknownSubscription" };
+            harness.server_sends(message).events(&[events]).sent(&[]);
         });
     }
 }
@@ -190,17 +190,17 @@ fn oversized_line_ends_only_its_own_request() {
         (format!(r#"garbage {long}"#), &["fault NotJson"], None),
         (format!(r#"{{"id":@add,"result":"{long}"}} and more"#), &["fault NotJson"], None),
     ];
-    for (message, heard, answered) in cases {
-        let _shown = ShownOnFailure(message.clone());
-        Setup::automatic().rx(400).connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
-            wire.call("other", DEFAULT).unwrap();
-            wire.forget().servers(&[message, r#"{"id":@other,"result":{}}"#]);
-            let heard: Vec<&str> = heard.iter().copied().chain(["other: result {}"]).collect();
-            wire.heard(&heard);
-            match answered.as_ref().filter(|_| wire.is_handshake()) {
-                Some(answered) => wire.sent(&[answered]),
-                None => wire.sent(&[]),
+    for (message, events, answered) in cases {
+        let _context = FailureContext(message.clone());
+        Setup::automatic().rx(400).connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
+            harness.call("other", DEFAULT).unwrap();
+            harness.discard().server_sends_all(&[message, r#"{"id":@other,"result":{}}"#]);
+            let events: Vec<&str> = events.iter().copied().chain(["other: result {}"]).collect();
+            harness.events(&events);
+            match answered.as_ref().filter(|_| harness.is_handshake()) {
+                Some(answered) => harness.sent(&[answered]),
+                None => harness.sent(&[]),
             };
         });
     }
@@ -215,15 +215,15 @@ fn line_as_long_as_the_buffer_is_accepted() {
         format!(r#"{{"id":@add,"result":{{"x":"{x}"}}}}"#)
     };
     for (length, fits) in [(398, true), (399, true), (400, false), (401, false)] {
-        let _shown = ShownOnFailure(length.to_string());
-        Setup::automatic().rx(400).lines_only().connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
-            let message = wire.message(&line(length));
+        let _context = FailureContext(length.to_string());
+        Setup::automatic().rx(400).lines_only().connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
+            let message = harness.message(&line(length));
             assert_eq!(message.len(), length);
-            wire.forget().raw(message.as_bytes());
-            let heard = wire.heard_now();
-            assert_eq!(heard.len(), 1);
-            assert_eq!(heard[0].starts_with("add: result"), fits, "{heard:?}");
+            harness.discard().raw(message.as_bytes());
+            let events = harness.take_events();
+            assert_eq!(events.len(), 1);
+            assert_eq!(events[0].starts_with("add: result"), fits, "{events:?}");
         });
     }
 }
@@ -239,39 +239,41 @@ fn too_deep_response_ends_its_request() {
         (format!(r#"{{"id":66666,"result":{}}}"#, deep(50)), "fault TooDeep"),
         (format!(r#"{{"method":"x","params":{}}}"#, deep(50)), "fault TooDeep"),
     ];
-    for (message, heard) in cases {
-        let _shown = ShownOnFailure(message.clone());
-        Setup { info, ..Setup::automatic() }.connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
-            wire.forget().server(&message).sent(&[]);
-            let events = wire.heard_now();
-            assert!(events.len() == 1 && events[0].starts_with(heard), "{events:?}");
+    for (message, event) in cases {
+        let _context = FailureContext(message.clone());
+        Setup { info, ..Setup::automatic() }.connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
+            harness.discard().server_sends(&message).sent(&[]);
+            let events = harness.take_events();
+            assert!(events.len() == 1 && events[0].starts_with(event), "{events:?}");
         });
     }
     let info = Setup::handshake().info.depth(8);
-    Setup { info, ..Setup::handshake() }.run(|wire| {
-        wire.connect();
-        wire.server(&format!(r#"{{"params":{},"id":5,"method":"x"}}"#, deep(9))).heard(&["fault TooDeep"]);
-        wire.sent(&[&refusal("5", -32600, "Invalid request: the message is nested too deeply")]);
+    Setup { info, ..Setup::handshake() }.run(|harness| {
+        harness.connect();
+        harness
+            .server_sends(&format!(r#"{{"params":{},"id":5,"method":"x"}}"#, deep(9)))
+            .events(&["fault TooDeep"]);
+        harness.sent(&[&refusal("5", -32600, "Invalid request: the message is nested too deeply")]);
     });
 }
 
 /// A server request waits for space; no event in between may lose it.
 #[test]
 fn ping_waiting_for_space_is_answered_in_any_case() {
-    Setup { tx: 512, ..Setup::handshake() }.run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
-        wire.call("slow", DEFAULT.timeout(Millis(100))).unwrap();
+    Setup { tx: 512, ..Setup::handshake() }.run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
+        harness.call("slow", DEFAULT.timeout(Millis(100))).unwrap();
         let pings: Vec<String> =
             (0..20).map(|id| format!(r#"{{"id":"ping number {id}","method":"ping"}}"#)).collect();
         for ping in &pings {
-            wire.server(ping);
+            harness.server_sends(ping);
         }
-        wire.at(100).heard(&["slow: lost TimedOut"]);
-        wire.peer_reads(true);
-        wire.pump();
-        let answers = wire.sent_short().into_iter().filter(|line| line.contains("ping number")).count();
+        harness.at(100).events(&["slow: lost TimedOut"]);
+        harness.peer_reads(true);
+        harness.pump();
+        let answers = harness.take_sent().into_iter().filter(|line| line.contains("ping number")).count();
         assert_eq!(answers, 20);
     });
 }
@@ -281,9 +283,9 @@ const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40),
 #[test]
 fn silent_server_is_pinged_then_reported() {
     for close in [false, true] {
-        Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|wire| {
-            let asked = |wire: &crate::support::client::Wire, number: u32| {
-                if wire.is_handshake() {
+        Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|harness| {
+            let asked = |harness: &crate::support::client::ClientHarness, number: u32| {
+                if harness.is_handshake() {
                     format!(r#"{{"id":"ping-{number}","method":"ping"}}"#)
                 } else {
                     format!(
@@ -291,67 +293,75 @@ fn silent_server_is_pinged_then_reported() {
                     )
                 }
             };
-            assert_eq!(wire.deadline, Some(100));
-            wire.at(99).sent(&[]);
-            let expected = asked(wire, 1);
-            wire.at(100).sent(&[&expected]);
-            assert_eq!(wire.deadline, Some(140));
-            wire.at(120).server(r#"{"id":"ping-1","result":{}}"#).heard(&[]);
-            assert_eq!(wire.deadline, Some(220));
+            assert_eq!(harness.deadline, Some(100));
+            harness.at(99).sent(&[]);
+            let expected = asked(harness, 1);
+            harness.at(100).sent(&[&expected]);
+            assert_eq!(harness.deadline, Some(140));
+            harness.at(120).server_sends(r#"{"id":"ping-1","result":{}}"#).events(&[]);
+            assert_eq!(harness.deadline, Some(220));
             // Any input delays the ping.
-            wire.at(200).server(r#"{"method":"x"}"#).heard(&["notified x"]);
-            assert_eq!(wire.deadline, Some(300));
-            let expected = asked(wire, 2);
-            wire.at(300).sent(&[&expected]);
+            harness.at(200).server_sends(r#"{"method":"x"}"#).events(&["notified x"]);
+            assert_eq!(harness.deadline, Some(300));
+            let expected = asked(harness, 2);
+            harness.at(300).sent(&[&expected]);
             // An error is a response, too.
-            wire.at(310).server(r#"{"id":"ping-2","error":{"code":-32601,"message":"x"}}"#).heard(&[]);
-            wire.at(410).forget();
-            wire.call("pending", DEFAULT).unwrap();
-            wire.forget().at(449).heard(&[]).at(450);
+            harness
+                .at(310)
+                .server_sends(r#"{"id":"ping-2","error":{"code":-32601,"message":"x"}}"#)
+                .events(&[]);
+            harness.at(410).discard();
+            harness.call("pending", DEFAULT).unwrap();
+            harness.discard().at(449).events(&[]).at(450);
             if close {
-                wire.heard(&["silent", "pending: lost Closed", "closed"]);
+                harness.events(&["silent", "pending: lost Closed", "closed"]);
                 return;
             }
-            wire.heard(&["silent"]);
+            harness.events(&["silent"]);
             // A late response only counts as activity.
-            wire.at(460).server(r#"{"id":"ping-3","result":{}}"#).heard(&[]);
-            assert_eq!(wire.deadline, Some(560));
-            wire.server(r#"{"id":"ping-4","result":{}}"#).heard(&["fault UnknownResponse"]);
-            wire.server(r#"{"id":"ping-0","result":{}}"#).heard(&["fault UnknownResponse"]).forget();
+            harness.at(460).server_sends(r#"{"id":"ping-3","result":{}}"#).events(&[]);
+            assert_eq!(harness.deadline, Some(560));
+            harness.server_sends(r#"{"id":"ping-4","result":{}}"#).events(&["fault UnknownResponse"]);
+            harness
+                .server_sends(r#"{"id":"ping-0","result":{}}"#)
+                .events(&["fault UnknownResponse"])
+                .discard();
         });
     }
 }
 
 #[test]
 fn oversized_response_counts_as_activity() {
-    Setup { pings: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|wire| {
-        wire.at(100).forget();
-        wire.at(120)
-            .server(&format!(r#"{{"id":"ping-1","result":{{"x":"{}"}}}}"#, "x".repeat(500)))
-            .heard(&[]);
-        wire.at(140).heard(&[]).forget();
+    Setup { pings: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|harness| {
+        harness.at(100).discard();
+        harness
+            .at(120)
+            .server_sends(&format!(r#"{{"id":"ping-1","result":{{"x":"{}"}}}}"#, "x".repeat(500)))
+            .events(&[]);
+        harness.at(140).events(&[]).discard();
     });
 }
 
 #[test]
 fn keep_alive_without_space_sets_no_past_deadline() {
     let pings = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
-    Setup { pings, tx: 512, ..Setup::handshake() }.run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
-        let tickets: Vec<_> = (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
-        wire.pump();
+    Setup { pings, tx: 512, ..Setup::handshake() }.run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
+        let tickets: Vec<_> =
+            (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
+        harness.pump();
         for ticket in tickets {
-            wire.cancel(ticket, &"x".repeat(100));
+            harness.cancel(ticket, &"x".repeat(100));
         }
         for _ in 0..8 {
-            wire.server(r#"{"id":"0123456789","method":"ping"}"#);
+            harness.server_sends(r#"{"id":"0123456789","method":"ping"}"#);
         }
         // The harness checks the deadline after every poll.
-        wire.at(500).at(501).at(700);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.forget();
+        harness.at(500).at(501).at(700);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.discard();
     });
 }
 
@@ -359,20 +369,20 @@ fn keep_alive_without_space_sets_no_past_deadline() {
 #[test]
 fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
-        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|wire| {
-            wire.connect();
-            wire.peer_reads(false);
+        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
+            harness.connect();
+            harness.peer_reads(false);
             let tickets: Vec<_> =
-                (0..3).map_while(|_| wire.client.call_json("t", "{}", DEFAULT).ok()).collect();
-            wire.pump();
+                (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
+            harness.pump();
             for ticket in tickets {
-                wire.cancel(ticket, &"x".repeat(60));
+                harness.cancel(ticket, &"x".repeat(60));
             }
-            wire.at(500).at(501).server(r#"{"method":"x"}"#);
-            assert!(wire.heard_now().contains(&"notified x".to_owned()));
-            wire.peer_reads(true);
-            wire.at(502);
-            let questions = wire.sent_short().iter().filter(|line| line.contains("\"ping-1\"")).count();
+            harness.at(500).at(501).server_sends(r#"{"method":"x"}"#);
+            assert!(harness.take_events().contains(&"notified x".to_owned()));
+            harness.peer_reads(true);
+            harness.at(502);
+            let questions = harness.take_sent().iter().filter(|line| line.contains("\"ping-1\"")).count();
             assert_eq!(questions, 1);
         });
     }
@@ -392,25 +402,25 @@ fn notifications_are_received_with_a_full_buffer() {
         (r#"{"id":1.5,"method":"ping"}"#.into(), &["fault InvalidId"]),
         (r#"{"method":"x"}"#.into(), &["notified x"]),
     ];
-    for (message, heard) in cases {
-        let _shown = ShownOnFailure(message.clone());
-        Setup { tx: 700, slots: 8, ..Setup::automatic() }.rx(400).connected(|wire| {
-            wire.call("add", DEFAULT).unwrap();
-            wire.peer_reads(false);
+    for (message, events) in cases {
+        let _context = FailureContext(message.clone());
+        Setup { tx: 700, slots: 8, ..Setup::automatic() }.rx(400).connected(|harness| {
+            harness.call("add", DEFAULT).unwrap();
+            harness.peer_reads(false);
             let mut tickets = Vec::new();
-            while let Ok(ticket) = wire.client.call_json("filler", "{}", DEFAULT) {
+            while let Ok(ticket) = harness.client.call_json("filler", "{}", DEFAULT) {
                 tickets.push(ticket);
             }
-            wire.pump();
+            harness.pump();
             for length in [200, 100, 50, 20, 5, 1] {
                 if let Some(ticket) = tickets.pop() {
-                    wire.cancel(ticket, &"x".repeat(length));
+                    harness.cancel(ticket, &"x".repeat(length));
                 }
             }
-            wire.forget().server(message).heard(heard);
+            harness.discard().server_sends(message).events(events);
             // The stateless era drops a server request.
-            if !wire.is_handshake() {
-                wire.server(r#"{"id":1,"method":"ping"}"#).heard(&["fault UnknownMethod"]);
+            if !harness.is_handshake() {
+                harness.server_sends(r#"{"id":1,"method":"ping"}"#).events(&["fault UnknownMethod"]);
             }
         });
     }

@@ -1,44 +1,47 @@
 //! Messages that cross each other, or arrive while output or an event waits.
-use crate::support::client::{Setup, Wire};
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Filter, Options, ServerRequest};
 use mcp_proto::{ClientCapabilities, Millis, SendError};
 
 const DEFAULT: Options = Options::DEFAULT;
 
 /// Blocks the server, and fills the buffer up to the space for responses and 16 bytes.
-fn fill(wire: &mut Wire) {
-    wire.peer_reads(false);
-    let sent = (0..wire.setup.tx).rev().step_by(16).find_map(|length| {
+fn fill(harness: &mut ClientHarness) {
+    harness.peer_reads(false);
+    let sent = (0..harness.setup.tx).rev().step_by(16).find_map(|length| {
         let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
-        wire.client.call_json("fill", &arguments, DEFAULT.timeout(Millis(90_000))).ok()
+        harness.client.call_json("fill", &arguments, DEFAULT.timeout(Millis(90_000))).ok()
     });
-    wire.name(sent.expect("one fits"), "fill");
+    harness.name(sent.expect("one fits"), "fill");
 }
 
 /// The waiting request for the next page ignores messages with the id of the previous page.
 #[test]
 fn list_waiting_for_space_ignores_the_previous_id() {
-    Setup::automatic().lines_only().connected(|wire| {
-        wire.list();
-        wire.forget();
-        fill(wire);
+    Setup::automatic().lines_only().connected(|harness| {
+        harness.list();
+        harness.discard();
+        fill(harness);
         let cursor = "c".repeat(100);
-        wire.server(&format!(r#"{{"id":@list,"result":{{"tools":[],"nextCursor":"{cursor}"}}}}"#));
-        wire.heard(&["list: , .."]);
+        harness.server_sends(&format!(r#"{{"id":@list,"result":{{"tools":[],"nextCursor":"{cursor}"}}}}"#));
+        harness.events(&["list: , .."]);
         // The same response again, but too long.
         let again = format!(r#"{{"id":@list,"result":{{"tools":[{}1]}}}}"#, "1,".repeat(10_000));
-        wire.server(&again).heard(&["fault LineTooLong"]);
-        wire.server(r#"{"id":@list}"#).heard(&["fault InvalidMethod"]);
-        wire.peer_reads(true);
-        wire.pump();
-        let sent = wire.sent_lines();
+        harness.server_sends(&again).events(&["fault LineTooLong"]);
+        harness.server_sends(r#"{"id":@list}"#).events(&["fault InvalidMethod"]);
+        harness.peer_reads(true);
+        harness.pump();
+        let sent = harness.take_sent_lines();
         assert!(sent[1].contains(&cursor), "{sent:?}");
-        wire.server(r#"{"id":@list,"result":{"tools":[{"name":"t"}]}}"#).heard(&["list: t."]);
+        harness.server_sends(r#"{"id":@list,"result":{"tools":[{"name":"t"}]}}"#).events(&["list: t."]);
         // A later list works.
-        wire.list();
-        wire.forget().server(r#"{"id":@list,"result":{"tools":[],"nextCursor":"2"}}"#).heard(&["list: , .."]);
-        assert_eq!(wire.sent_lines().len(), 1);
-        wire.server(r#"{"id":@list,"result":{"tools":[]}}"#).heard(&["list: ."]);
+        harness.list();
+        harness
+            .discard()
+            .server_sends(r#"{"id":@list,"result":{"tools":[],"nextCursor":"2"}}"#)
+            .events(&["list: , .."]);
+        assert_eq!(harness.take_sent_lines().len(), 1);
+        harness.server_sends(r#"{"id":@list,"result":{"tools":[]}}"#).events(&["list: ."]);
     });
 }
 
@@ -50,20 +53,20 @@ fn response_crossing_a_cancellation_is_no_error() {
             r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#,
             r#"{"id":@listen,"result":{}}"#,
         ] {
-            Setup::automatic().run(|wire| {
-                wire.connect();
-                let ticket = wire.client.listen(Filter::NOTHING.tools(), DEFAULT).unwrap();
-                wire.name(ticket, "tools");
+            Setup::automatic().run(|harness| {
+                harness.connect();
+                let ticket = harness.client.listen(Filter::NOTHING.tools(), DEFAULT).unwrap();
+                harness.name(ticket, "tools");
                 if blocked {
-                    fill(wire);
+                    fill(harness);
                 }
                 let reason = "r".repeat(100);
-                wire.cancel(ticket, &reason);
-                wire.server(crossing).heard(&[]);
-                wire.peer_reads(true);
-                wire.pump();
-                wire.forget();
-                assert_eq!(wire.client.pending(), usize::from(blocked));
+                harness.cancel(ticket, &reason);
+                harness.server_sends(crossing).events(&[]);
+                harness.peer_reads(true);
+                harness.pump();
+                harness.discard();
+                assert_eq!(harness.client.pending(), usize::from(blocked));
             });
         }
     }
@@ -72,16 +75,16 @@ fn response_crossing_a_cancellation_is_no_error() {
 #[test]
 fn malformed_late_response_is_reported() {
     for blocked in [false, true] {
-        Setup::automatic().connected(|wire| {
-            let ticket = wire.call("a", DEFAULT).unwrap();
+        Setup::automatic().connected(|harness| {
+            let ticket = harness.call("a", DEFAULT).unwrap();
             if blocked {
-                fill(wire);
+                fill(harness);
             }
-            wire.cancel(ticket, &"r".repeat(100));
-            wire.server(r#"{"id":@a}"#).heard(&["fault InvalidMethod"]);
-            wire.peer_reads(true);
-            wire.pump();
-            wire.forget();
+            harness.cancel(ticket, &"r".repeat(100));
+            harness.server_sends(r#"{"id":@a}"#).events(&["fault InvalidMethod"]);
+            harness.peer_reads(true);
+            harness.pump();
+            harness.discard();
         });
     }
 }
@@ -100,49 +103,49 @@ fn notification_leaves_the_space_of_a_response() {
         asked.error(-5, "x".repeat(4096 - 67));
         None
     };
-    asking().run(|wire| {
-        wire.connect();
-        wire.on_server_request(large);
-        if wire.pace().read < 1000 {
+    asking().run(|harness| {
+        harness.connect();
+        harness.on_server_request(large);
+        if harness.pace().read < 1000 {
             return;
         }
-        wire.stop_after(0).server(ROOTS);
+        harness.stop_after(0).server_sends(ROOTS);
         for _ in 0..3 {
-            let _ = wire.client.poll(Millis(0));
+            let _ = harness.client.poll(Millis(0));
         }
         let long = "y".repeat(2000);
-        assert_eq!(wire.client.notify("x", |out| out.field_string("n", &long)), Err(SendError::Busy));
-        wire.pump();
-        wire.heard(&["asked roots", "room"]);
-        assert!(wire.sent_lines()[0].len() > 4000);
+        assert_eq!(harness.client.notify("x", |out| out.field_string("n", &long)), Err(SendError::Busy));
+        harness.pump();
+        harness.events(&["asked roots", "room"]);
+        assert!(harness.take_sent_lines()[0].len() > 4000);
     });
     // It may not delay the request either.
-    asking().run(|wire| {
-        wire.connect();
-        wire.on_server_request(large);
-        wire.peer_reads(false);
-        wire.client.notify("x", |_| {}).unwrap();
-        wire.server(ROOTS).heard(&[]);
-        assert_eq!(wire.client.notify("x", |_| {}), Err(SendError::Busy));
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["asked roots", "room"]);
-        assert_eq!(wire.sent_lines().len(), 2);
+    asking().run(|harness| {
+        harness.connect();
+        harness.on_server_request(large);
+        harness.peer_reads(false);
+        harness.client.notify("x", |_| {}).unwrap();
+        harness.server_sends(ROOTS).events(&[]);
+        assert_eq!(harness.client.notify("x", |_| {}), Err(SendError::Busy));
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["asked roots", "room"]);
+        assert_eq!(harness.take_sent_lines().len(), 2);
     });
 }
 
 /// The connection ends before the application reads the last page.
 #[test]
 fn unread_last_page_is_not_lost() {
-    Setup::automatic().run(|wire| {
-        wire.connect();
-        wire.list();
-        if wire.pace().read < 1000 {
-            wire.forget();
+    Setup::automatic().run(|harness| {
+        harness.connect();
+        harness.list();
+        if harness.pace().read < 1000 {
+            harness.discard();
             return;
         }
-        wire.forget().stop_after(0).server(r#"{"id":@list,"result":{"tools":[]}}"#);
-        let _ = wire.client.poll(Millis(0));
-        wire.reconnect().heard(&["list: lost Closed"]).forget();
+        harness.discard().stop_after(0).server_sends(r#"{"id":@list,"result":{"tools":[]}}"#);
+        let _ = harness.client.poll(Millis(0));
+        harness.reconnect().events(&["list: lost Closed"]).discard();
     });
 }

@@ -1,8 +1,8 @@
 //! A client with a random application and a random server, over connections that break.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::Luck;
-use crate::support::ShownOnFailure;
+use crate::support::FailureContext;
+use crate::support::Random;
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::client::{ClientConfig, Connect, Event, Filter, Options, Slot};
 use mcp_proto::{Action, Client, ClientCapabilities as C, Millis, Ticket};
@@ -12,7 +12,7 @@ const EVERYTHING: C =
 
 struct World {
     client: Client<'static>,
-    luck: Luck,
+    random: Random,
     now: u64,
     stateless: bool,
     /// Bytes from the server to the client, and from the client to the server.
@@ -45,18 +45,18 @@ fn leak<T>(value: T) -> &'static mut T {
 
 impl World {
     fn new(seed: u64, stateless: bool) -> World {
-        let mut luck = Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
         let info = ClientConfig::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
-        let slots = [1, 2, 5][luck.below(3)];
+        let slots = [1, 2, 5][random.below(3)];
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());
-        let text = Box::leak(vec![0; slots.len() * [8, 40][luck.below(2)]].into_boxed_slice());
-        let tx: &'static mut [u8] = Box::leak(vec![0; 900 + luck.below(600)].into_boxed_slice());
+        let text = Box::leak(vec![0; slots.len() * [8, 40][random.below(2)]].into_boxed_slice());
+        let tx: &'static mut [u8] = Box::leak(vec![0; 900 + random.below(600)].into_boxed_slice());
         let client = Client::new(leak(info), leak([0; 1024]), tx).unwrap().in_flight(slots, text);
-        let client = if luck.below(2) == 0 { client.reply_room(400).unwrap() } else { client };
+        let client = if random.below(2) == 0 { client.reply_room(400).unwrap() } else { client };
         World {
             client: client.seed(seed),
-            luck,
+            random,
             now: 0,
             stateless,
             down: Vec::new(),
@@ -79,8 +79,8 @@ impl World {
 
     /// Writes a message from the server: alone or in a batch, once or twice, sometimes oversized.
     fn say(&mut self, text: String) {
-        let again = self.luck.below(12);
-        let batch = self.in_batches && self.luck.below(3) == 0;
+        let again = self.random.below(12);
+        let batch = self.in_batches && self.random.below(3) == 0;
         let text = match again {
             0 if batch && !text.contains("\"method\"") => format!("[{text}, {text}]"),
             _ if batch => format!(" [7,{text} ]"),
@@ -102,14 +102,14 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.luck.below(14) {
+        match self.random.below(14) {
             0..=6 => self.poll(),
             7 => self.server_reads(),
             8 | 9 => self.server_speaks(),
             10 | 11 => self.host(),
-            12 if self.luck.below(4) == 0 => self.blocked = 60,
-            12 => self.now += [0, 10, 5_000, 100_000][self.luck.below(4)],
-            _ if self.luck.below(10) == 0 => self.reconnect(),
+            12 if self.random.below(4) == 0 => self.blocked = 60,
+            12 => self.now += [0, 10, 5_000, 100_000][self.random.below(4)],
+            _ if self.random.below(10) == 0 => self.reconnect(),
             _ => {}
         }
     }
@@ -121,19 +121,19 @@ impl World {
                 // Sometimes the server does not read for a while.
                 let reads = self.blocked == 0;
                 self.blocked = self.blocked.saturating_sub(1);
-                let most = if reads { self.luck.below(200) } else { 0 };
+                let most = if reads { self.random.below(200) } else { 0 };
                 take_output(out, most, &mut self.up);
-                let given = give_input(receive, self.luck.below(200), &mut &self.down[..]);
+                let given = give_input(receive, self.random.below(200), &mut &self.down[..]);
                 self.down.drain(..given);
             }
             Action::Event => {
                 // The event may wait while the application acts, or even reconnects.
                 let open = self.open.clone();
                 self.fetches = true;
-                if self.luck.below(4) == 0 && !self.finishes {
+                if self.random.below(4) == 0 && !self.finishes {
                     self.host();
                 }
-                if self.luck.below(50) == 0 && !self.finishes {
+                if self.random.below(50) == 0 && !self.finishes {
                     return self.reconnect();
                 }
                 self.fetches = false;
@@ -155,10 +155,10 @@ impl World {
                         assert!(open.contains(&it.ticket()));
                         self.require_input.push(it.ticket());
                     }
-                    Event::ServerRequest(asked) => match self.luck.below(4) {
+                    Event::ServerRequest(asked) => match self.random.below(4) {
                         0 => asked.decline(),
                         1 => drop(asked),
-                        2 => asked.error(1, "x".repeat(self.luck.below(1500))),
+                        2 => asked.error(1, "x".repeat(self.random.below(1500))),
                         _ => match asked.defer(Some(Millis(7_000))) {
                             Ok(ticket) => self.deferred.push(ticket),
                             Err(asked) => asked.cancel(),
@@ -194,24 +194,24 @@ impl World {
     }
 
     fn server_speaks(&mut self) {
-        let answered = match self.luck.below(3) {
+        let answered = match self.random.below(3) {
             0 => None,
-            _ => (!self.read.is_empty()).then(|| self.read.remove(self.luck.below(self.read.len()))),
+            _ => (!self.read.is_empty()).then(|| self.read.remove(self.random.below(self.read.len()))),
         };
         if let Some((id, method)) = answered {
             return self.server_answers(id, &method);
         }
         if self.stateless {
             // With the id of any request.
-            let id = self.luck.below(60);
+            let id = self.random.below(60);
             return self.say(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
             ));
         }
         let asked: Vec<u64> = self.asks.keys().copied().collect();
-        match self.luck.below(3) {
+        match self.random.below(3) {
             0 if !asked.is_empty() => {
-                let id = asked[self.luck.below(asked.len())];
+                let id = asked[self.random.below(asked.len())];
                 self.taken_back.insert(id);
                 self.say(format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -221,7 +221,7 @@ impl World {
                 let id = self.next_ask;
                 self.next_ask += 1;
                 self.asks.insert(id, 0);
-                let method = ["roots/list", "ping", "x"][self.luck.below(3)];
+                let method = ["roots/list", "ping", "x"][self.random.below(3)];
                 self.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
             }
             _ => {}
@@ -230,7 +230,7 @@ impl World {
 
     fn server_answers(&mut self, id: u64, method: &str) {
         let result = match method {
-            "initialize" if self.luck.below(2) == 0 => {
+            "initialize" if self.random.below(2) == 0 => {
                 let revision =
                     r#""protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{}"#;
                 self.down
@@ -241,25 +241,27 @@ impl World {
             }
             "initialize" => r#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{}"#,
             "server/discover" => r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#,
-            "tools/call" if self.luck.below(2) == 0 => r#""resultType":"input_required","requestState":"s""#,
-            "subscriptions/listen" if self.luck.below(2) == 0 => {
+            "tools/call" if self.random.below(2) == 0 => {
+                r#""resultType":"input_required","requestState":"s""#
+            }
+            "subscriptions/listen" if self.random.below(2) == 0 => {
                 return self.say(format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
                 ));
             }
-            "tools/list" if self.luck.below(2) == 0 => r#""tools":[],"nextCursor":"cccccccc""#,
-            "tools/list" => [r#""tools":7"#, r#""tools":[]"#][self.luck.below(2)],
+            "tools/list" if self.random.below(2) == 0 => r#""tools":[],"nextCursor":"cccccccc""#,
+            "tools/list" => [r#""tools":7"#, r#""tools":[]"#][self.random.below(2)],
             _ => r#""content":[]"#,
         };
         self.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#));
     }
 
     fn host(&mut self) {
-        let some = self.open.iter().nth(self.luck.below(self.open.len() + 1)).copied();
-        let started = match (self.luck.below(9), some) {
+        let some = self.open.iter().nth(self.random.below(self.open.len() + 1)).copied();
+        let started = match (self.random.below(9), some) {
             (7, _) => self.client.list_tools(Options::DEFAULT),
             (8, _) => {
-                let text = "x".repeat(self.luck.below(700));
+                let text = "x".repeat(self.random.below(700));
                 let _ = self.client.notify("x", |out| out.field_string("n", &text));
                 return;
             }
@@ -286,7 +288,7 @@ impl World {
                 let Some(ticket) = self.deferred.first().copied() else { return };
                 if let Ok(reply) = self.client.reply(ticket) {
                     self.deferred.remove(0);
-                    if self.luck.below(2) == 0 { reply.decline() } else { reply.roots(|_| {}) }
+                    if self.random.below(2) == 0 { reply.decline() } else { reply.roots(|_| {}) }
                 }
                 return;
             }
@@ -345,7 +347,7 @@ impl World {
 fn each_request_ends_once_under_random_traffic() {
     for seed in 0..300 {
         let stateless = seed % 2 == 0;
-        let _shown = ShownOnFailure(format!("seed {seed}, stateless {stateless}"));
+        let _context = FailureContext(format!("seed {seed}, stateless {stateless}"));
         let mut world = World::new(seed, stateless);
         for _ in 0..1_500 {
             world.step();

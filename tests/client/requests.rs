@@ -1,23 +1,23 @@
 //! Client requests and their responses: results, errors, limits, late responses.
-use crate::support::ShownOnFailure;
-use crate::support::client::{META, Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, META, Setup};
 use crate::support::transport::give_input;
 use mcp_proto::client::{Content, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
 /// Calls the tool `add` and answers it.
 fn answered(answer: &str, expected: &[&str]) {
-    let _shown = ShownOnFailure(answer.to_owned());
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.call("add", Options::DEFAULT).unwrap();
-        let other = wire.call("other", Options::DEFAULT).unwrap();
-        wire.forget().server(answer).heard(expected).sent(&[]);
+    let _context = FailureContext(answer.to_owned());
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.call("add", Options::DEFAULT).unwrap();
+        let other = harness.call("other", Options::DEFAULT).unwrap();
+        harness.discard().server_sends(answer).events(expected).sent(&[]);
         let ends = expected.iter().any(|event| event.starts_with("add: "));
-        assert_eq!(wire.client.is_pending(ticket), !ends);
+        assert_eq!(harness.client.is_pending(ticket), !ends);
         // Other requests are unaffected.
-        assert!(wire.client.is_pending(other));
-        wire.server(r#"{"id":@other,"result":{}}"#).heard(&["other: result {}"]);
-        assert_eq!(wire.client.pending(), usize::from(!ends));
+        assert!(harness.client.is_pending(other));
+        harness.server_sends(r#"{"id":@other,"result":{}}"#).events(&["other: result {}"]);
+        assert_eq!(harness.client.pending(), usize::from(!ends));
     });
 }
 
@@ -79,20 +79,20 @@ fn request_ends_with_its_response() {
 #[test]
 fn incomplete_result_type_is_invalid_in_the_stateless_era() {
     for kind in ["input_required", "task", "else"] {
-        Setup::automatic().connected(|wire| {
-            wire.call("add", Options::DEFAULT).unwrap();
+        Setup::automatic().connected(|harness| {
+            harness.call("add", Options::DEFAULT).unwrap();
             let result = format!(r#"{{"resultType":"{kind}"}}"#);
-            wire.forget().server(&format!(r#"{{"id":@add,"result":{result}}}"#));
+            harness.discard().server_sends(&format!(r#"{{"id":@add,"result":{result}}}"#));
             let taken = format!("add: result {result}");
-            wire.heard(&[if wire.is_handshake() { &taken } else { "add: lost Invalid" }]);
+            harness.events(&[if harness.is_handshake() { &taken } else { "add: lost Invalid" }]);
         });
     }
 }
 
 #[test]
 fn requests_are_written_exactly_so() {
-    Setup::automatic().connected(|wire| {
-        let stateless = !wire.is_handshake();
+    Setup::automatic().connected(|harness| {
+        let stateless = !harness.is_handshake();
         let meta = |more: &str| match (stateless, more) {
             (true, "") => r#""_meta":{..}"#.to_owned(),
             (true, more) => format!(r#""_meta":{{..,{more}}}"#),
@@ -109,7 +109,7 @@ fn requests_are_written_exactly_so() {
             format!(r#"{{"id":@,"method":"{method}"{}}}"#, params(own, more))
         };
         let progress = r#""progressToken":@"#;
-        let client = &mut wire.client;
+        let client = &mut harness.client;
         client.call_json("t", r#" {"a": [1, 2]} "#, Options::DEFAULT).unwrap();
         client
             .call_with("q\"\n", Options::DEFAULT.with_progress(), |out| {
@@ -126,27 +126,28 @@ fn requests_are_written_exactly_so() {
             )
             .unwrap();
         client.list_tools(Options::DEFAULT.with_progress()).unwrap();
-        wire.pump();
-        wire.sent(&[
+        harness.pump();
+        harness.sent(&[
             &line("tools/call", r#""name":"t","arguments":{"a": [1, 2]}"#, ""),
             &line("tools/call", r#""name":"q\"\n","arguments":{"x":-1}"#, progress),
             &line("tools/call", r#""name":"u","arguments":{"k":true}"#, ""),
             &line("tools/list", "", progress),
         ]);
-        wire.client.reset();
-        wire.pump();
-        wire.connect();
-        wire.client.ping(Options::DEFAULT).unwrap();
-        wire.client.request("a/b", Options::DEFAULT, |_| {}).unwrap();
-        wire.client
+        harness.client.reset();
+        harness.pump();
+        harness.connect();
+        harness.client.ping(Options::DEFAULT).unwrap();
+        harness.client.request("a/b", Options::DEFAULT, |_| {}).unwrap();
+        harness
+            .client
             .request("c/d", Options::DEFAULT.with_progress(), |out| {
                 out.field_string("uri", "u");
                 out.key("n");
                 out.null();
             })
             .unwrap();
-        wire.pump();
-        wire.sent(&[
+        harness.pump();
+        harness.sent(&[
             &line(if stateless { "server/discover" } else { "ping" }, "", ""),
             &line("a/b", "", ""),
             &line("c/d", r#""uri":"u","n":null"#, progress),
@@ -157,11 +158,11 @@ fn requests_are_written_exactly_so() {
 /// One complete line as in the specification.
 #[test]
 fn call_is_written_exactly_so() {
-    Setup::automatic().run(|wire| {
-        wire.connect();
-        wire.call("t", Options::DEFAULT).unwrap();
+    Setup::automatic().run(|harness| {
+        harness.connect();
+        harness.call("t", Options::DEFAULT).unwrap();
         assert_eq!(
-            wire.sent_lines(),
+            harness.take_sent_lines(),
             [format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{{}},"_meta":{META}}}}}}}"#)]
         );
     });
@@ -169,156 +170,162 @@ fn call_is_written_exactly_so() {
 
 #[test]
 fn unwritable_request_is_refused_and_not_sent() {
-    Setup { slots: 2, ..Setup::automatic() }.connected(|wire| {
+    Setup { slots: 2, ..Setup::automatic() }.connected(|harness| {
         for arguments in
             ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"]
         {
-            let _shown = ShownOnFailure(arguments.to_owned());
-            let called = wire.client.call_json("t", arguments, Options::DEFAULT);
+            let _context = FailureContext(arguments.to_owned());
+            let called = harness.client.call_json("t", arguments, Options::DEFAULT);
             assert_eq!(called, Err(SendError::Unwritable));
-            let called = wire.client.call_with("t", Options::DEFAULT, |out| {
+            let called = harness.client.call_with("t", Options::DEFAULT, |out| {
                 if out.raw(arguments).is_err() {
                     out.key("a");
                 }
             });
             assert_eq!(called, Err(SendError::Unwritable));
         }
-        assert_eq!(wire.client.call("t", "text", Options::DEFAULT), Err(SendError::Unwritable));
-        assert_eq!(wire.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Unwritable));
-        let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.begin_object());
+        assert_eq!(harness.client.call("t", "text", Options::DEFAULT), Err(SendError::Unwritable));
+        assert_eq!(harness.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Unwritable));
+        let unbalanced = harness.client.request("x", Options::DEFAULT, |out| out.begin_object());
         assert_eq!(unbalanced, Err(SendError::Unwritable));
-        let unbalanced = wire.client.request("x", Options::DEFAULT, |out| out.end_object());
+        let unbalanced = harness.client.request("x", Options::DEFAULT, |out| out.end_object());
         assert_eq!(unbalanced, Err(SendError::Unwritable));
-        wire.pump();
-        wire.sent(&[]).heard(&[]);
-        assert_eq!(wire.client.pending(), 0);
-        wire.call("t", Options::DEFAULT).unwrap();
-        wire.forget().server(r#"{"id":@t,"result":{}}"#).heard(&["t: result {}"]);
+        harness.pump();
+        harness.sent(&[]).events(&[]);
+        assert_eq!(harness.client.pending(), 0);
+        harness.call("t", Options::DEFAULT).unwrap();
+        harness.discard().server_sends(r#"{"id":@t,"result":{}}"#).events(&["t: result {}"]);
     });
 }
 
 #[test]
 fn arguments_may_fill_the_buffer_exactly() {
-    Setup { tx: 1000, ..Setup::automatic() }.connected(|wire| {
-        let call = |wire: &mut Wire, length: usize| {
+    Setup { tx: 1000, ..Setup::automatic() }.connected(|harness| {
+        let call = |harness: &mut ClientHarness, length: usize| {
             let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
-            wire.client.call_json("t", &arguments, Options::DEFAULT)
+            harness.client.call_json("t", &arguments, Options::DEFAULT)
         };
         let most = (0..1000).rev().find(|length| {
-            let called = call(wire, *length);
+            let called = call(harness, *length);
             assert!(matches!(called, Ok(_) | Err(SendError::Unwritable)), "{called:?}");
             called.is_ok()
         });
-        wire.pump();
-        let sent = wire.sent_lines();
+        harness.pump();
+        let sent = harness.take_sent_lines();
         assert_eq!(sent.len(), 1);
-        let overhead = if wire.pace().messages { 10 } else { 1 };
+        let overhead = if harness.pace().messages { 10 } else { 1 };
         // Only the space for responses to the server stays free; without responses none does.
-        let kept = if wire.is_handshake() { 232 } else { 0 };
+        let kept = if harness.is_handshake() { 232 } else { 0 };
         assert_eq!(sent[0].len() + overhead, 1000 - kept, "{most:?}");
     });
 }
 
 #[test]
 fn requests_beyond_the_slots_are_full() {
-    Setup { slots: 3, ..Setup::automatic() }.connected(|wire| {
+    Setup { slots: 3, ..Setup::automatic() }.connected(|harness| {
         for tool in ["a", "b", "c"] {
-            wire.call(tool, Options::DEFAULT).unwrap();
+            harness.call(tool, Options::DEFAULT).unwrap();
         }
-        wire.forget();
-        assert_eq!(wire.call("d", Options::DEFAULT), Err(SendError::Full));
-        assert_eq!(wire.client.ping(Options::DEFAULT), Err(SendError::Full));
-        wire.at(1).sent(&[]);
+        harness.discard();
+        assert_eq!(harness.call("d", Options::DEFAULT), Err(SendError::Full));
+        assert_eq!(harness.client.ping(Options::DEFAULT), Err(SendError::Full));
+        harness.at(1).sent(&[]);
         // Server pings are answered, and responses arrive in any order.
-        wire.server(r#"{"id":@b,"result":{}}"#).heard(&["b: result {}"]);
-        wire.call("d", Options::DEFAULT).unwrap();
-        wire.servers(&[r#"{"id":@d,"result":{}}"#, r#"{"id":@c,"result":{}}"#, r#"{"id":@a,"result":{}}"#]);
-        wire.heard(&["d: result {}", "c: result {}", "a: result {}"]).forget();
-        assert_eq!(wire.client.pending(), 0);
+        harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
+        harness.call("d", Options::DEFAULT).unwrap();
+        harness.server_sends_all(&[
+            r#"{"id":@d,"result":{}}"#,
+            r#"{"id":@c,"result":{}}"#,
+            r#"{"id":@a,"result":{}}"#,
+        ]);
+        harness.events(&["d: result {}", "c: result {}", "a: result {}"]).discard();
+        assert_eq!(harness.client.pending(), 0);
     });
-    Setup { slots: 0, text: 0, ..Setup::automatic() }.connected(|wire| {
-        assert_eq!(wire.call("a", Options::DEFAULT), Err(SendError::Full));
+    Setup { slots: 0, text: 0, ..Setup::automatic() }.connected(|harness| {
+        assert_eq!(harness.call("a", Options::DEFAULT), Err(SendError::Full));
     });
 }
 
 #[test]
 fn busy_request_can_be_sent_after_writable() {
-    Setup { tx: 1000, rx: 1024, ..Setup::automatic() }.connected(|wire| {
-        wire.peer_reads(false);
+    Setup { tx: 1000, rx: 1024, ..Setup::automatic() }.connected(|harness| {
+        harness.peer_reads(false);
         let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(300));
         let mut sent = 0;
         let refused = loop {
-            match wire.client.call_json("t", &arguments, Options::DEFAULT) {
+            match harness.client.call_json("t", &arguments, Options::DEFAULT) {
                 Ok(_) => sent += 1,
                 Err(error) => break error,
             }
         };
         assert!(sent >= 1);
         assert_eq!(refused, SendError::Busy);
-        wire.at(1).heard(&[]);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["room"]);
-        assert_eq!(wire.sent_lines().len(), sent);
-        wire.client.call_json("t", &arguments, Options::DEFAULT).unwrap();
-        wire.pump();
-        wire.heard(&[]).forget();
+        harness.at(1).events(&[]);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["room"]);
+        assert_eq!(harness.take_sent_lines().len(), sent);
+        harness.client.call_json("t", &arguments, Options::DEFAULT).unwrap();
+        harness.pump();
+        harness.events(&[]).discard();
     });
 }
 
 #[test]
 fn late_responses_are_ignored() {
-    Setup::automatic().connected(|wire| {
-        let cancelled = wire.call("cancelled", Options::DEFAULT).unwrap();
-        wire.call("slow", Options::DEFAULT.timeout(Millis(10))).unwrap();
-        wire.call("done", Options::DEFAULT).unwrap();
-        wire.cancel(cancelled, "");
-        wire.server(r#"{"id":@done,"result":{}}"#).at(10);
-        wire.heard(&["done: result {}", "slow: lost TimedOut"]).forget();
+    Setup::automatic().connected(|harness| {
+        let cancelled = harness.call("cancelled", Options::DEFAULT).unwrap();
+        harness.call("slow", Options::DEFAULT.timeout(Millis(10))).unwrap();
+        harness.call("done", Options::DEFAULT).unwrap();
+        harness.cancel(cancelled, "");
+        harness.server_sends(r#"{"id":@done,"result":{}}"#).at(10);
+        harness.events(&["done: result {}", "slow: lost TimedOut"]).discard();
         for name in ["cancelled", "slow", "done"] {
-            wire.server(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).heard(&[]);
-            wire.server(&format!(r#"{{"id":@{name},"error":{{"code":1,"message":"x"}}}}"#)).heard(&[]);
-            wire.server(&format!(r#"{{"id":@{name},"error":1,"result":1}}"#)).heard(&[]);
+            harness.server_sends(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).events(&[]);
+            harness
+                .server_sends(&format!(r#"{{"id":@{name},"error":{{"code":1,"message":"x"}}}}"#))
+                .events(&[]);
+            harness.server_sends(&format!(r#"{{"id":@{name},"error":1,"result":1}}"#)).events(&[]);
         }
         // They do not answer the request that uses the slot now.
         for name in ["e", "f", "g"] {
-            wire.call(name, Options::DEFAULT).unwrap();
+            harness.call(name, Options::DEFAULT).unwrap();
         }
         for name in ["cancelled", "slow", "done"] {
-            wire.server(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).heard(&[]);
+            harness.server_sends(&format!(r#"{{"id":@{name},"result":{{}}}}"#)).events(&[]);
         }
-        assert_eq!(wire.client.pending(), 3);
-        wire.forget();
+        assert_eq!(harness.client.pending(), 3);
+        harness.discard();
     });
 }
 
 #[test]
 fn client_ping_ends_like_any_request() {
     for answer in [r#""result":{}"#, r#""result":null"#, r#""result":{"supportedVersions":[]}"#] {
-        Setup::automatic().connected(|wire| {
-            let ticket = wire.client.ping(Options::DEFAULT).unwrap();
-            wire.name(ticket, "alive");
-            let id = if wire.is_handshake() { "@ping" } else { "@discover" };
-            wire.forget().server(&format!(r#"{{"id":{id},{answer}}}"#));
+        Setup::automatic().connected(|harness| {
+            let ticket = harness.client.ping(Options::DEFAULT).unwrap();
+            harness.name(ticket, "alive");
+            let id = if harness.is_handshake() { "@ping" } else { "@discover" };
+            harness.discard().server_sends(&format!(r#"{{"id":{id},{answer}}}"#));
             // Some servers send `null` for an empty result.
             let result = answer.strip_prefix(r#""result":"#).unwrap().replace("null", "{}");
-            wire.heard(&[&format!("alive: result {result}")]);
+            harness.events(&[&format!("alive: result {result}")]);
         });
     }
 }
 
 #[test]
 fn tool_result_view_shows_its_content() {
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.client.call_json("t", "{}", Options::DEFAULT).unwrap();
-        wire.name(ticket, "t");
-        wire.forget();
-        let line = wire.message(
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.client.call_json("t", "{}", Options::DEFAULT).unwrap();
+        harness.name(ticket, "t");
+        harness.discard();
+        let line = harness.message(
             r#"{"id":@t,"result":{"isError":true,"structuredContent":{"n":1},"content":[{"type":"image","data":"","mimeType":"x/y"},{"text":"a\u00e9\n","type":"text"},{"type":"text","text":"b"},{"type":"text"}]}}"#,
         );
-        let messages = wire.pace().messages;
+        let messages = harness.pace().messages;
         loop {
-            match wire.client.poll(Millis(0)) {
+            match harness.client.poll(Millis(0)) {
                 Action::Io(io) => {
                     let input = io.split().1;
                     if messages {
@@ -332,7 +339,7 @@ fn tool_result_view_shows_its_content() {
                 Action::Closed => panic!(),
             }
         }
-        let Some(Event::Response(end)) = wire.client.event() else { panic!() };
+        let Some(Event::Response(end)) = harness.client.event() else { panic!() };
         assert_eq!(end.ticket(), ticket);
         let result = end.tool_result().unwrap();
         assert!(result.is_error());
@@ -353,25 +360,25 @@ fn tool_result_view_shows_its_content() {
 
 #[test]
 fn reset_forgets_requests_and_reuses_no_id() {
-    Setup::automatic().connected(|wire| {
-        let old = wire.call("old", Options::DEFAULT.timeout(Millis(50))).unwrap();
-        let stale = wire.message(r#"{"id":@old,"result":{}}"#);
-        wire.forget().bytes(b"{\"half a line");
-        wire.reset();
-        assert_eq!(wire.client.pending(), 0);
-        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
+    Setup::automatic().connected(|harness| {
+        let old = harness.call("old", Options::DEFAULT.timeout(Millis(50))).unwrap();
+        let stale = harness.message(r#"{"id":@old,"result":{}}"#);
+        harness.discard().bytes(b"{\"half a line");
+        harness.reset();
+        assert_eq!(harness.client.pending(), 0);
+        assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
         // The harness checks that no id repeats.
-        wire.connect();
-        let new = wire.call("new", Options::DEFAULT).unwrap();
+        harness.connect();
+        let new = harness.call("new", Options::DEFAULT).unwrap();
         assert_ne!(old, new);
-        wire.forget().raw(stale.as_bytes()).heard(&[]);
-        assert_eq!(wire.client.cancel(old, ""), Err(SendError::Gone));
-        wire.at(60).heard(&[]).server(r#"{"id":@new,"result":{}}"#).heard(&["new: result {}"]);
+        harness.discard().raw(stale.as_bytes()).events(&[]);
+        assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
+        harness.at(60).events(&[]).server_sends(r#"{"id":@new,"result":{}}"#).events(&["new: result {}"]);
         // Also from a closed connection.
-        wire.call("lost", Options::DEFAULT).unwrap();
-        wire.eof().heard(&["lost: lost Closed", "closed"]).forget();
-        wire.reset().connect();
-        wire.call("again", Options::DEFAULT).unwrap();
-        wire.server(r#"{"id":@again,"result":{}}"#).heard(&["again: result {}"]).forget();
+        harness.call("lost", Options::DEFAULT).unwrap();
+        harness.eof().events(&["lost: lost Closed", "closed"]).discard();
+        harness.reset().connect();
+        harness.call("again", Options::DEFAULT).unwrap();
+        harness.server_sends(r#"{"id":@again,"result":{}}"#).events(&["again: result {}"]).discard();
     });
 }

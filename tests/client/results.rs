@@ -21,7 +21,7 @@ fn told(result: ToolResult<'_>) -> String {
 }
 
 /// Gives the response of a call in two parts. Returns the text of its result.
-fn heard(message: &str, cut: usize) -> String {
+fn events(message: &str, cut: usize) -> String {
     let (mut rx, mut tx, mut slots) = ([0; 2048], [0; 2048], [Slot::EMPTY; 2]);
     let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
     let accepted = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -76,7 +76,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
         let expected = told(ToolResult::from_json(Json::parse(result.as_bytes()).unwrap()));
         let message = message(result);
         for cut in 0..=message.len() + 1 {
-            assert_eq!(heard(&message, cut), expected, "{result} at {cut}");
+            assert_eq!(events(&message, cut), expected, "{result} at {cut}");
         }
     }
 }
@@ -91,7 +91,7 @@ fn last_of_two_result_members_counts() {
             .replace(r#","result""#, &format!(r#","result":{first},"params":{first},"result""#));
         let twice = twice.replacen(&format!(r#""result":{first}}}"#), &format!(r#""result":{second}}}"#), 1);
         for cut in [0, 40, 100, twice.len()] {
-            assert_eq!(heard(&twice, cut), expected, "{second} at {cut}");
+            assert_eq!(events(&twice, cut), expected, "{second} at {cut}");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Server requests of the handshake era: events, replies, refusals, views.
-use crate::support::ShownOnFailure;
+use crate::support::FailureContext;
 use crate::support::client::Setup;
 use mcp_proto::client::{Content, IncludeContext, InputRequest, Property, Role, ServerRequest, ToolChoice};
 use mcp_proto::{ClientCapabilities as C, Revision};
@@ -24,17 +24,17 @@ type Handle = fn(ServerRequest<'_>);
 
 /// A server request, its event, and the immediate response.
 #[track_caller]
-fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), heard: &[&str], answer: &str) {
-    let _shown = ShownOnFailure(format!("{request} -> {answer}"));
-    setup.run(|wire| {
-        wire.connect();
-        wire.on_server_request(move |asked| {
+fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), events: &[&str], answer: &str) {
+    let _context = FailureContext(format!("{request} -> {answer}"));
+    setup.run(|harness| {
+        harness.connect();
+        harness.on_server_request(move |asked| {
             handle(asked);
             None
         });
-        wire.server(request).heard(heard).sent(&[answer]);
+        harness.server_sends(request).events(events).sent(&[answer]);
         // The connection continues, and the id is free again.
-        wire.server(r#"{"id":1,"method":"ping"}"#).sent(&[r#"{"id":1,"result":{}}"#]);
+        harness.server_sends(r#"{"id":1,"method":"ping"}"#).sent(&[r#"{"id":1,"result":{}}"#]);
     });
 }
 
@@ -156,8 +156,8 @@ fn declared_server_requests_are_answered() {
             r#"{"id":1,"error":{"code":-5,"message":"own"}}"#,
         ),
     ];
-    for (request, handle, heard, answer) in cases {
-        answered(setup(), request, *handle, &[heard], answer);
+    for (request, handle, events, answer) in cases {
+        answered(setup(), request, *handle, &[events], answer);
     }
 }
 
@@ -215,16 +215,16 @@ fn unwritable_reply_becomes_an_error_and_an_event() {
         }),
     ];
     for (revision, request, handle) in cases {
-        setup().revision(*revision).run(|wire| {
-            wire.connect();
+        setup().revision(*revision).run(|harness| {
+            harness.connect();
             let handle = *handle;
-            wire.on_server_request(move |asked| {
+            harness.on_server_request(move |asked| {
                 handle(asked);
                 None
             });
-            wire.server(request);
-            assert_eq!(wire.heard_now()[1], "fault InvalidReply", "{request}");
-            wire.sent(&[INVALID]);
+            harness.server_sends(request);
+            assert_eq!(harness.take_events()[1], "fault InvalidReply", "{request}");
+            harness.sent(&[INVALID]);
         });
     }
 }
@@ -251,29 +251,29 @@ fn undeclared_or_invalid_server_request_is_refused() {
         (Revision::V2025_06_18, ALL, URL, invalid),
         (Revision::V2025_06_18, ALL, with_tools, invalid),
     ];
-    for (revision, declared, request, (answer, heard)) in cases {
-        let _shown = ShownOnFailure(format!("{revision} {declared:?} {request}"));
-        Setup::handshake().declares(*declared).revision(*revision).run(|wire| {
-            wire.connect();
-            wire.server(request).heard(&[heard]).sent(&[answer]);
+    for (revision, declared, request, (answer, events)) in cases {
+        let _context = FailureContext(format!("{revision} {declared:?} {request}"));
+        Setup::handshake().declares(*declared).revision(*revision).run(|harness| {
+            harness.connect();
+            harness.server_sends(request).events(&[events]).sent(&[answer]);
         });
     }
     // Before the revision is known, and in the stateless era.
-    setup().run(|wire| {
-        wire.pump();
-        wire.forget().server(ROOTS).heard(&["fault UnknownMethod"]).sent(&[unknown.0]);
+    setup().run(|harness| {
+        harness.pump();
+        harness.discard().server_sends(ROOTS).events(&["fault UnknownMethod"]).sent(&[unknown.0]);
     });
-    Setup::automatic().declares(ALL).run(|wire| {
-        wire.connect();
-        wire.server(ROOTS).heard(&["fault UnknownMethod"]).sent(&[]);
+    Setup::automatic().declares(ALL).run(|harness| {
+        harness.connect();
+        harness.server_sends(ROOTS).events(&["fault UnknownMethod"]).sent(&[]);
     });
 }
 
 #[test]
 fn dropped_server_request_is_answered_with_an_error() {
-    setup().run(|wire| {
-        wire.connect();
-        wire.server(FORM).heard(&["asked form Name?", "fault Unanswered"]).sent(&[
+    setup().run(|harness| {
+        harness.connect();
+        harness.server_sends(FORM).events(&["asked form Name?", "fault Unanswered"]).sent(&[
             r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the request was not answered"}}"#,
         ]);
     });
@@ -306,19 +306,19 @@ fn elicitation_view_shows_the_form_fields() {
         "h h Other optional (None, None) - - []",
         "i i Other optional (None, None) - - []",
     ];
-    setup().rx(2048).run(|wire| {
-        wire.connect();
-        wire.on_server_request(move |asked| {
+    setup().rx(2048).run(|harness| {
+        harness.connect();
+        harness.on_server_request(move |asked| {
             let InputRequest::Elicit(form) = asked.input() else { panic!("it is a form") };
             let lines: Vec<String> = form.properties().map(line).collect();
             assert_eq!(lines, expected);
             asked.cancel();
             None
         });
-        wire.server(&format!(
+        harness.server_sends(&format!(
             r#"{{"id":1,"method":"elicitation/create","params":{{"message":"m","requestedSchema":{schema}}}}}"#
         ));
-        wire.heard(&["asked form m"]).forget();
+        harness.events(&["asked form m"]).discard();
     });
 }
 
@@ -351,9 +351,9 @@ fn sampling_view_shows_messages_and_options() {
         r#""modelPreferences":{"hints":[{"name":"h"},{}],"costPriority":0,"speedPriority":0.5,"intelligencePriority":1},"#,
         r#""tools":[{"name":"t","inputSchema":{}}],"toolChoice":{"mode":"required"},"metadata":{"a":1}}"#,
     );
-    setup().rx(4096).run(move |wire| {
-        wire.connect();
-        wire.on_server_request(|asked| {
+    setup().rx(4096).run(move |harness| {
+        harness.connect();
+        harness.on_server_request(|asked| {
             let InputRequest::Sample(sample) = asked.input() else { panic!("it is a sample") };
             let said: Vec<String> = sample
                 .messages()
@@ -386,7 +386,7 @@ fn sampling_view_shows_messages_and_options() {
             asked.decline();
             None
         });
-        wire.server(&format!(r#"{{"id":1,"method":"sampling/createMessage","params":{params}}}"#));
-        wire.heard(&["asked sample 9"]).forget();
+        harness.server_sends(&format!(r#"{{"id":1,"method":"sampling/createMessage","params":{params}}}"#));
+        harness.events(&["asked sample 9"]).discard();
     });
 }

@@ -1,21 +1,21 @@
 //! Subscriptions of the stateless era: requests, notifications, and ends.
-use crate::support::ShownOnFailure;
-use crate::support::client::{Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Filter, Options};
 use mcp_proto::{Millis, SendError, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-fn run(setup: Setup, dialogue: impl Fn(&mut Wire)) {
-    setup.run(|wire| {
-        wire.connect();
-        dialogue(wire);
+fn run(setup: Setup, dialogue: impl Fn(&mut ClientHarness)) {
+    setup.run(|harness| {
+        harness.connect();
+        dialogue(harness);
     });
 }
 
-fn listen(wire: &mut Wire, filter: Filter<'_>, name: &str) -> Ticket {
-    let ticket = wire.client.listen(filter, DEFAULT).unwrap();
-    wire.name(ticket, name)
+fn listen(harness: &mut ClientHarness, filter: Filter<'_>, name: &str) -> Ticket {
+    let ticket = harness.client.listen(filter, DEFAULT).unwrap();
+    harness.name(ticket, name)
 }
 
 /// A server notification for a subscription.
@@ -33,55 +33,61 @@ const TOOLS: Filter<'static> = Filter::NOTHING.tools();
 
 #[test]
 fn subscription_is_acknowledged_notified_and_cancelled() {
-    run(Setup::automatic(), |wire| {
+    run(Setup::automatic(), |harness| {
         let filter = Filter::NOTHING.tools().prompts().resources().uris(&["file:///a", "x:\"b\""]);
-        let ticket = listen(wire, filter, "all");
-        wire.sent(&[concat!(
+        let ticket = listen(harness, filter, "all");
+        harness.sent(&[concat!(
             r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"#,
             r#""promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///a","x:\"b\""]},"_meta":{..}}}"#
         )]);
         let filter = r#"{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["file:\/\/\/a"]}"#;
-        wire.server(&acknowledged("@listen", filter)).heard(&["all: listens to [tools, file:///a]"]);
-        assert_eq!(wire.deadline, None, "it stays open for as long as it takes");
+        harness
+            .server_sends(&acknowledged("@listen", filter))
+            .events(&["all: listens to [tools, file:///a]"]);
+        assert_eq!(harness.deadline, None, "it stays open for as long as it takes");
         let cases = [
             (tagged("tools/list_changed", "@listen", ""), "all: changed Tools"),
             (tagged("prompts/list_changed", "@listen", ""), "all: changed Prompts"),
             (tagged("resources/list_changed", "@listen", ""), "all: changed Resources"),
             (tagged("resources/updated", "@listen", r#""uri":"file:///\u0061","#), "all: updated file:///a"),
         ];
-        for (message, heard) in cases {
-            wire.server(&message).heard(&[heard]);
+        for (message, events) in cases {
+            harness.server_sends(&message).events(&[events]);
         }
-        assert!(wire.client.is_pending(ticket));
-        wire.at(1_000_000).heard(&[]).sent(&[]);
-        wire.cancel(ticket, "enough");
-        wire.sent(&[
+        assert!(harness.client.is_pending(ticket));
+        harness.at(1_000_000).events(&[]).sent(&[]);
+        harness.cancel(ticket, "enough");
+        harness.sent(&[
             r#"{"method":"notifications/cancelled","params":{"requestId":@listen,"reason":"enough"}}"#,
         ]);
-        wire.server(&tagged("tools/list_changed", "@listen", "")).heard(&["fault UnknownSubscription"]);
+        harness
+            .server_sends(&tagged("tools/list_changed", "@listen", ""))
+            .events(&["fault UnknownSubscription"]);
         // Both of these may still arrive.
-        wire.server(r#"{"id":@listen,"result":{}}"#).heard(&[]);
-        wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#).heard(&[]);
-        assert_eq!(wire.client.pending(), 0);
+        harness.server_sends(r#"{"id":@listen,"result":{}}"#).events(&[]);
+        harness
+            .server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#)
+            .events(&[]);
+        assert_eq!(harness.client.pending(), 0);
     });
 }
 
 #[test]
 fn notification_of_no_open_subscription_is_dropped() {
-    run(Setup::automatic(), |wire| {
-        let ticket = listen(wire, TOOLS, "tools");
-        wire.call("add", DEFAULT).unwrap();
-        wire.forget();
+    run(Setup::automatic(), |harness| {
+        let ticket = listen(harness, TOOLS, "tools");
+        harness.call("add", DEFAULT).unwrap();
+        harness.discard();
         let unknown: &[&str] = &["fault UnknownSubscription"];
         let change = |id: &str| tagged("tools/list_changed", id, "");
         // No notification before the acknowledgment.
-        wire.server(&change("@listen")).heard(unknown);
-        wire.server(&acknowledged("@add", "{}")).heard(unknown);
-        wire.server(&acknowledged("777", "{}")).heard(unknown);
-        wire.server(&acknowledged(r#""@listen""#, "{}")).heard(unknown);
-        wire.server(r#"{"method":"notifications/subscriptions/acknowledged"}"#).heard(unknown);
-        wire.server(&acknowledged("@listen", "{}")).heard(&["tools: listens to []"]);
-        wire.server(&acknowledged("@listen", "{}")).heard(unknown);
+        harness.server_sends(&change("@listen")).events(unknown);
+        harness.server_sends(&acknowledged("@add", "{}")).events(unknown);
+        harness.server_sends(&acknowledged("777", "{}")).events(unknown);
+        harness.server_sends(&acknowledged(r#""@listen""#, "{}")).events(unknown);
+        harness.server_sends(r#"{"method":"notifications/subscriptions/acknowledged"}"#).events(unknown);
+        harness.server_sends(&acknowledged("@listen", "{}")).events(&["tools: listens to []"]);
+        harness.server_sends(&acknowledged("@listen", "{}")).events(unknown);
         for message in [
             change(r#""@listen""#),
             change("@add"),
@@ -91,37 +97,42 @@ fn notification_of_no_open_subscription_is_dropped() {
             r#"{"method":"notifications/prompts/list_changed","params":{}}"#.to_owned(),
             r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#.to_owned(),
         ] {
-            let _shown = ShownOnFailure(message.clone());
-            wire.server(&message).heard(unknown);
+            let _context = FailureContext(message.clone());
+            harness.server_sends(&message).events(unknown);
         }
-        wire.server(&tagged("resources/updated", "@listen", "")).heard(&["fault InvalidParams"]);
-        wire.server(&change("@listen")).heard(&["tools: changed Tools"]);
-        wire.cancel(ticket, "");
-        wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
+        harness.server_sends(&tagged("resources/updated", "@listen", "")).events(&["fault InvalidParams"]);
+        harness.server_sends(&change("@listen")).events(&["tools: changed Tools"]);
+        harness.cancel(ticket, "");
+        harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
     });
 }
 
 #[test]
 fn notifications_of_several_subscriptions_are_separate() {
-    run(Setup::automatic(), |wire| {
-        listen(wire, TOOLS, "one");
-        let one = wire.message("@listen");
-        listen(wire, Filter::NOTHING.uris(&["a"]), "two");
-        let two = wire.message("@listen");
-        wire.forget();
-        wire.server(&acknowledged(&two, "{}")).heard(&["two: listens to []"]);
-        wire.server(&acknowledged(&one, "{}")).heard(&["one: listens to []"]);
-        wire.server(&tagged("tools/list_changed", &one, "")).heard(&["one: changed Tools"]);
-        wire.server(&tagged("resources/updated", &two, r#""uri":"a","#)).heard(&["two: updated a"]);
+    run(Setup::automatic(), |harness| {
+        listen(harness, TOOLS, "one");
+        let one = harness.message("@listen");
+        listen(harness, Filter::NOTHING.uris(&["a"]), "two");
+        let two = harness.message("@listen");
+        harness.discard();
+        harness.server_sends(&acknowledged(&two, "{}")).events(&["two: listens to []"]);
+        harness.server_sends(&acknowledged(&one, "{}")).events(&["one: listens to []"]);
+        harness.server_sends(&tagged("tools/list_changed", &one, "")).events(&["one: changed Tools"]);
+        harness.server_sends(&tagged("resources/updated", &two, r#""uri":"a","#)).events(&["two: updated a"]);
         // The first ends, the second continues.
-        wire.server(&format!(r#"{{"id":{one},"result":{{"resultType":"complete"}}}}"#));
-        wire.heard(&[r#"one: result {"resultType":"complete"}"#]);
-        wire.server(&format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{one}}}}}"#))
-            .heard(&[]);
-        wire.server(&tagged("resources/updated", &two, r#""uri":"b","#)).heard(&["two: updated b"]);
-        wire.server(&format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{two}}}}}"#));
-        wire.heard(&["two: lost Ended"]).sent(&[]);
-        assert_eq!(wire.client.pending(), 0);
+        harness.server_sends(&format!(r#"{{"id":{one},"result":{{"resultType":"complete"}}}}"#));
+        harness.events(&[r#"one: result {"resultType":"complete"}"#]);
+        harness
+            .server_sends(&format!(
+                r#"{{"method":"notifications/cancelled","params":{{"requestId":{one}}}}}"#
+            ))
+            .events(&[]);
+        harness.server_sends(&tagged("resources/updated", &two, r#""uri":"b","#)).events(&["two: updated b"]);
+        harness.server_sends(&format!(
+            r#"{{"method":"notifications/cancelled","params":{{"requestId":{two}}}}}"#
+        ));
+        harness.events(&["two: lost Ended"]).sent(&[]);
+        assert_eq!(harness.client.pending(), 0);
     });
 }
 
@@ -137,15 +148,15 @@ fn server_can_end_or_refuse_a_subscription() {
         (r#"{"id":@listen}"#, "tools: lost Invalid"),
         (r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#, "tools: lost Ended"),
     ];
-    for (message, heard) in cases {
+    for (message, events) in cases {
         for acknowledges in [false, true] {
-            run(Setup::automatic(), |wire| {
-                listen(wire, TOOLS, "tools");
+            run(Setup::automatic(), |harness| {
+                listen(harness, TOOLS, "tools");
                 if acknowledges {
-                    wire.server(&acknowledged("@listen", "{}"));
+                    harness.server_sends(&acknowledged("@listen", "{}"));
                 }
-                wire.forget().server(message).heard(&[heard]).sent(&[]);
-                assert_eq!((wire.client.pending(), wire.deadline), (0, None));
+                harness.discard().server_sends(message).events(&[events]).sent(&[]);
+                assert_eq!((harness.client.pending(), harness.deadline), (0, None));
             });
         }
     }
@@ -153,24 +164,24 @@ fn server_can_end_or_refuse_a_subscription() {
 
 #[test]
 fn server_cannot_cancel_any_other_request() {
-    run(Setup::automatic(), |wire| {
-        wire.call("add", DEFAULT).unwrap();
-        wire.forget().server(r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#);
-        wire.heard(&["fault UnknownCancel"]);
-        wire.server(r#"{"method":"notifications/cancelled","params":{"requestId":777}}"#);
-        wire.heard(&["fault UnknownCancel"]);
-        wire.server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
+    run(Setup::automatic(), |harness| {
+        harness.call("add", DEFAULT).unwrap();
+        harness.discard().server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#);
+        harness.events(&["fault UnknownCancel"]);
+        harness.server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":777}}"#);
+        harness.events(&["fault UnknownCancel"]);
+        harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
     });
 }
 
 #[test]
 fn only_the_acknowledgment_has_a_deadline() {
-    run(Setup::automatic(), |wire| {
-        let ticket = wire.client.listen(TOOLS, DEFAULT.timeout(Millis(9000)).maximum(Millis(1))).unwrap();
-        wire.name(ticket, "tools");
-        assert_eq!(wire.deadline, Some(9000));
-        wire.forget().at(8999).heard(&[]).at(9000).heard(&["tools: lost TimedOut"]);
-        wire.sent(&[
+    run(Setup::automatic(), |harness| {
+        let ticket = harness.client.listen(TOOLS, DEFAULT.timeout(Millis(9000)).maximum(Millis(1))).unwrap();
+        harness.name(ticket, "tools");
+        assert_eq!(harness.deadline, Some(9000));
+        harness.discard().at(8999).events(&[]).at(9000).events(&["tools: lost TimedOut"]);
+        harness.sent(&[
             r#"{"method":"notifications/cancelled","params":{"requestId":@listen,"reason":"timeout"}}"#,
         ]);
     });
@@ -178,15 +189,17 @@ fn only_the_acknowledgment_has_a_deadline() {
 
 #[test]
 fn handshake_era_refuses_listen_subscriptions() {
-    Setup::handshake().run(|wire| {
-        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(SendError::NotConnected));
-        wire.connect();
-        assert_eq!(wire.client.listen(TOOLS, DEFAULT), Err(SendError::Unsupported));
-        wire.server(r#"{"method":"notifications/tools/list_changed"}"#).heard(&["changed Tools"]);
-        wire.server(r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#);
-        wire.heard(&["updated a"]);
-        wire.server(r#"{"method":"notifications/resources/updated"}"#).heard(&["fault InvalidParams"]);
-        wire.server(&acknowledged("1", "{}"));
-        assert!(wire.heard_now()[0].starts_with("notified notifications/subscriptions/acknowledged"));
+    Setup::handshake().run(|harness| {
+        assert_eq!(harness.client.listen(TOOLS, DEFAULT), Err(SendError::NotConnected));
+        harness.connect();
+        assert_eq!(harness.client.listen(TOOLS, DEFAULT), Err(SendError::Unsupported));
+        harness.server_sends(r#"{"method":"notifications/tools/list_changed"}"#).events(&["changed Tools"]);
+        harness.server_sends(r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#);
+        harness.events(&["updated a"]);
+        harness
+            .server_sends(r#"{"method":"notifications/resources/updated"}"#)
+            .events(&["fault InvalidParams"]);
+        harness.server_sends(&acknowledged("1", "{}"));
+        assert!(harness.take_events()[0].starts_with("notified notifications/subscriptions/acknowledged"));
     });
 }

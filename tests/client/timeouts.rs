@@ -1,6 +1,6 @@
 //! Timeouts, progress and cancellation.
-use crate::support::ShownOnFailure;
-use crate::support::client::{Setup, Wire};
+use crate::support::FailureContext;
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError};
 
@@ -11,52 +11,52 @@ fn cancelled(name: &str, reason: &str) -> String {
     format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":@{name},"reason":"{reason}"}}}}"#)
 }
 
-fn progress(wire: &mut Wire, name: &str, value: &str) {
-    wire.server(&format!(
+fn progress(harness: &mut ClientHarness, name: &str, value: &str) {
+    harness.server_sends(&format!(
         r#"{{"method":"notifications/progress","params":{{"progressToken":@{name},"progress":{value}}}}}"#
     ));
 }
 
 #[test]
 fn timed_out_request_is_cancelled_and_ends_once() {
-    Setup::automatic().connected(|wire| {
+    Setup::automatic().connected(|harness| {
         // The timeout starts at the first poll after the call.
-        wire.at(100);
-        let ticket = wire.client.call_json("add", "{}", DEFAULT).unwrap();
-        wire.now = 400;
-        wire.name(ticket, "add");
-        assert_eq!(wire.deadline, Some(1400));
-        wire.forget().at(1399).heard(&[]).sent(&[]);
-        wire.at(1400).heard(&["add: lost TimedOut"]).sent(&[&cancelled("add", "timeout")]);
-        assert_eq!((wire.deadline, wire.client.pending()), (None, 0));
-        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
-        wire.at(9000).heard(&[]);
+        harness.at(100);
+        let ticket = harness.client.call_json("add", "{}", DEFAULT).unwrap();
+        harness.now = 400;
+        harness.name(ticket, "add");
+        assert_eq!(harness.deadline, Some(1400));
+        harness.discard().at(1399).events(&[]).sent(&[]);
+        harness.at(1400).events(&["add: lost TimedOut"]).sent(&[&cancelled("add", "timeout")]);
+        assert_eq!((harness.deadline, harness.client.pending()), (None, 0));
+        assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone));
+        harness.at(9000).events(&[]);
         // The connection continues.
-        wire.call("next", DEFAULT).unwrap();
-        wire.server(r#"{"id":@next,"result":{}}"#).heard(&["next: result {}"]).forget();
+        harness.call("next", DEFAULT).unwrap();
+        harness.server_sends(r#"{"id":@next,"result":{}}"#).events(&["next: result {}"]).discard();
     });
 }
 
 #[test]
 fn deadline_is_the_earliest_timeout() {
-    Setup::automatic().connected(|wire| {
+    Setup::automatic().connected(|harness| {
         for (tool, timeout) in [("a", 500), ("b", 200), ("c", 900)] {
-            wire.call(tool, DEFAULT.timeout(Millis(timeout))).unwrap();
+            harness.call(tool, DEFAULT.timeout(Millis(timeout))).unwrap();
         }
-        assert_eq!(wire.deadline, Some(200));
-        wire.server(r#"{"id":@b,"result":{}}"#).heard(&["b: result {}"]);
-        assert_eq!(wire.deadline, Some(500));
-        wire.at(901).heard(&["a: lost TimedOut", "c: lost TimedOut"]).forget();
-        assert_eq!(wire.deadline, None);
+        assert_eq!(harness.deadline, Some(200));
+        harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
+        assert_eq!(harness.deadline, Some(500));
+        harness.at(901).events(&["a: lost TimedOut", "c: lost TimedOut"]).discard();
+        assert_eq!(harness.deadline, None);
     });
 }
 
 #[test]
 fn overflowing_timeout_never_expires() {
-    Setup::automatic().connected(|wire| {
+    Setup::automatic().connected(|harness| {
         let forever = Millis(u64::MAX);
-        wire.at(10).call("a", DEFAULT.timeout(forever).maximum(forever)).unwrap();
-        wire.at(u64::MAX - 1).heard(&[]).forget();
+        harness.at(10).call("a", DEFAULT.timeout(forever).maximum(forever)).unwrap();
+        harness.at(u64::MAX - 1).events(&[]).discard();
     });
 }
 
@@ -93,28 +93,28 @@ fn progress_extends_the_timeout_up_to_the_maximum() {
         ("negative", DEFAULT.with_progress(), &[(900, "-5"), (950, "-4")], 1950),
     ];
     for (name, options, steps, end) in cases {
-        let _shown = ShownOnFailure((*name).to_owned());
-        Setup::automatic().connected(|wire| {
-            wire.call("add", *options).unwrap();
-            wire.forget();
+        let _context = FailureContext((*name).to_owned());
+        Setup::automatic().connected(|harness| {
+            harness.call("add", *options).unwrap();
+            harness.discard();
             for (at, value) in *steps {
-                wire.at(*at);
-                progress(wire, "add", value);
-                assert_eq!(wire.heard_now().len(), 1);
+                harness.at(*at);
+                progress(harness, "add", value);
+                assert_eq!(harness.take_events().len(), 1);
             }
-            assert_eq!(wire.deadline, Some(*end));
-            wire.at(end - 1).heard(&[]);
-            wire.at(*end).heard(&["add: lost TimedOut"]).sent(&[&cancelled("add", "timeout")]);
+            assert_eq!(harness.deadline, Some(*end));
+            harness.at(end - 1).events(&[]);
+            harness.at(*end).events(&["add: lost TimedOut"]).sent(&[&cancelled("add", "timeout")]);
         });
     }
 }
 
 #[test]
 fn progress_is_reported_only_for_requests_that_asked() {
-    Setup::automatic().connected(|wire| {
-        wire.call("add", DEFAULT.with_progress()).unwrap();
-        wire.call("quiet", DEFAULT).unwrap();
-        wire.forget();
+    Setup::automatic().connected(|harness| {
+        harness.call("add", DEFAULT.with_progress()).unwrap();
+        harness.call("quiet", DEFAULT).unwrap();
+        harness.discard();
         let cases: &[(&str, &str)] = &[
             (r#""progressToken":@add,"progress":1"#, "add: 1"),
             (r#""progressToken":@add,"progress":0.5,"total":1.25"#, "add: 0.5/1.25"),
@@ -131,128 +131,130 @@ fn progress_is_reported_only_for_requests_that_asked() {
             (r#""progressToken":null,"progress":1"#, "fault UnknownProgress"),
             (r#""progressToken":"x","progress":1"#, "fault UnknownProgress"),
         ];
-        for (params, heard) in cases {
+        for (params, events) in cases {
             let message = format!(r#"{{"method":"notifications/progress","params":{{{params}}}}}"#);
-            wire.server(&message).heard(&[heard]);
+            harness.server_sends(&message).events(&[events]);
         }
-        wire.server(r#"{"method":"notifications/progress"}"#).heard(&["fault InvalidParams"]);
-        wire.server(r#"{"method":"notifications/progress","params":[1]}"#).heard(&["fault InvalidParams"]);
-        wire.server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
-        progress(wire, "add", "9");
-        wire.heard(&["fault UnknownProgress"]).sent(&[]);
+        harness.server_sends(r#"{"method":"notifications/progress"}"#).events(&["fault InvalidParams"]);
+        harness
+            .server_sends(r#"{"method":"notifications/progress","params":[1]}"#)
+            .events(&["fault InvalidParams"]);
+        harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
+        progress(harness, "add", "9");
+        harness.events(&["fault UnknownProgress"]).sent(&[]);
     });
 }
 
 #[test]
 fn progress_and_responses_in_one_read_keep_order() {
-    Setup::automatic().connected(|wire| {
-        wire.call("add", DEFAULT.with_progress()).unwrap();
-        wire.forget().servers(&[
+    Setup::automatic().connected(|harness| {
+        harness.call("add", DEFAULT.with_progress()).unwrap();
+        harness.discard().server_sends_all(&[
             r#"{"method":"notifications/progress","params":{"progressToken":@add,"progress":1}}"#,
             r#"{"method":"notifications/progress","params":{"progressToken":@add,"progress":2}}"#,
             r#"{"id":@add,"result":{}}"#,
             r#"{"method":"notifications/progress","params":{"progressToken":@add,"progress":3}}"#,
         ]);
-        wire.heard(&["add: 1", "add: 2", "add: result {}", "fault UnknownProgress"]);
+        harness.events(&["add: 1", "add: 2", "add: result {}", "fault UnknownProgress"]);
     });
 }
 
 #[test]
 fn cancelled_request_emits_no_more_events() {
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.call("add", DEFAULT.with_progress()).unwrap();
-        wire.forget().cancel(ticket, "not \"needed\"");
-        wire.heard(&[]).sent(&[&cancelled("add", r#"not \"needed\""#)]);
-        assert_eq!((wire.client.is_pending(ticket), wire.client.pending()), (false, 0));
-        assert_eq!(wire.client.cancel(ticket, "again"), Err(SendError::Gone));
-        wire.at(2000).sent(&[]);
-        progress(wire, "add", "1");
-        wire.heard(&["fault UnknownProgress"]);
-        wire.server(r#"{"id":@add,"result":{}}"#).heard(&[]);
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.call("add", DEFAULT.with_progress()).unwrap();
+        harness.discard().cancel(ticket, "not \"needed\"");
+        harness.events(&[]).sent(&[&cancelled("add", r#"not \"needed\""#)]);
+        assert_eq!((harness.client.is_pending(ticket), harness.client.pending()), (false, 0));
+        assert_eq!(harness.client.cancel(ticket, "again"), Err(SendError::Gone));
+        harness.at(2000).sent(&[]);
+        progress(harness, "add", "1");
+        harness.events(&["fault UnknownProgress"]);
+        harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&[]);
         // Without a reason.
-        let ticket = wire.call("b", DEFAULT).unwrap();
-        wire.forget().cancel(ticket, "");
-        wire.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@b}}"#]);
+        let ticket = harness.call("b", DEFAULT).unwrap();
+        harness.discard().cancel(ticket, "");
+        harness.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@b}}"#]);
     });
 }
 
 #[test]
 fn received_response_wins_over_later_cancellation() {
-    Setup::automatic().connected(|wire| {
-        let ticket = wire.call("add", DEFAULT).unwrap();
-        wire.forget().server(r#"{"id":@add,"result":{}}"#).heard(&["add: result {}"]);
-        assert_eq!(wire.client.cancel(ticket, "too late"), Err(SendError::Gone));
-        wire.at(1).sent(&[]);
+    Setup::automatic().connected(|harness| {
+        let ticket = harness.call("add", DEFAULT).unwrap();
+        harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
+        assert_eq!(harness.client.cancel(ticket, "too late"), Err(SendError::Gone));
+        harness.at(1).sent(&[]);
     });
     // The response is in the buffer but was not polled: the cancellation counts.
-    Setup::automatic().connected(|wire| {
-        let first = wire.call("a", DEFAULT).unwrap();
-        let second = wire.call("b", DEFAULT).unwrap();
-        wire.forget();
-        wire.stop_after(1).servers(&[r#"{"id":@a,"result":{}}"#, r#"{"id":@b,"result":{}}"#]);
-        wire.heard(&["a: result {}"]);
-        assert_eq!(wire.client.cancel(first, ""), Err(SendError::Gone));
-        wire.cancel(second, "r");
-        wire.heard(&[]).sent(&[&cancelled("b", "r")]);
-        assert_eq!(wire.client.pending(), 0);
+    Setup::automatic().connected(|harness| {
+        let first = harness.call("a", DEFAULT).unwrap();
+        let second = harness.call("b", DEFAULT).unwrap();
+        harness.discard();
+        harness.stop_after(1).server_sends_all(&[r#"{"id":@a,"result":{}}"#, r#"{"id":@b,"result":{}}"#]);
+        harness.events(&["a: result {}"]);
+        assert_eq!(harness.client.cancel(first, ""), Err(SendError::Gone));
+        harness.cancel(second, "r");
+        harness.events(&[]).sent(&[&cancelled("b", "r")]);
+        assert_eq!(harness.client.pending(), 0);
     });
 }
 
 /// Fills the transmit buffer with calls and their cancellations while the server does not read.
 /// The last cancellation has to wait.
-fn full(wire: &mut Wire) {
-    wire.peer_reads(false);
+fn full(harness: &mut ClientHarness) {
+    harness.peer_reads(false);
     let patient = DEFAULT.timeout(Millis(100_000)).maximum(Millis(100_000));
     let mut fillers = Vec::new();
-    while let Ok(ticket) = wire.client.call_json("filler", "{}", patient) {
+    while let Ok(ticket) = harness.client.call_json("filler", "{}", patient) {
         fillers.push(ticket);
     }
-    wire.pump();
+    harness.pump();
     loop {
-        let before = wire.client.pending();
-        wire.cancel(fillers.pop().unwrap(), "");
-        if wire.client.pending() == before {
+        let before = harness.client.pending();
+        harness.cancel(fillers.pop().unwrap(), "");
+        if harness.client.pending() == before {
             break;
         }
     }
-    wire.forget();
+    harness.discard();
 }
 
-fn cancellations(wire: &mut Wire) -> Vec<String> {
-    wire.sent_short().into_iter().filter(|line| line.contains("cancelled")).collect()
+fn cancellations(harness: &mut ClientHarness) -> Vec<String> {
+    harness.take_sent().into_iter().filter(|line| line.contains("cancelled")).collect()
 }
 
 const FULL: fn() -> Setup = || Setup { tx: 1000, slots: 20, text: 20 * 64, ..Setup::handshake() };
 
 #[test]
 fn cancellation_waits_for_output_space() {
-    FULL().run(|wire| {
-        wire.connect();
-        let ticket = wire.call("add", DEFAULT).unwrap();
-        full(wire);
-        wire.cancel(ticket, "because");
-        assert_eq!(wire.client.cancel(ticket, ""), Err(SendError::Gone));
-        assert!(!wire.client.is_pending(ticket));
-        wire.at(5).heard(&[]);
-        wire.peer_reads(true);
-        wire.pump();
-        assert_eq!(cancellations(wire).last(), Some(&cancelled("add", "because")));
-        wire.server(r#"{"id":@add,"result":{}}"#).forget();
+    FULL().run(|harness| {
+        harness.connect();
+        let ticket = harness.call("add", DEFAULT).unwrap();
+        full(harness);
+        harness.cancel(ticket, "because");
+        assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone));
+        assert!(!harness.client.is_pending(ticket));
+        harness.at(5).events(&[]);
+        harness.peer_reads(true);
+        harness.pump();
+        assert_eq!(cancellations(harness).last(), Some(&cancelled("add", "because")));
+        harness.server_sends(r#"{"id":@add,"result":{}}"#).discard();
     });
 }
 
 #[test]
 fn timeout_without_space_is_reported_before_it_is_sent() {
-    FULL().run(|wire| {
-        wire.connect();
-        wire.call("add", DEFAULT).unwrap();
-        full(wire);
-        wire.at(1000).heard(&["add: lost TimedOut"]);
-        wire.at(2000).heard(&[]);
-        wire.peer_reads(true);
-        wire.pump();
-        assert_eq!(cancellations(wire).last(), Some(&cancelled("add", "timeout")));
-        wire.heard(&["room"]);
+    FULL().run(|harness| {
+        harness.connect();
+        harness.call("add", DEFAULT).unwrap();
+        full(harness);
+        harness.at(1000).events(&["add: lost TimedOut"]);
+        harness.at(2000).events(&[]);
+        harness.peer_reads(true);
+        harness.pump();
+        assert_eq!(cancellations(harness).last(), Some(&cancelled("add", "timeout")));
+        harness.events(&["room"]);
     });
 }
 
@@ -261,15 +263,15 @@ fn cancel_reason_that_does_not_fit_is_omitted() {
     let without: String = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#.into();
     // The text of each slot holds a reason of seven bytes.
     for (text, expected) in [(0, &without), (6, &without), (7, &cancelled("add", "because"))] {
-        Setup { text: 20 * text, ..FULL() }.run(|wire| {
-            wire.connect();
-            let ticket = wire.call("add", DEFAULT).unwrap();
-            full(wire);
-            wire.cancel(ticket, "because");
-            wire.peer_reads(true);
-            wire.pump();
-            assert_eq!(cancellations(wire).last(), Some(expected), "{text}");
-            wire.heard(&["room"]);
+        Setup { text: 20 * text, ..FULL() }.run(|harness| {
+            harness.connect();
+            let ticket = harness.call("add", DEFAULT).unwrap();
+            full(harness);
+            harness.cancel(ticket, "because");
+            harness.peer_reads(true);
+            harness.pump();
+            assert_eq!(cancellations(harness).last(), Some(expected), "{text}");
+            harness.events(&["room"]);
         });
     }
 }
@@ -277,43 +279,43 @@ fn cancel_reason_that_does_not_fit_is_omitted() {
 #[test]
 fn response_makes_a_waiting_cancellation_unnecessary() {
     for answer in [r#"{"id":@add,"result":{}}"#, r#"{"id":@add,"error":{"code":1,"message":"x"}}"#] {
-        FULL().run(|wire| {
-            wire.connect();
-            let ticket = wire.call("add", DEFAULT).unwrap();
-            full(wire);
-            let pending = wire.client.pending();
-            wire.cancel(ticket, "because");
-            wire.server(answer).heard(&[]).server(answer).heard(&[]);
-            wire.peer_reads(true);
-            wire.pump();
-            assert!(!cancellations(wire).iter().any(|line| line.contains("add")));
+        FULL().run(|harness| {
+            harness.connect();
+            let ticket = harness.call("add", DEFAULT).unwrap();
+            full(harness);
+            let pending = harness.client.pending();
+            harness.cancel(ticket, "because");
+            harness.server_sends(answer).events(&[]).server_sends(answer).events(&[]);
+            harness.peer_reads(true);
+            harness.pump();
+            assert!(!cancellations(harness).iter().any(|line| line.contains("add")));
             // The call that filled the buffer is sent, too.
-            assert_eq!(wire.client.pending(), pending - 2);
-            wire.heard(&["room"]);
+            assert_eq!(harness.client.pending(), pending - 2);
+            harness.events(&["room"]);
         });
     }
 }
 
 #[test]
 fn slot_held_by_a_cancellation_is_announced_when_free() {
-    Setup { slots: 1, ..FULL() }.run(|wire| {
-        wire.connect();
-        wire.peer_reads(false);
-        let ticket = wire.call("a", DEFAULT).unwrap();
+    Setup { slots: 1, ..FULL() }.run(|harness| {
+        harness.connect();
+        harness.peer_reads(false);
+        let ticket = harness.call("a", DEFAULT).unwrap();
         for _ in 0..20 {
-            wire.server(
+            harness.server_sends(
                 r#"{"id":"012345678901234567890123456789012345678901234567890123456789","method":"ping"}"#,
             );
         }
-        wire.cancel(ticket, &"because ".repeat(25));
-        assert_eq!(wire.client.pending(), 1, "it waits");
-        assert_eq!(wire.call("b", DEFAULT), Err(SendError::Full));
-        wire.at(1).heard(&[]);
-        wire.peer_reads(true);
-        wire.pump();
-        wire.heard(&["room"]);
-        assert_eq!(cancellations(wire).len(), 1);
-        wire.call("b", DEFAULT).unwrap();
-        wire.forget();
+        harness.cancel(ticket, &"because ".repeat(25));
+        assert_eq!(harness.client.pending(), 1, "it waits");
+        assert_eq!(harness.call("b", DEFAULT), Err(SendError::Full));
+        harness.at(1).events(&[]);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["room"]);
+        assert_eq!(cancellations(harness).len(), 1);
+        harness.call("b", DEFAULT).unwrap();
+        harness.discard();
     });
 }

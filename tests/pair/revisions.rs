@@ -1,5 +1,5 @@
 //! Negotiation of the revision for all pairs of revision sets.
-use crate::support::pair::{Heard, Pair};
+use crate::support::pair::{ClientEvent, Pair};
 use mcp_proto::client::{ClientConfig, Connect, Options, Slot};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Client, Era, Revision, Revisions, Server};
@@ -51,30 +51,39 @@ fn pair_finds_the_common_revision() {
                 let client = Client::new(&info, &mut a, &mut b).unwrap().in_flight(&mut slots, &mut text);
                 let server = Server::new(&server_info, &mut c, &mut d).unwrap();
                 let mut pair = Pair::new(client, server, 4096, 4096, 7);
-                pair.settle(&mut |_| panic!());
-                let shown = format!("{connect:?}: {ours:?} and {theirs:?}: {:?} {:?}", pair.heard, pair.told);
+                pair.run_until_idle(&mut |_| panic!());
+                let shown = format!(
+                    "{connect:?}: {ours:?} and {theirs:?}: {:?} {:?}",
+                    pair.client_events, pair.server_events
+                );
                 match expected(connect, &ours, &theirs) {
                     Some(revision) => {
-                        assert_eq!(pair.heard, [Heard::Connected(revision)], "{shown}");
+                        assert_eq!(pair.client_events, [ClientEvent::Connected(revision)], "{shown}");
                         if revision.era() == Era::Handshake {
                             assert_eq!(pair.server.revision(), Some(revision), "{shown}");
                         }
                         pair.client.list_tools(Options::DEFAULT).unwrap();
                         pair.client.call_json("echo", r#"{"a":1}"#, Options::DEFAULT).unwrap();
-                        pair.settle(&mut |call| {
+                        pair.run_until_idle(&mut |call| {
                             assert_eq!(call.revision(), revision);
                             let text = call.raw_arguments().to_string();
                             call.text(text);
                         });
-                        assert_eq!(pair.heard[1], Heard::Page(vec!["echo".into(), "slow".into()], true));
+                        assert_eq!(
+                            pair.client_events[1],
+                            ClientEvent::Page(vec!["echo".into(), "slow".into()], true)
+                        );
                         assert!(
-                            matches!(&pair.heard[2], Heard::Response(_, Ok(text)) if text == r#"{"a":1}"#),
+                            matches!(&pair.client_events[2], ClientEvent::Response(_, Ok(text)) if text == r#"{"a":1}"#),
                             "{:?}",
-                            pair.heard
+                            pair.client_events
                         );
                     }
                     None => {
-                        assert!(matches!(&pair.heard[..], [Heard::Failed(_), Heard::Closed]), "{shown}");
+                        assert!(
+                            matches!(&pair.client_events[..], [ClientEvent::Failed(_), ClientEvent::Closed]),
+                            "{shown}"
+                        );
                     }
                 }
             }

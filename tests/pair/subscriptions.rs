@@ -1,156 +1,159 @@
 //! Subscriptions of the stateless era between a client and a server.
-use crate::support::pair::scenario::Both;
+use crate::support::pair::scenario::Scenario;
 use mcp_proto::client::{Filter, Options};
 use mcp_proto::server::Change;
 use mcp_proto::{ClientCapabilities, Revisions, Ticket};
 
-fn run(dialogue: impl Fn(&mut Both)) {
-    Both::run(Revisions::STATELESS, ClientCapabilities::NONE, dialogue);
+fn run(dialogue: impl Fn(&mut Scenario)) {
+    Scenario::run(Revisions::STATELESS, ClientCapabilities::NONE, dialogue);
 }
 
-fn listen(both: &mut Both, name: &str, filter: Filter<'_>) -> Ticket {
-    both.start(name, |client| client.listen(filter, Options::DEFAULT))
+fn listen(pair: &mut Scenario, name: &str, filter: Filter<'_>) -> Ticket {
+    pair.start(name, |client| client.listen(filter, Options::DEFAULT))
 }
 
 /// Two subscriptions, acknowledged.
-fn two(both: &mut Both) -> [Ticket; 2] {
-    let one = listen(both, "one", Filter::NOTHING.tools().uris(&["lib:n0"]));
+fn two(pair: &mut Scenario) -> [Ticket; 2] {
+    let one = listen(pair, "one", Filter::NOTHING.tools().uris(&["lib:n0"]));
     let other =
-        listen(both, "other", Filter::NOTHING.tools().prompts().resources().uris(&["lib:n0", "lib:n1"]));
-    both.settle();
-    both.heard(&[
+        listen(pair, "other", Filter::NOTHING.tools().prompts().resources().uris(&["lib:n0", "lib:n1"]));
+    pair.run_until_idle();
+    pair.expect_client_events(&[
         "one: listens to [tools, lib:n0]",
         "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
     ]);
-    both.told(&["listening lib:n0", "listening lib:n0, lib:n1"]);
+    pair.expect_server_events(&["listening lib:n0", "listening lib:n0, lib:n1"]);
     [one, other]
 }
 
 /// Expects these events in any order, because the server chooses the order of subscriptions.
 #[track_caller]
-fn heard(both: &mut Both, expected: &[&str]) {
-    both.settle();
-    let mut heard = both.heard_now();
-    heard.sort();
-    assert_eq!(heard, expected);
+fn client_events(pair: &mut Scenario, expected: &[&str]) {
+    pair.run_until_idle();
+    let mut client_events = pair.take_client_events();
+    client_events.sort();
+    assert_eq!(client_events, expected);
 }
 
 #[test]
 fn subscription_receives_what_its_filter_selects() {
-    run(|both| {
-        two(both);
-        both.server.changed(Change::Prompts);
-        heard(both, &["other: changed Prompts"]);
-        both.server.changed(Change::Tools);
-        both.server.changed(Change::Tools);
-        heard(both, &["one: changed Tools", "other: changed Tools"]);
-        both.server.changed(Change::Resource("lib:n0"));
-        both.server.changed(Change::Resource("lib:n1"));
-        both.server.changed(Change::Resource("lib:n2"));
-        heard(both, &["one: updated lib:n0", "other: updated lib:n0", "other: updated lib:n1"]);
-        both.call("echo", "{}", Options::DEFAULT);
-        heard(both, &["echo: {}"]);
+    run(|pair| {
+        two(pair);
+        pair.server.changed(Change::Prompts);
+        client_events(pair, &["other: changed Prompts"]);
+        pair.server.changed(Change::Tools);
+        pair.server.changed(Change::Tools);
+        client_events(pair, &["one: changed Tools", "other: changed Tools"]);
+        pair.server.changed(Change::Resource("lib:n0"));
+        pair.server.changed(Change::Resource("lib:n1"));
+        pair.server.changed(Change::Resource("lib:n2"));
+        client_events(pair, &["one: updated lib:n0", "other: updated lib:n0", "other: updated lib:n1"]);
+        pair.call("echo", "{}", Options::DEFAULT);
+        client_events(pair, &["echo: {}"]);
     });
 }
 
 #[test]
 fn nothing_is_received_before_the_acknowledgment() {
-    run(|both| {
-        listen(both, "one", Filter::NOTHING.tools());
+    run(|pair| {
+        listen(pair, "one", Filter::NOTHING.tools());
         // A change during the request is notified after the acknowledgment, or not at all.
-        both.server.changed(Change::Tools);
-        both.settle().told(&["listening "]);
-        let heard = both.heard_now();
-        assert_eq!(heard[0], "one: listens to [tools]");
-        assert!(heard.len() == 1 || heard[1..] == ["one: changed Tools"], "{heard:?}");
+        pair.server.changed(Change::Tools);
+        pair.run_until_idle().expect_server_events(&["listening "]);
+        let client_events = pair.take_client_events();
+        assert_eq!(client_events[0], "one: listens to [tools]");
+        assert!(
+            client_events.len() == 1 || client_events[1..] == ["one: changed Tools"],
+            "{client_events:?}"
+        );
     });
 }
 
 #[test]
 fn either_side_can_end_a_subscription() {
-    run(|both| {
-        let [one, _] = two(both);
-        both.cancel(one);
-        both.settle().heard(&[]).told(&["cancelled why"]);
-        both.server.changed(Change::Tools);
-        heard(both, &["other: changed Tools"]);
+    run(|pair| {
+        let [one, _] = two(pair);
+        pair.cancel(one);
+        pair.run_until_idle().expect_client_events(&[]).expect_server_events(&["cancelled why"]);
+        pair.server.changed(Change::Tools);
+        client_events(pair, &["other: changed Tools"]);
         // Pending notifications come first.
-        both.server.changed(Change::Prompts);
-        let other = both.listening[1];
-        both.server.end_subscription(other).unwrap();
+        pair.server.changed(Change::Prompts);
+        let other = pair.listening[1];
+        pair.server.end_subscription(other).unwrap();
         let end =
             r#"other: result {"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"#;
-        let heard = both.settle().heard_now();
-        assert_eq!(heard[0], "other: changed Prompts");
-        assert!(heard.len() == 2 && heard[1].starts_with(end), "{heard:?}");
-        assert_eq!(both.client.pending(), 0);
-        both.server.changed(Change::Tools);
-        both.settle();
+        let client_events = pair.run_until_idle().take_client_events();
+        assert_eq!(client_events[0], "other: changed Prompts");
+        assert!(client_events.len() == 2 && client_events[1].starts_with(end), "{client_events:?}");
+        assert_eq!(pair.client.pending(), 0);
+        pair.server.changed(Change::Tools);
+        pair.run_until_idle();
     });
     // Both at once: one end, whichever is first.
-    run(|both| {
-        let [one, other] = two(both);
+    run(|pair| {
+        let [one, other] = two(pair);
         for (ticket, at) in [(one, 0), (other, 1)] {
-            both.server.end_subscription(both.listening[at]).unwrap();
-            both.cancel(ticket);
+            pair.server.end_subscription(pair.listening[at]).unwrap();
+            pair.cancel(ticket);
         }
-        both.settle().heard(&[]);
-        both.told_now();
-        assert_eq!(both.client.pending(), 0);
+        pair.run_until_idle().expect_client_events(&[]);
+        pair.take_server_events();
+        assert_eq!(pair.client.pending(), 0);
     });
 }
 
 #[test]
 fn reconnect_renews_subscriptions_and_ends_requests() {
-    run(|both| {
-        let [one, _] = two(both);
-        both.call("later", "{}", Options::DEFAULT);
-        both.settle().heard(&[]);
+    run(|pair| {
+        let [one, _] = two(pair);
+        pair.call("later", "{}", Options::DEFAULT);
+        pair.run_until_idle().expect_client_events(&[]);
         for _ in 0..3 {
-            both.reconnect();
-            let mut heard = both.heard_now();
-            heard.retain(|it| !it.starts_with("later: "));
+            pair.reconnect();
+            let mut client_events = pair.take_client_events();
+            client_events.retain(|it| !it.starts_with("later: "));
             assert_eq!(
-                heard,
+                client_events,
                 [
                     "connected 2026-07-28",
                     "one: listens to [tools, lib:n0]",
                     "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
                 ]
             );
-            both.told(&["listening lib:n0", "listening lib:n0, lib:n1"]);
-            assert_eq!(both.client.pending(), 2, "the call has ended");
-            both.server.changed(Change::Resource("lib:n0"));
-            self::heard(both, &["one: updated lib:n0", "other: updated lib:n0"]);
+            pair.expect_server_events(&["listening lib:n0", "listening lib:n0, lib:n1"]);
+            assert_eq!(pair.client.pending(), 2, "the call has ended");
+            pair.server.changed(Change::Resource("lib:n0"));
+            self::client_events(pair, &["one: updated lib:n0", "other: updated lib:n0"]);
         }
-        both.cancel(one);
-        both.settle().told(&["cancelled why"]);
-        both.reconnect().heard(&[
+        pair.cancel(one);
+        pair.run_until_idle().expect_server_events(&["cancelled why"]);
+        pair.reconnect().expect_client_events(&[
             "connected 2026-07-28",
             "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
         ]);
-        both.told(&["listening lib:n0, lib:n1"]);
+        pair.expect_server_events(&["listening lib:n0, lib:n1"]);
     });
 }
 
 /// Breaks the connection at random moments: each subscription is notified in the end.
 #[test]
 fn broken_connections_lose_no_subscription() {
-    run(|both| {
-        two(both);
+    run(|pair| {
+        two(pair);
         for moment in 0..40 {
-            both.server.changed(Change::Tools);
+            pair.server.changed(Change::Tools);
             for _ in 0..moment {
-                both.step();
+                pair.step();
             }
-            both.cut();
+            pair.break_connection();
         }
-        both.settle();
-        both.heard_now();
-        both.told_now();
-        assert_eq!(both.client.pending(), 2);
-        both.server.changed(Change::Prompts);
-        both.server.changed(Change::Resource("lib:n0"));
-        heard(both, &["one: updated lib:n0", "other: changed Prompts", "other: updated lib:n0"]);
+        pair.run_until_idle();
+        pair.take_client_events();
+        pair.take_server_events();
+        assert_eq!(pair.client.pending(), 2);
+        pair.server.changed(Change::Prompts);
+        pair.server.changed(Change::Resource("lib:n0"));
+        client_events(pair, &["one: updated lib:n0", "other: changed Prompts", "other: updated lib:n0"]);
     });
 }

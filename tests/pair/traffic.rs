@@ -1,9 +1,9 @@
 //! A client and a server under load, over narrow pipes.
 use std::collections::HashMap;
 
-use crate::support::Luck;
-use crate::support::ShownOnFailure;
-use crate::support::pair::{Heard, Pair, Told};
+use crate::support::FailureContext;
+use crate::support::Random;
+use crate::support::pair::{ClientEvent, Pair, ServerEvent};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Millis, SendError, Server, Ticket};
@@ -21,14 +21,14 @@ const PATIENT: Options = Options::DEFAULT.timeout(Millis(1 << 40)).maximum(Milli
 fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     const MEGABYTE: usize = 1 << 20;
     let mut pair = Pair::new(client, server, 1, 1, 3);
-    pair.settle(&mut |_| panic!());
-    assert!(matches!(pair.heard[..], [Heard::Connected(_)]), "{:?}", pair.heard);
+    pair.run_until_idle(&mut |_| panic!());
+    assert!(matches!(pair.client_events[..], [ClientEvent::Connected(_)]), "{:?}", pair.client_events);
     let large = pair.client.call_json("large", "{}", PATIENT).unwrap();
     let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(MEGABYTE));
     let measure = pair.client.call_json("measure", &arguments, PATIENT).unwrap();
     let text = "y".repeat(MEGABYTE);
     // In turns, because random steps would only be slower.
-    while pair.heard.len() < 3 {
+    while pair.client_events.len() < 3 {
         pair.step_client();
         pair.step_server(&mut |call| match call.name() {
             "large" => call.text(&text),
@@ -38,8 +38,8 @@ fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
             }
         });
     }
-    assert_eq!(pair.heard[1], Heard::Response(large, Ok(text.clone())));
-    assert_eq!(pair.heard[2], Heard::Response(measure, Ok(arguments.len().to_string())));
+    assert_eq!(pair.client_events[1], ClientEvent::Response(large, Ok(text.clone())));
+    assert_eq!(pair.client_events[2], ClientEvent::Response(measure, Ok(arguments.len().to_string())));
 }
 
 #[test]
@@ -69,19 +69,19 @@ struct Open {
 /// Many calls at once, answered in any order, some with progress, some cancelled, some late.
 /// Each call ends once, with its own response.
 fn interleaved(seed: u64, connect: Connect) {
-    let _shown = ShownOnFailure(format!("seed {seed}, {connect:?}"));
-    let mut luck = Luck(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
+    let _context = FailureContext(format!("seed {seed}, {connect:?}"));
+    let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
     let info = ClientConfig::new("client", "1").connect(connect);
-    let tx = 400 + luck.below(3000);
-    let (mut a, mut b) = (vec![0; 300 + luck.below(900)], vec![0; tx]);
-    let (mut c, mut d) = (vec![0; 700 + luck.below(900)], vec![0; 600 + luck.below(2000)]);
-    let count = 1 + luck.below(12);
+    let tx = 400 + random.below(3000);
+    let (mut a, mut b) = (vec![0; 300 + random.below(900)], vec![0; tx]);
+    let (mut c, mut d) = (vec![0; 700 + random.below(900)], vec![0; 600 + random.below(2000)]);
+    let count = 1 + random.below(12);
     let (mut slots, mut text) = (vec![client::Slot::EMPTY; count], vec![0; 64 * count]);
     let (mut deferred, mut ids) = (vec![server::Slot::EMPTY; 8], vec![0; 8 * 64]);
     let client = Client::new(&info, &mut a[..], &mut b[..]).unwrap().in_flight(&mut slots, &mut text);
     let server =
         Server::new(&SERVER, &mut c[..], &mut d[..]).unwrap().in_flight(&mut deferred, &mut ids).unwrap();
-    let (capacity, most) = (1 + luck.below(600), 1 + luck.below(300));
+    let (capacity, most) = (1 + random.below(600), 1 + random.below(300));
     let mut pair = Pair::new(client, server, capacity, most, seed);
     let mut open: HashMap<Ticket, Open> = HashMap::new();
     let mut waiting: Vec<(Ticket, u64)> = Vec::new();
@@ -105,12 +105,12 @@ fn interleaved(seed: u64, connect: Connect) {
             }
         });
         waiting.append(&mut fresh);
-        for told in pair.told.drain(..) {
-            match told {
-                Told::Cancelled(ticket) => waiting.retain(|it| it.0 != ticket),
-                Told::Expired(_) => panic!("{told:?}"),
+        for server_events in pair.server_events.drain(..) {
+            match server_events {
+                ServerEvent::Cancelled(ticket) => waiting.retain(|it| it.0 != ticket),
+                ServerEvent::Expired(_) => panic!("{server_events:?}"),
                 // A cancellation may arrive after the response.
-                Told::Other(text) => {
+                ServerEvent::Other(text) => {
                     assert!(
                         ["Ready", "Connected", "UnknownCancel", "Writable"]
                             .iter()
@@ -121,10 +121,10 @@ fn interleaved(seed: u64, connect: Connect) {
                 }
             }
         }
-        for heard in pair.heard.drain(..) {
-            match heard {
-                Heard::Connected(_) => connected = true,
-                Heard::Response(ticket, result) => {
+        for client_events in pair.client_events.drain(..) {
+            match client_events {
+                ClientEvent::Connected(_) => connected = true,
+                ClientEvent::Response(ticket, result) => {
                     let call = open.remove(&ticket).expect("it is open, and ends once");
                     match result {
                         Ok(text) => assert_eq!(text, call.number.to_string()),
@@ -135,15 +135,15 @@ fn interleaved(seed: u64, connect: Connect) {
                     }
                     ended += 1;
                 }
-                Heard::Progress(ticket) => assert!(open[&ticket].progress),
-                Heard::Room => {}
+                ClientEvent::Progress(ticket) => assert!(open[&ticket].progress),
+                ClientEvent::Room => {}
                 // The progress was in transit when its request was cancelled.
-                Heard::Other(text) if cancelled > 0 && text == "ProtocolError(UnknownProgress)" => {}
+                ClientEvent::Other(text) if cancelled > 0 && text == "ProtocolError(UnknownProgress)" => {}
                 other => panic!("{other:?}"),
             }
         }
-        if connected && next < CALLS && luck.below(8) == 0 {
-            let progress = luck.below(2) == 0;
+        if connected && next < CALLS && random.below(8) == 0 {
+            let progress = random.below(2) == 0;
             let options = if progress { PATIENT.with_progress() } else { PATIENT };
             match pair.client.call_json("later", &format!(r#"{{"n":{next}}}"#), options) {
                 Ok(ticket) => {
@@ -153,7 +153,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 Err(why) => assert!(matches!(why, SendError::Busy | SendError::Full), "{why:?}"),
             }
         }
-        if luck.below(60) == 0
+        if random.below(60) == 0
             && let Some(ticket) = open.keys().min().copied()
         {
             pair.client.cancel(ticket, "changed my mind").unwrap();
@@ -161,11 +161,11 @@ fn interleaved(seed: u64, connect: Connect) {
             open.remove(&ticket);
             cancelled += 1;
         }
-        if !waiting.is_empty() && luck.below(10) == 0 {
-            let at = luck.below(waiting.len());
+        if !waiting.is_empty() && random.below(10) == 0 {
+            let at = random.below(waiting.len());
             let (ticket, number) = waiting[at];
             match pair.server.reply(ticket) {
-                Ok(mut reply) if luck.below(2) == 0 => {
+                Ok(mut reply) if random.below(2) == 0 => {
                     let _ = reply.progress(steps as u32, None, "");
                 }
                 Ok(reply) => {
@@ -176,7 +176,7 @@ fn interleaved(seed: u64, connect: Connect) {
             }
         }
     }
-    pair.settle(&mut |call| drop(call));
+    pair.run_until_idle(&mut |call| drop(call));
     assert_eq!((pair.client.pending(), open.len()), (0, 0));
     assert!(refused <= ended);
 }

@@ -156,10 +156,10 @@ fn timed_out_server_request_is_cancelled() {
     ));
     // The buffer has no space for the cancellation: the event is emitted anyway, and a late response is not reported.
     for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
-        let told = if late.is_empty() { cancelled(2, "") } else { String::new() };
+        let notified = if late.is_empty() { cancelled(2, "") } else { String::new() };
         session().tx(1024).check(&format!(
             "{}* ask roots ms 10\n{}* block\n* answer 0 done\n* time 10\n! answered 0 TimedOut\n* deadline none\n{late}\
-             * ask ping\n! not now Busy\n* unblock\n< result 1 {DONE}\n{told}! room\n* deferred 0",
+             * ask ping\n! not now Busy\n* unblock\n< result 1 {DONE}\n{notified}! room\n* deferred 0",
             defer(1),
             asked(2, "roots/list"),
         ));
@@ -347,15 +347,15 @@ fn busy_server_request_leads_to_writable() {
 #[test]
 fn request_id_does_not_depend_on_output_pace() {
     let cancel = "> note notifications/cancelled {\"requestId\":2}\n! cancelled 1\n";
-    let told = "< note notifications/tools/list_changed\n";
+    let notified = "< note notifications/tools/list_changed\n";
     let (late, asks) = ("< error 1 -32603 …\n", format!("* ask roots\n{}", asked(4, "roots/list")));
     let defers = format!(
         "> call 1 tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":50}}}}\n! call defer {{\"ms\":50}}\n{}",
         defer(2)
     );
     let setup = session().slots(3, 64);
-    setup.check(&format!("{defers}* changed\n{told}* time 50\n! expired 0\n{late}{cancel}{asks}"));
+    setup.check(&format!("{defers}* changed\n{notified}* time 50\n! expired 0\n{late}{cancel}{asks}"));
     setup.check(&format!(
-        "{defers}* block\n* changed\n* time 50\n! expired 0\n{cancel}* unblock\n{told}{late}{asks}"
+        "{defers}* block\n* changed\n* time 50\n! expired 0\n{cancel}* unblock\n{notified}{late}{asks}"
     ));
 }

@@ -91,15 +91,15 @@ fn id_is_string_or_integer_and_echoed_unchanged() {
 
 #[test]
 fn invalid_utf8_invalidates_one_line() {
-    use crate::support::server::Host;
+    use crate::support::server::ServerHarness;
     use crate::support::transport::Pace;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
-    let mut host = Host::new(server, Pace { read: 1, write: 1, ..Pace::FAST });
-    host.transport.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
-    host.run();
-    assert_eq!(host.notes.events, ["fault NotJson"]);
-    let output = host.take_output();
+    let mut harness = ServerHarness::new(server, Pace { read: 1, write: 1, ..Pace::FAST });
+    harness.transport.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
+    harness.run();
+    assert_eq!(harness.record.events, ["fault NotJson"]);
+    let output = harness.take_output();
     let lines: Vec<_> = output.lines().collect();
     assert!(lines[0].contains("\"id\":null,\"error\":{\"code\":-32700"), "{output}");
     assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
@@ -432,14 +432,14 @@ fn restarted_session_may_reuse_a_forgotten_id() {
 #[test]
 fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let bad = "> nonsense\n";
-    let told = format!("{bad}< error - -32700 …\n! fault NotJson\n");
+    let notified = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let muted = format!("{bad}! fault Muted\n");
-    let (told, muted) = (told.repeat(8), muted.repeat(3));
-    session().check(&format!("{told}{muted}{ALIVE}{told}{muted}"));
-    session().check(&format!("{told}{muted}> note x\n! fault UnknownNotification\n{told}{muted}"));
+    let (notified, muted) = (notified.repeat(8), muted.repeat(3));
+    session().check(&format!("{notified}{muted}{ALIVE}{notified}{muted}"));
+    session().check(&format!("{notified}{muted}> note x\n! fault UnknownNotification\n{notified}{muted}"));
     // A line with an id is always answered, and does not reset the count.
     session().check(&format!(
-        "{told}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
+        "{notified}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
     // An error without an id may echo an error of the server: a console that echoes each line would never stop.
     let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
@@ -449,8 +449,8 @@ fn errors_without_id_stop_after_eight_until_a_valid_message() {
     // An id that is too long does not bypass the limit.
     let id = "9".repeat(65);
     let long = format!("> call {id} ping\n");
-    let told = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);
-    session().check(&format!("{told}{long}! fault Muted\n"));
+    let notified = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);
+    session().check(&format!("{notified}{long}! fault Muted\n"));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn progress_increases_and_needs_a_token() {
                     format!(",\"message\":\"{text}\"")
                 }
             };
-            let told = [
+            let notified = [
                 note(&format!("\"progress\":1,\"total\":10{}", message("a"))),
                 note("\"progress\":1.5,\"total\":10"),
                 note(&format!("\"progress\":1…0,\"total\":10{}", message("b"))),
@@ -128,7 +128,7 @@ fn progress_increases_and_needs_a_token() {
             Setup::new(INFO).session(revision).check(&format!(
                 "> call 1 tools/call {{\"name\":\"progress\",\"_meta\":{{\"progressToken\":{token}}}}}\n\
                  ! call progress {{}}\n! not now NotWanted\n{}< result 1 {DONE}",
-                told.concat()
+                notified.concat()
             ));
         }
         session().check(&format!(
@@ -161,14 +161,14 @@ fn progress_needs_a_token_that_fits() {
     // The token does not fit beside the id: 64 bytes a slot, two for the id.
     for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
         let token = format!("\"{}\"", "t".repeat(length - 2));
-        let told = if refusal.is_empty() {
+        let notified = if refusal.is_empty() {
             format!("< note notifications/progress {{\"progressToken\":{token},\"progress\":1}}\n")
         } else {
             refusal.into()
         };
         session().check(&format!(
             "> call 11 tools/call {{\"name\":\"defer\",\"_meta\":{{\"progressToken\":{token}}}}}\n! call defer {{}}\n\
-             * progress 0 1\n{told}* answer 0 done\n< result 11 {DONE}"
+             * progress 0 1\n{notified}* answer 0 done\n< result 11 {DONE}"
         ));
     }
 }
@@ -321,16 +321,19 @@ fn silent_client_is_pinged_then_closed() {
 
 #[test]
 fn list_change_is_sent_once_when_a_client_can_receive_it() {
-    let told = "< note notifications/tools/list_changed\n";
-    session().check(&format!("* changed\n{told}* changed\n{told}"));
-    session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{told}{told}"));
+    let notified = "< note notifications/tools/list_changed\n";
+    session().check(&format!("* changed\n{notified}* changed\n{notified}"));
+    session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{notified}{notified}"));
     session().check(&format!(
-        "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{told}"
+        "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{notified}"
     ));
     // It is sent at the end, too, however slowly the client reads.
-    session().check(&format!("* block\n* changed\n* changed\n* shutdown\n* unblock\n{told}{told}! closed"));
-    session().check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{told}{told}! closed"));
-    session().check(&format!("* changed\n{told}* shutdown\n! closed"));
+    session().check(&format!(
+        "* block\n* changed\n* changed\n* shutdown\n* unblock\n{notified}{notified}! closed"
+    ));
+    session()
+        .check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{notified}{notified}! closed"));
+    session().check(&format!("* changed\n{notified}* shutdown\n! closed"));
     // Not before the handshake is complete.
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
@@ -339,7 +342,7 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\
-         * changed\n* state Serving\n> note notifications/initialized\n! ready\n{told}",
+         * changed\n* state Serving\n> note notifications/initialized\n! ready\n{notified}",
         crate::support::server::hello("2025-11-25")
     ));
 }

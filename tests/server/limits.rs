@@ -1,7 +1,7 @@
 //! Buffers at their limits: page sizes, minimum sizes, oversized responses.
 
 use crate::support::server::tools::{BARE, INFO};
-use crate::support::server::{Host, Setup, hello};
+use crate::support::server::{ServerHarness, Setup, hello};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
@@ -44,19 +44,19 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
 }
 
 /// Sends a line and returns the output lines.
-fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
-    host.transport.write_line(line.as_bytes());
-    host.run();
-    let output = host.take_output();
+fn exchange(harness: &mut ServerHarness<'_>, line: &str) -> Vec<String> {
+    harness.transport.write_line(line.as_bytes());
+    harness.run();
+    let output = harness.take_output();
     output.lines().map(String::from).collect()
 }
 
 /// Requests all pages of the tool list. Returns the names of each page.
-fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
+fn list_all(harness: &mut ServerHarness<'_>) -> (Vec<String>, usize) {
     let (mut names, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
         let lines = exchange(
-            host,
+            harness,
             &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{cursor}}}}}"#),
         );
         let [line] = &lines[..] else { panic!("one answer: {lines:?}") };
@@ -73,10 +73,10 @@ fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
     }
 }
 
-fn connect(host: &mut Host<'_>) {
+fn connect(harness: &mut ServerHarness<'_>) {
     let line =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}}"#, hello("2025-11-25"));
-    assert_eq!(exchange(host, &line).len(), 1);
+    assert_eq!(exchange(harness, &line).len(), 1);
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn catalogue_is_listed_completely_for_any_page_size() {
     let mut seen = std::collections::BTreeSet::new();
     for size in least..least + 1200 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
-        connect(&mut host);
-        let (names, pages) = list_all(&mut host);
+        let mut harness = ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+        connect(&mut harness);
+        let (names, pages) = list_all(&mut harness);
         assert_eq!(names, expected, "with {size} bytes");
-        assert!(host.notes.events.iter().all(|event| !event.starts_with("fault")));
+        assert!(harness.record.events.iter().all(|event| !event.starts_with("fault")));
         seen.insert(pages);
     }
     assert!(seen.len() > 2 && seen.contains(&1), "{seen:?}");
@@ -114,13 +114,13 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     for size in 345..500 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
-        host.notes.listed = &LARGE;
-        connect(&mut host);
-        let (names, _) = list_all(&mut host);
+        let mut harness = ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+        harness.record.listed = &LARGE;
+        connect(&mut harness);
+        let (names, _) = list_all(&mut harness);
         assert_eq!(names, ["one", "two", "three"], "with {size} bytes");
         let mut left_out = 0;
-        for fault in &host.notes.faults {
+        for fault in &harness.record.faults {
             let ProtocolError::EntriesLeftOut { count } = fault else { panic!("{fault}") };
             assert!(fault.by_host() && *count > 0);
             left_out += count;
@@ -189,8 +189,9 @@ fn minimum_buffer_fits_every_message_of_the_server() {
         let id = format!("\"{}\"", "i".repeat(if size < 400 { 6 } else { limit - 2 }));
         for line in machine_made(&id) {
             let (mut rx, mut tx) = ([0; 4096], vec![0; size]);
-            let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
-            let lines = exchange(&mut host, &line);
+            let mut harness =
+                ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+            let lines = exchange(&mut harness, &line);
             assert_eq!(lines.len(), 1, "{line} with {size} bytes: {lines:?}");
             assert!(Json::parse(lines[0].as_bytes()).is_ok());
             assert!(!lines[0].contains("too large"), "{line}: {lines:?}");
@@ -330,11 +331,7 @@ fn oversized_responses_are_reported_one_by_one() {
     }
     let large = "x".repeat(2000);
     server.reply(tickets[0]).unwrap().text(&large);
-    assert_eq!(
-        server.reply(tickets[1]).map(drop),
-        Err(SendError::Busy),
-        "the first one is to be told before"
-    );
+    assert_eq!(server.reply(tickets[1]).map(drop), Err(SendError::Busy), "the first one is reported first");
     assert!(matches!(server.poll(Millis(0)), Action::Event));
     assert!(matches!(server.event(), Some(Event::ProtocolError(ProtocolError::ReplyTooLarge { .. }))));
     assert!(matches!(server.poll(Millis(0)), Action::Event));

@@ -185,16 +185,16 @@ fn server_pings_do_not_wait_for_a_batch() {
 fn batch_members_wait_for_space_for_notifications() {
     let progress =
         |id: &str| call(id, "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
-    let told = "< note notifications/progress …\n".repeat(3);
-    let heard = "! call progress {}\n! not now NotWanted\n";
+    let notified = "< note notifications/progress …\n".repeat(3);
+    let events = "! call progress {}\n! not now NotWanted\n";
     let both = sends(&[&progress("1"), &progress("2")]);
     let answers = gets(&[&text("1", "done"), &text("2", "done")]);
     let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
-    setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
+    setup.check(&format!("{both}{events}{events}{notified}{notified}{answers}{PING}"));
     // The error of an earlier batch's member waits for its own array.
     setup.check(&format!(
-        "{}! call defer {{}}\n* block\n{both}{heard}* time 100\n! expired 0\n* unblock\n{heard}{told}{told}{answers}{}",
+        "{}! call defer {{}}\n* block\n{both}{events}* time 100\n! expired 0\n* unblock\n{events}{notified}{notified}{answers}{}",
         sends(&[&tool("9", "defer")]),
         gets(&[&error("9", -32603, "Internal error: the request was not finished in time")])
     ));

@@ -1,7 +1,7 @@
 //! The transmit buffer: sharing, reserved space, observers.
 
 use crate::support::server::tools::INFO;
-use crate::support::server::{Host, Setup};
+use crate::support::server::{ServerHarness, Setup};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::server::Server;
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
@@ -77,7 +77,7 @@ fn observer_sees_every_line_with_its_outcome() {
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut host = Host::new(server, Pace { read: 5, write: 3, ..Pace::FAST });
+    let mut harness = ServerHarness::new(server, Pace { read: 5, write: 3, ..Pace::FAST });
     let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
     let open = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,
@@ -96,14 +96,14 @@ fn observer_sees_every_line_with_its_outcome() {
         r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
     ];
     for line in lines {
-        host.transport.write_line(line.as_bytes());
+        harness.transport.write_line(line.as_bytes());
     }
-    host.run();
-    host.command("answer 0 done");
-    host.command("changed");
-    host.run();
-    let output = host.take_output();
-    drop(host);
+    harness.run();
+    harness.command("answer 0 done");
+    harness.command("changed");
+    harness.run();
+    let output = harness.take_output();
+    drop(harness);
     let of = |wanted: Direction| trace.0.iter().filter(move |(direction, ..)| *direction == wanted);
     let seen_out: Vec<_> = of(Direction::Out).map(|(_, line, _)| line.as_str()).collect();
     assert_eq!(seen_out, output.lines().collect::<Vec<_>>(), "everything that was written, in order");

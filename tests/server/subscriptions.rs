@@ -57,8 +57,10 @@ fn ended(id: &str) -> String {
 #[test]
 fn notifications_match_the_filter_and_carry_its_id() {
     for id in ["1", "\"1\"", "\"l\\u0069sten\"", "0", "\"\""] {
-        let (open, told) = (tools(id), told(id));
-        both().check(&format!("{open}* deadline none\n* changed\n{told}* changed\n{told}* deferred 1\n"));
+        let (open, notified) = (tools(id), told(id));
+        both().check(&format!(
+            "{open}* deadline none\n* changed\n{notified}* changed\n{notified}* deferred 1\n"
+        ));
     }
     // No notification outside the filter, and none that was not declared.
     let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
@@ -131,8 +133,8 @@ fn subscriptions_each_receive_their_own_notifications() {
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
     // Changes that wait for space are sent once: all but the first, which had space.
-    let heard = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
-    both().tx(700).check(&format!("{open}* block\n{}* unblock\n{heard}", "* changed\n".repeat(5)));
+    let events = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
+    both().tx(700).check(&format!("{open}* block\n{}* unblock\n{events}", "* changed\n".repeat(5)));
 }
 
 #[test]
@@ -215,8 +217,8 @@ fn end_of_connection_ends_its_subscriptions() {
         for tx in [700, 4096] {
             let setup = both().tx(tx).reply_room(700);
             setup.check(&format!("{open}* {how}\n{end}"));
-            let told = format!("{}{}", told("1"), told("2"));
-            setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{told}{end}"));
+            let notified = format!("{}{}", told("1"), told("2"));
+            setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{notified}{end}"));
         }
         // A client that does not read is closed.
         both().check(&format!("{open}* block\n* {how}\n* time 2000\n* time 4000\n! closed\n"));

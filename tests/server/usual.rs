@@ -2,7 +2,7 @@
 //! shows its messages to an observer takes the long way each time, so that one can be compared with the other.
 
 use crate::support::server::tools::INFO;
-use crate::support::server::{Host, hello};
+use crate::support::server::{ServerHarness, hello};
 use crate::support::transport::Pace;
 use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError};
@@ -31,7 +31,7 @@ fn heard(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) -> (
     // A line that has to wait for room is scanned before that.
     let server = server.reply_room(1024).unwrap();
     let server = if observed { server.observe(&mut observer) } else { server };
-    let mut host = Host::new(server, pace);
+    let mut host = ServerHarness::new(server, pace);
     let hello = hello("2025-11-25");
     let initialize = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#);
     for line in [&*initialize, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#] {
@@ -39,7 +39,7 @@ fn heard(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) -> (
     }
     host.transport.write(input);
     host.run();
-    (String::from_utf8_lossy(&host.transport.output).into_owned(), host.notes.events.clone())
+    (String::from_utf8_lossy(&host.transport.output).into_owned(), host.record.events.clone())
 }
 
 /// Both ways hear and say the same, and what was asked at the end is answered.

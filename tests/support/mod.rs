@@ -7,9 +7,9 @@ pub(crate) mod transport;
 
 /// Numbers from a seed (xorshift).
 #[derive(Clone)]
-pub(crate) struct Luck(pub u64);
+pub(crate) struct Random(pub u64);
 
-impl Luck {
+impl Random {
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,9 +19,9 @@ impl Luck {
 }
 
 /// What was being tried when a test failed.
-pub(crate) struct ShownOnFailure(pub String);
+pub(crate) struct FailureContext(pub String);
 
-impl Drop for ShownOnFailure {
+impl Drop for FailureContext {
     fn drop(&mut self) {
         if std::thread::panicking() {
             println!("failed with: {}", self.0);

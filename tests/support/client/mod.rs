@@ -48,7 +48,7 @@ impl Observer for Notes {
 /// The application's handler of server requests. It may return the ticket of a deferral.
 pub(crate) type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
 
-pub(crate) struct Wire {
+pub(crate) struct ClientHarness {
     pub(crate) client: Client<'static>,
     pub(crate) setup: Setup,
     pub(crate) now: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Wire {
     tickets: Vec<(Ticket, String)>,
     ended: Vec<Ticket>,
     notes: Notes,
-    heard: Vec<String>,
+    events: Vec<String>,
     closed: bool,
     events_left: Option<usize>,
     on_server_request: Option<OnAsked>,
@@ -68,8 +68,8 @@ fn bytes(length: usize) -> &'static mut [u8] {
     Box::leak(vec![0; length].into_boxed_slice())
 }
 
-impl Wire {
-    pub(crate) fn new(setup: Setup, pace: Pace) -> Wire {
+impl ClientHarness {
+    pub(crate) fn new(setup: Setup, pace: Pace) -> ClientHarness {
         let info: &'static ClientConfig<'static> = Box::leak(Box::new(setup.info));
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; setup.slots].into_boxed_slice());
         let notes = Notes::default();
@@ -87,7 +87,7 @@ impl Wire {
         if pace.messages {
             client = client.message_mode().unwrap();
         }
-        Wire {
+        ClientHarness {
             client,
             setup,
             now: 0,
@@ -96,7 +96,7 @@ impl Wire {
             tickets: Vec::new(),
             ended: Vec::new(),
             notes,
-            heard: Vec::new(),
+            events: Vec::new(),
             closed: false,
             events_left: None,
             on_server_request: None,
@@ -107,7 +107,7 @@ impl Wire {
     pub(crate) fn on_server_request(
         &mut self,
         handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
-    ) -> &mut Wire {
+    ) -> &mut ClientHarness {
         self.on_server_request = Some(Box::new(handle));
         self
     }
@@ -117,15 +117,15 @@ impl Wire {
         self.pump();
         if self.setup_is_handshake() {
             let revision = self.setup.revision;
-            self.server(&format!(
+            self.server_sends(&format!(
                 r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
             ));
-            self.heard(&[&format!("connected {revision}")]);
+            self.events(&[&format!("connected {revision}")]);
         } else {
-            self.server(
+            self.server_sends(
                 r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#,
             );
-            self.heard(&["connected 2026-07-28"]);
+            self.events(&["connected 2026-07-28"]);
         }
         self.transport.output.clear();
     }
@@ -140,7 +140,7 @@ impl Wire {
     }
 
     /// Advances the time, and polls.
-    pub(crate) fn at(&mut self, now: u64) -> &mut Wire {
+    pub(crate) fn at(&mut self, now: u64) -> &mut ClientHarness {
         self.now = now;
         self.pump();
         self
@@ -148,13 +148,13 @@ impl Wire {
 
     /// The server writes a message. `"jsonrpc":"2.0"` is added; `@name` stands for the id of the client's last
     /// request with that name.
-    pub(crate) fn server(&mut self, message: &str) -> &mut Wire {
+    pub(crate) fn server_sends(&mut self, message: &str) -> &mut ClientHarness {
         let message = self.message(message);
         self.raw(message.as_bytes())
     }
 
     /// The server writes several messages at once.
-    pub(crate) fn servers(&mut self, messages: &[&str]) -> &mut Wire {
+    pub(crate) fn server_sends_all(&mut self, messages: &[&str]) -> &mut ClientHarness {
         let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
         for message in messages {
             self.transport.write_line(message.as_bytes());
@@ -163,7 +163,7 @@ impl Wire {
         self
     }
 
-    /// What [`server`](Wire::server) writes.
+    /// What [`server_sends`](ClientHarness::server_sends) writes.
     pub(crate) fn message(&self, message: &str) -> String {
         let mut message = match message.strip_prefix('{') {
             Some(rest) => format!(r#"{{"jsonrpc":"2.0",{rest}"#),
@@ -179,40 +179,40 @@ impl Wire {
     }
 
     /// The server writes a line as it is.
-    pub(crate) fn raw(&mut self, line: &[u8]) -> &mut Wire {
+    pub(crate) fn raw(&mut self, line: &[u8]) -> &mut ClientHarness {
         self.transport.write_line(line);
         self.pump();
         self
     }
 
     /// The server writes bytes without a newline. In message mode nothing arrives.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut Wire {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut ClientHarness {
         self.transport.write(bytes);
         self.pump();
         self
     }
 
     /// The server's output ends.
-    pub(crate) fn eof(&mut self) -> &mut Wire {
+    pub(crate) fn eof(&mut self) -> &mut ClientHarness {
         self.transport.ended = true;
         self.pump();
         self
     }
 
     /// The server's input ends: writing to it fails.
-    pub(crate) fn broken(&mut self) -> &mut Wire {
-        self.breaks().pump();
+    pub(crate) fn broken(&mut self) -> &mut ClientHarness {
+        self.break_unnoticed().pump();
         self
     }
 
     /// The same, but the client does not notice until it writes.
-    pub(crate) fn breaks(&mut self) -> &mut Wire {
+    pub(crate) fn break_unnoticed(&mut self) -> &mut ClientHarness {
         self.transport.peer_input = PeerInput::BreaksOnWrite;
         self
     }
 
     /// The connection is replaced by a new one.
-    pub(crate) fn reset(&mut self) -> &mut Wire {
+    pub(crate) fn reset(&mut self) -> &mut ClientHarness {
         self.client.reset();
         self.replace_connection();
         self.pump();
@@ -220,7 +220,7 @@ impl Wire {
     }
 
     /// The connection is replaced by a new one to the same server.
-    pub(crate) fn reconnect(&mut self) -> &mut Wire {
+    pub(crate) fn reconnect(&mut self) -> &mut ClientHarness {
         self.client.reconnect();
         self.replace_connection();
         self.pump();
@@ -256,7 +256,7 @@ impl Wire {
     }
 
     /// Records a ticket under a name without polling.
-    pub(crate) fn name_only(&mut self, ticket: Ticket, name: &str) {
+    pub(crate) fn name_without_poll(&mut self, ticket: Ticket, name: &str) {
         self.tickets.push((ticket, name.to_owned()));
     }
 
@@ -279,7 +279,7 @@ impl Wire {
     /// Polls until nothing moves.
     pub(crate) fn pump(&mut self) {
         while self.step() {
-            if self.events_left == Some(self.heard.len()) {
+            if self.events_left == Some(self.events.len()) {
                 self.events_left = None;
                 return;
             }
@@ -320,12 +320,12 @@ impl Wire {
                     assert!(!self.ended.contains(&ticket), "after its end: {text}");
                 }
                 self.ended.extend(end);
-                self.heard.push(text);
+                self.events.push(text);
                 true
             }
             Action::Closed => {
                 if !std::mem::replace(&mut self.closed, true) {
-                    self.heard.push("closed".to_owned());
+                    self.events.push("closed".to_owned());
                 }
                 false
             }
@@ -334,57 +334,57 @@ impl Wire {
 
     /// Expects these events since the last call.
     #[track_caller]
-    pub(crate) fn heard(&mut self, expected: &[&str]) -> &mut Wire {
-        let heard = std::mem::take(&mut self.heard);
-        assert_eq!(heard, expected);
+    pub(crate) fn events(&mut self, expected: &[&str]) -> &mut ClientHarness {
+        let events = std::mem::take(&mut self.events);
+        assert_eq!(events, expected);
         self
     }
 
     /// Expects these messages since the last call: see [`text::shorten`].
     #[track_caller]
-    pub(crate) fn sent(&mut self, expected: &[&str]) -> &mut Wire {
-        assert_eq!(self.sent_short(), expected);
+    pub(crate) fn sent(&mut self, expected: &[&str]) -> &mut ClientHarness {
+        assert_eq!(self.take_sent(), expected);
         self
     }
 
     /// Takes the messages since the last call, shortened.
-    pub(crate) fn sent_short(&mut self) -> Vec<String> {
-        let sent = self.sent_lines();
+    pub(crate) fn take_sent(&mut self) -> Vec<String> {
+        let sent = self.take_sent_lines();
         let asked = self.notes.0.lock().unwrap();
         sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
     }
 
     /// Takes the events since the last call.
-    pub(crate) fn heard_now(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.heard)
+    pub(crate) fn take_events(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.events)
     }
 
     /// Stops polling after `events` more events, as an application does that is busy with the last one.
-    pub(crate) fn stop_after(&mut self, events: usize) -> &mut Wire {
+    pub(crate) fn stop_after(&mut self, events: usize) -> &mut ClientHarness {
         self.events_left = Some(events);
         self
     }
 
     /// Takes the lines since the last call.
-    pub(crate) fn sent_lines(&mut self) -> Vec<String> {
+    pub(crate) fn take_sent_lines(&mut self) -> Vec<String> {
         let sent = String::from_utf8(std::mem::take(&mut self.transport.output)).unwrap();
         assert!(sent.is_empty() || sent.ends_with('\n'), "half a line was sent: {sent}");
         sent.lines().map(str::to_owned).collect()
     }
 
     /// Discards all events and messages so far.
-    pub(crate) fn forget(&mut self) -> &mut Wire {
-        self.heard.clear();
+    pub(crate) fn discard(&mut self) -> &mut ClientHarness {
+        self.events.clear();
         self.transport.output.clear();
         self
     }
 
     fn nothing_is_left(&mut self) {
-        assert!(self.heard.is_empty(), "heard, and not expected: {:?}", self.heard);
+        assert!(self.events.is_empty(), "heard, and not expected: {:?}", self.events);
         assert!(
             self.transport.output.is_empty() || self.transport.peer_input == PeerInput::Blocked,
             "sent, and not expected: {:?}",
-            self.sent_lines()
+            self.take_sent_lines()
         );
     }
 }

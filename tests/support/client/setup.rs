@@ -3,8 +3,8 @@
 use mcp_proto::client::{ClientConfig, Connect, Timeouts};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
 
-use super::Wire;
-use crate::support::ShownOnFailure;
+use super::ClientHarness;
+use crate::support::FailureContext;
 use crate::support::transport::{Order, Pace};
 
 const ALL: usize = usize::MAX;
@@ -88,25 +88,25 @@ impl Setup {
     }
 
     /// Runs a script at every pace, and with receive buffers of several sizes.
-    pub(crate) fn run(self, dialogue: impl Fn(&mut Wire)) {
+    pub(crate) fn run(self, dialogue: impl Fn(&mut ClientHarness)) {
         for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
             let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };
             for more in sizes {
-                let mut wire = Wire::new(Setup { rx: self.rx + more, ..self }, pace);
-                let _shown = ShownOnFailure(format!("{pace:?}, {} bytes to receive", wire.setup.rx));
-                dialogue(&mut wire);
-                wire.nothing_is_left();
+                let mut harness = ClientHarness::new(Setup { rx: self.rx + more, ..self }, pace);
+                let _context = FailureContext(format!("{pace:?}, {} bytes to receive", harness.setup.rx));
+                dialogue(&mut harness);
+                harness.nothing_is_left();
             }
         }
     }
 
     /// Runs a script with a connected client, in both eras.
-    pub(crate) fn connected(self, dialogue: impl Fn(&mut Wire)) {
+    pub(crate) fn connected(self, dialogue: impl Fn(&mut ClientHarness)) {
         for connect in [Connect::Automatic, Connect::Handshake] {
-            let _shown = ShownOnFailure(format!("{connect:?}"));
-            Setup { info: self.info.connect(connect), ..self }.run(|wire| {
-                wire.connect();
-                dialogue(wire);
+            let _context = FailureContext(format!("{connect:?}"));
+            Setup { info: self.info.connect(connect), ..self }.run(|harness| {
+                harness.connect();
+                dialogue(harness);
             });
         }
     }

@@ -5,7 +5,7 @@ pub(crate) mod scenario;
 
 use std::collections::VecDeque;
 
-use crate::support::Luck;
+use crate::support::Random;
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::client::{self, Outcome};
 use mcp_proto::server::{self, Call};
@@ -18,7 +18,7 @@ pub(crate) struct Pipe {
 
 /// An event of the client.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum ClientEvent {
     Connected(Revision),
     Failed(String),
     /// The text of a tool result, or the reason of its absence.
@@ -32,7 +32,7 @@ pub(crate) enum Heard {
 
 /// An event of the server other than a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum ServerEvent {
     Cancelled(Ticket),
     Expired(Ticket),
     Other(String),
@@ -43,12 +43,12 @@ pub(crate) struct Pair<'c, 's> {
     pub(crate) server: Server<'s>,
     pub(crate) up: Pipe,
     pub(crate) down: Pipe,
-    pub(crate) luck: Luck,
+    pub(crate) random: Random,
     /// The most bytes of one step.
     pub(crate) most: usize,
     pub(crate) now: u64,
-    pub(crate) heard: Vec<Heard>,
-    pub(crate) told: Vec<Told>,
+    pub(crate) client_events: Vec<ClientEvent>,
+    pub(crate) server_events: Vec<ServerEvent>,
     closed: bool,
 }
 
@@ -66,22 +66,22 @@ impl<'c, 's> Pair<'c, 's> {
             server,
             up: pipe(),
             down: pipe(),
-            luck: Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             most,
             now: 0,
-            heard: Vec::new(),
-            told: Vec::new(),
+            client_events: Vec::new(),
+            server_events: Vec::new(),
             closed: false,
         }
     }
 
     /// Polls one of the two once. Calls go to `handle`. Returns whether anything moved.
     pub(crate) fn step(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
-        if self.luck.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
+        if self.random.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
     }
 
     /// Runs until nothing moves for a while.
-    pub(crate) fn settle(&mut self, handle: &mut dyn FnMut(Call<'_>)) {
+    pub(crate) fn run_until_idle(&mut self, handle: &mut dyn FnMut(Call<'_>)) {
         let mut quiet = 0;
         while quiet < 64 {
             quiet = if self.step(handle) { 0 } else { quiet + 1 };
@@ -90,15 +90,15 @@ impl<'c, 's> Pair<'c, 's> {
 
     pub(crate) fn step_client(&mut self) -> bool {
         match self.client.poll(Millis(self.now)) {
-            Action::Io(io) => transfer(io, &mut self.up, &mut self.down, &mut self.luck, self.most),
+            Action::Io(io) => transfer(io, &mut self.up, &mut self.down, &mut self.random, self.most),
             Action::Event => {
-                let heard = hear(self.client.event().unwrap());
-                self.heard.push(heard);
+                let client_events = hear(self.client.event().unwrap());
+                self.client_events.push(client_events);
                 true
             }
             Action::Closed => {
                 if !std::mem::replace(&mut self.closed, true) {
-                    self.heard.push(Heard::Closed);
+                    self.client_events.push(ClientEvent::Closed);
                 }
                 false
             }
@@ -107,13 +107,15 @@ impl<'c, 's> Pair<'c, 's> {
 
     pub(crate) fn step_server(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
         match self.server.poll(Millis(self.now)) {
-            Action::Io(io) => transfer(io, &mut self.down, &mut self.up, &mut self.luck, self.most),
+            Action::Io(io) => transfer(io, &mut self.down, &mut self.up, &mut self.random, self.most),
             Action::Event => {
                 match self.server.event().unwrap() {
                     server::Event::Call(call) => handle(call),
-                    server::Event::Cancelled { ticket, .. } => self.told.push(Told::Cancelled(ticket)),
-                    server::Event::Expired(ticket) => self.told.push(Told::Expired(ticket)),
-                    other => self.told.push(Told::Other(format!("{other:?}"))),
+                    server::Event::Cancelled { ticket, .. } => {
+                        self.server_events.push(ServerEvent::Cancelled(ticket))
+                    }
+                    server::Event::Expired(ticket) => self.server_events.push(ServerEvent::Expired(ticket)),
+                    other => self.server_events.push(ServerEvent::Other(format!("{other:?}"))),
                 }
                 true
             }
@@ -122,10 +124,10 @@ impl<'c, 's> Pair<'c, 's> {
     }
 }
 
-fn hear(event: client::Event<'_>) -> Heard {
+fn hear(event: client::Event<'_>) -> ClientEvent {
     match event {
-        client::Event::Connected(it) => Heard::Connected(it.revision()),
-        client::Event::ConnectFailed(why) => Heard::Failed(why.to_string()),
+        client::Event::Connected(it) => ClientEvent::Connected(it.revision()),
+        client::Event::ConnectFailed(why) => ClientEvent::Failed(why.to_string()),
         client::Event::Response(end) => {
             let result = match (end.tool_result().and_then(|result| result.text()), end.outcome()) {
                 (Some(text), _) => Ok(text.to_string()),
@@ -134,23 +136,24 @@ fn hear(event: client::Event<'_>) -> Heard {
                 (None, Outcome::Failed(lost)) => Err(format!("{lost:?}")),
                 (None, other) => Err(format!("{other:?}")),
             };
-            Heard::Response(end.ticket(), result)
+            ClientEvent::Response(end.ticket(), result)
         }
-        client::Event::Tools(page) => {
-            Heard::Page(page.tools().map(|tool| tool.name().unwrap().to_string()).collect(), page.is_last())
-        }
-        client::Event::Progress(it) => Heard::Progress(it.ticket()),
-        client::Event::Writable => Heard::Room,
-        other => Heard::Other(format!("{other:?}")),
+        client::Event::Tools(page) => ClientEvent::Page(
+            page.tools().map(|tool| tool.name().unwrap().to_string()).collect(),
+            page.is_last(),
+        ),
+        client::Event::Progress(it) => ClientEvent::Progress(it.ticket()),
+        client::Event::Writable => ClientEvent::Room,
+        other => ClientEvent::Other(format!("{other:?}")),
     }
 }
 
-pub(crate) fn transfer(io: Io<'_>, to: &mut Pipe, from: &mut Pipe, luck: &mut Luck, most: usize) -> bool {
+pub(crate) fn transfer(io: Io<'_>, to: &mut Pipe, from: &mut Pipe, random: &mut Random, most: usize) -> bool {
     let (out, receive) = io.split();
     let free = to.capacity.saturating_sub(to.bytes.len());
-    let taken = take_output(out, free.min(1 + luck.below(most)), &mut to.bytes);
+    let taken = take_output(out, free.min(1 + random.below(most)), &mut to.bytes);
     let mut input: &[u8] = from.bytes.make_contiguous();
-    let given = give_input(receive, 1 + luck.below(most), &mut input);
+    let given = give_input(receive, 1 + random.below(most), &mut input);
     from.bytes.drain(..given);
     taken + given > 0
 }

@@ -17,7 +17,7 @@ use mcp_proto::{
 
 use super::{Pipe, transfer};
 use crate::support::client::{TIMES, describe};
-use crate::support::{Luck, ShownOnFailure};
+use crate::support::{FailureContext, Random};
 
 /// Entries for more than one page.
 macro_rules! numbered {
@@ -80,17 +80,17 @@ pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST
 /// The client's handler of server requests.
 type Answers = Box<dyn FnMut(ServerRequest<'_>)>;
 
-pub(crate) struct Both {
+pub(crate) struct Scenario {
     pub(crate) client: Client<'static>,
     pub(crate) server: Server<'static>,
     pub(crate) revision: Revision,
     pub(crate) now: u64,
     up: Pipe,
     down: Pipe,
-    luck: Luck,
+    random: Random,
     most: usize,
-    heard: Vec<String>,
-    told: Vec<String>,
+    client_events: Vec<String>,
+    server_events: Vec<String>,
     /// Client requests by name, the pages of each list so far, and the number of ends of each.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
@@ -107,26 +107,26 @@ fn leak(length: usize) -> &'static mut [u8] {
     Box::leak(vec![0; length].into_boxed_slice())
 }
 
-impl Both {
-    fn new(revision: Revision, declared: ClientCapabilities, seed: u64) -> Both {
-        let mut luck = Luck(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+impl Scenario {
+    fn new(revision: Revision, declared: ClientCapabilities, seed: u64) -> Scenario {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let stateless = revision == Revision::V2026_07_28;
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
         let only = Revisions::only(revision);
         let info = ClientConfig::new("c", "1").connect(connect).revisions(only).timeouts(TIMES).rounds(6);
         let info = Box::leak(Box::new(info.capabilities(declared)));
         let slots = Box::leak(vec![client::Slot::EMPTY; 6].into_boxed_slice());
-        let client = Client::new(info, leak(1600 + luck.below(900)), leak(900 + luck.below(900)));
+        let client = Client::new(info, leak(1600 + random.below(900)), leak(900 + random.below(900)));
         let client = client.unwrap().in_flight(slots, leak(6 * 200)).seed(seed);
         let info = Box::leak(Box::new(ServerConfig::new("s", "1").features(&FEATURES).revisions(only)));
         let slots = Box::leak(vec![server::Slot::EMPTY; 6].into_boxed_slice());
-        let server = Server::new(info, leak(1100 + luck.below(900)), leak(1000 + luck.below(500)));
+        let server = Server::new(info, leak(1100 + random.below(900)), leak(1000 + random.below(500)));
         let server = server.unwrap().in_flight(slots, leak(6 * 100)).unwrap();
-        let narrow = luck.below(2);
-        let capacity = 1 + luck.below([600, 3][narrow]);
-        let most = 1 + luck.below([300, 2][narrow]);
+        let narrow = random.below(2);
+        let capacity = 1 + random.below([600, 3][narrow]);
+        let most = 1 + random.below([300, 2][narrow]);
         let pipe = || Pipe { bytes: VecDeque::new(), capacity };
-        Both {
+        Scenario {
             client,
             server: server.subscription_buffer(leak(200)).batch_buffer(leak(1200)).seed(seed),
             revision,
@@ -134,9 +134,9 @@ impl Both {
             up: pipe(),
             down: pipe(),
             most,
-            luck,
-            heard: Vec::new(),
-            told: Vec::new(),
+            random,
+            client_events: Vec::new(),
+            server_events: Vec::new(),
             names: Vec::new(),
             pages: BTreeMap::new(),
             ends: BTreeMap::new(),
@@ -149,19 +149,19 @@ impl Both {
     }
 
     /// Runs a script with a connected pair in these revisions, with many seeds.
-    pub(crate) fn run(revisions: Revisions, declared: ClientCapabilities, dialogue: impl Fn(&mut Both)) {
+    pub(crate) fn run(revisions: Revisions, declared: ClientCapabilities, dialogue: impl Fn(&mut Scenario)) {
         for revision in revisions.newest_first() {
             for seed in 0..16 {
-                let _shown = ShownOnFailure(format!("{revision}, seed {seed}"));
-                let mut both = Both::new(revision, declared, seed);
-                both.settle().heard(&[&format!("connected {revision}")]);
-                let told: &[&str] = if both.is_stateless() { &[] } else { &["connected", "ready"] };
-                both.told(told);
-                dialogue(&mut both);
-                both.settle().heard(&[]).told(&[]);
-                for (ticket, name) in &both.names {
-                    let ends = both.ends.get(ticket).copied().unwrap_or(0);
-                    let open = both.client.is_pending(*ticket);
+                let _context = FailureContext(format!("{revision}, seed {seed}"));
+                let mut pair = Scenario::new(revision, declared, seed);
+                pair.run_until_idle().expect_client_events(&[&format!("connected {revision}")]);
+                let server_events: &[&str] = if pair.is_stateless() { &[] } else { &["connected", "ready"] };
+                pair.expect_server_events(server_events);
+                dialogue(&mut pair);
+                pair.run_until_idle().expect_client_events(&[]).expect_server_events(&[]);
+                for (ticket, name) in &pair.names {
+                    let ends = pair.ends.get(ticket).copied().unwrap_or(0);
+                    let open = pair.client.is_pending(*ticket);
                     assert!(ends == 1 || (ends == 0 && open), "{name} has ended {ends} times");
                 }
             }
@@ -173,7 +173,10 @@ impl Both {
     }
 
     /// Sets the client's handler of server requests.
-    pub(crate) fn answers(&mut self, answers: impl FnMut(ServerRequest<'_>) + 'static) -> &mut Both {
+    pub(crate) fn on_server_request(
+        &mut self,
+        answers: impl FnMut(ServerRequest<'_>) + 'static,
+    ) -> &mut Scenario {
         self.answers = Box::new(answers);
         self
     }
@@ -227,21 +230,21 @@ impl Both {
     }
 
     /// Writes a line as the client.
-    pub(crate) fn raw(&mut self, line: &str) -> &mut Both {
-        self.settle();
+    pub(crate) fn raw(&mut self, line: &str) -> &mut Scenario {
+        self.run_until_idle();
         self.up.bytes.extend(line.as_bytes());
         self.up.bytes.push_back(b'\n');
-        self.settle()
+        self.run_until_idle()
     }
 
     /// Replaces the connection, and runs.
-    pub(crate) fn reconnect(&mut self) -> &mut Both {
-        self.cut();
-        self.settle()
+    pub(crate) fn reconnect(&mut self) -> &mut Scenario {
+        self.break_connection();
+        self.run_until_idle()
     }
 
     /// Replaces the connection without running.
-    pub(crate) fn cut(&mut self) {
+    pub(crate) fn break_connection(&mut self) {
         self.client.reconnect();
         self.server.reset();
         self.up.bytes.clear();
@@ -250,37 +253,37 @@ impl Both {
         self.deferred.clear();
     }
 
-    pub(crate) fn at(&mut self, now: u64) -> &mut Both {
-        self.settle();
+    pub(crate) fn at(&mut self, now: u64) -> &mut Scenario {
+        self.run_until_idle();
         self.now = now;
-        self.settle()
+        self.run_until_idle()
     }
 
     /// Expects these events of the client since the last call.
     #[track_caller]
-    pub(crate) fn heard(&mut self, expected: &[&str]) -> &mut Both {
-        assert_eq!(std::mem::take(&mut self.heard), expected, "the client has heard");
+    pub(crate) fn expect_client_events(&mut self, expected: &[&str]) -> &mut Scenario {
+        assert_eq!(std::mem::take(&mut self.client_events), expected, "the client has heard");
         self
     }
 
     /// Expects these events of the server since the last call, without calls.
     #[track_caller]
-    pub(crate) fn told(&mut self, expected: &[&str]) -> &mut Both {
-        assert_eq!(std::mem::take(&mut self.told), expected, "the server has heard");
+    pub(crate) fn expect_server_events(&mut self, expected: &[&str]) -> &mut Scenario {
+        assert_eq!(std::mem::take(&mut self.server_events), expected, "the server has heard");
         self
     }
 
     /// Takes the events of the client since the last call.
-    pub(crate) fn heard_now(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.heard)
+    pub(crate) fn take_client_events(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.client_events)
     }
 
-    pub(crate) fn told_now(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.told)
+    pub(crate) fn take_server_events(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.server_events)
     }
 
     /// Until nothing has moved for a while.
-    pub(crate) fn settle(&mut self) -> &mut Both {
+    pub(crate) fn run_until_idle(&mut self) -> &mut Scenario {
         let mut quiet = 0;
         while quiet < 64 {
             quiet = if self.step() { 0 } else { quiet + 1 };
@@ -290,7 +293,7 @@ impl Both {
 
     /// Polls one of the two once. Returns whether anything moved.
     pub(crate) fn step(&mut self) -> bool {
-        if self.luck.below(2) == 0 { self.step_client() } else { self.step_server() }
+        if self.random.below(2) == 0 { self.step_client() } else { self.step_server() }
     }
 
     fn end(&mut self, ticket: Ticket) {
@@ -301,10 +304,10 @@ impl Both {
 
     fn step_client(&mut self) -> bool {
         match self.client.poll(Millis(self.now)) {
-            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down, &mut self.luck, self.most),
+            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down, &mut self.random, self.most),
             Action::Closed => {
                 if !std::mem::replace(&mut self.closed, true) {
-                    self.heard.push("closed".to_owned());
+                    self.client_events.push("closed".to_owned());
                 }
                 return false;
             }
@@ -340,10 +343,10 @@ impl Both {
                 if end.is_some() {
                     assert!(pages.len() > 1, "it fits into one page: {text}");
                     let name = name_of(&self.names, ticket);
-                    self.heard.push(format!("{name}: {}", pages.concat().trim_end_matches('.')));
+                    self.client_events.push(format!("{name}: {}", pages.concat().trim_end_matches('.')));
                 }
             }
-            None => self.heard.push(text),
+            None => self.client_events.push(text),
         }
         if let Some(ticket) = end {
             self.end(ticket);
@@ -353,7 +356,7 @@ impl Both {
 
     fn step_server(&mut self) -> bool {
         match self.server.poll(Millis(self.now)) {
-            Action::Io(io) => return transfer(io, &mut self.down, &mut self.up, &mut self.luck, self.most),
+            Action::Io(io) => return transfer(io, &mut self.down, &mut self.up, &mut self.random, self.most),
             Action::Closed => return false,
             Action::Event => {}
         }
@@ -412,7 +415,7 @@ impl Both {
             server::Event::ProtocolError(fault) => format!("fault {fault:?}"),
             other => format!("{other:?}"),
         };
-        self.told.push(text);
+        self.server_events.push(text);
         true
     }
 }

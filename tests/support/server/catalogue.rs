@@ -1,6 +1,6 @@
 //! Resources, prompts, completion and tools with content, and their application.
 
-use super::tools::{Notes, name_of};
+use super::tools::{Record, name_of};
 use mcp_proto::server::{
     Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Resource, Resources,
     ServerConfig, Subscriptions, Template, Tool, Tools,
@@ -96,7 +96,7 @@ static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMP
 pub(crate) const BY_HOST: ServerConfig<'static> = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
 
 /// Records the event, and answers it.
-pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
+pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     match event {
         Event::ReadResource(read) => {
             let found = (
@@ -104,14 +104,14 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
                 read.template().map(|template| template.name()),
                 read.variable("id").or(read.variable("rest")).map(|value| value.to_string()),
             );
-            notes.events.push(format!("read {} {found:?}", read.uri()));
+            record.events.push(format!("read {} {found:?}", read.uri()));
             match read.uri() {
                 "lib:log" => read.text("all \"quiet\""),
                 "lib:b/a" => read.text("plain"),
                 "lib:book/7" => read.blob(&[0, 0xFF]),
                 "lib:book/none" => read.not_found(),
                 "lib:book/defer" => match read.defer(None) {
-                    Ok(ticket) => notes.tickets.push(ticket),
+                    Ok(ticket) => record.tickets.push(ticket),
                     Err(read) => read.busy(),
                 },
                 "lib:book/error" => read.error_with(7, "no", |out| out.integer(1)),
@@ -131,7 +131,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::GetPrompt(prompt) => {
             let arguments = ["book", "style"].map(|name| prompt.argument(name).map(|text| text.to_string()));
             let entry = prompt.prompt().map(|entry| entry.name());
-            notes.events.push(format!("get {} {arguments:?} {entry:?}", prompt.name()));
+            record.events.push(format!("get {} {arguments:?} {entry:?}", prompt.name()));
             match prompt.name() {
                 "review" => prompt.messages(|messages| {
                     messages.description("About it");
@@ -146,7 +146,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
                     messages.user().text("2");
                 }),
                 "defer" => match prompt.defer(None) {
-                    Ok(ticket) => notes.tickets.push(ticket),
+                    Ok(ticket) => record.tickets.push(ticket),
                     Err(prompt) => prompt.busy(),
                 },
                 "invalid" => prompt.invalid("no such book"),
@@ -157,7 +157,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::Complete(complete) => {
             let chosen = complete.context("other").map(|text| text.to_string());
             let meta = complete.meta().get("progressToken").is_some();
-            notes.events.push(format!(
+            record.events.push(format!(
                 "complete {:?} {} {} {chosen:?} {meta}",
                 complete.reference(),
                 complete.argument(),
@@ -166,7 +166,7 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
             let value = complete.value().to_string();
             let count = value.parse::<usize>().unwrap_or(0);
             match complete.value().raw() {
-                "defer" => notes.tickets.push(complete.defer(None).expect("a slot")),
+                "defer" => record.tickets.push(complete.defer(None).expect("a slot")),
                 "total" => complete.values_of(1000, ["a", "b"]),
                 "wide" => complete.values((0..50).map(|number| format!("{number:040}"))),
                 "wrong" => complete.values_of(1, ["a", "b"]),
@@ -174,18 +174,18 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
             }
         }
         Event::ListResources(list) => {
-            notes.events.push("list resources".into());
+            record.events.push("list resources".into());
             list.resources(|index| (index < 2).then_some(Resource::new("lib:x", "x")));
         }
         Event::ListTemplates(list) => {
-            notes.events.push("list templates".into());
+            record.events.push("list templates".into());
             list.templates(|index| (index < 1).then_some(Template::new("lib:{x}", "x")));
         }
         Event::ListPrompts(list) => {
-            notes.events.push("list prompts".into());
+            record.events.push("list prompts".into());
             list.prompts(|index| (index < 1).then_some(Prompt::new("x")));
         }
-        other => notes.events.push(name_of(&format!("{other:?}")).into()),
+        other => record.events.push(name_of(&format!("{other:?}")).into()),
     }
 }
 
@@ -241,9 +241,9 @@ pub(crate) fn content(mut call: Call<'_>) {
             call.text(format_args!("{} {:?}", tool.input_schema(), tool.result_schema()));
         }
         "log_more" => {
-            let told = call.log_with(Level::Error, None, |out| out.raw(r#"{"a":[1]}"#).unwrap());
+            let notified = call.log_with(Level::Error, None, |out| out.raw(r#"{"a":[1]}"#).unwrap());
             let bad = call.log_with(Level::Error, None, |out| out.begin_array());
-            call.text(format_args!("{told:?} {bad:?}"));
+            call.text(format_args!("{notified:?} {bad:?}"));
         }
         "change_more" => {
             call.changed(Change::Resources);

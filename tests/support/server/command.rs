@@ -1,11 +1,11 @@
 //! Commands of the application in scripts.
 
-use super::Host;
+use super::ServerHarness;
 use crate::support::transport::PeerInput;
 use mcp_proto::server::Change;
 use mcp_proto::{Decimal, Level, Millis, SendError};
 
-impl Host<'_> {
+impl ServerHarness<'_> {
     /// Runs one command. A failure becomes an event: `not now Gone`.
     pub(crate) fn command(&mut self, text: &str) {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -36,41 +36,41 @@ impl Host<'_> {
                 Ok(())
             }
             // Deferred requests, by the number of their deferral.
-            "answer" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.text(last)),
-            "fail" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.error(7, last)),
-            "contents" => self.server.reply(self.notes.ticket(first)).map(|reply| {
+            "answer" => self.server.reply(self.record.ticket(first)).map(|reply| reply.text(last)),
+            "fail" => self.server.reply(self.record.ticket(first)).map(|reply| reply.error(7, last)),
+            "contents" => self.server.reply(self.record.ticket(first)).map(|reply| {
                 reply.contents(|contents| contents.text("lib:book/defer", None, last));
             }),
             "messages" => self
                 .server
-                .reply(self.notes.ticket(first))
+                .reply(self.record.ticket(first))
                 .map(|reply| reply.messages(|messages| messages.user().text(last))),
             "values" => {
-                self.server.reply(self.notes.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
+                self.server.reply(self.record.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
             }
-            "not-found" => self.server.reply(self.notes.ticket(first)).map(|reply| reply.not_found(last)),
-            "needs" => self.server.reply(self.notes.ticket(first)).map(|reply| {
+            "not-found" => self.server.reply(self.record.ticket(first)).map(|reply| reply.not_found(last)),
+            "needs" => self.server.reply(self.record.ticket(first)).map(|reply| {
                 reply.require_input(&super::requests::needed(last), Some("s"));
             }),
-            "forget" => self.server.reply(self.notes.ticket(first)).map(drop),
+            "forget" => self.server.reply(self.record.ticket(first)).map(drop),
             "progress" => {
                 let (progress, message) = last.split_once(' ').unwrap_or((last, ""));
                 let progress = Decimal::parse(progress).expect("a number");
                 self.server
-                    .reply(self.notes.ticket(first))
+                    .reply(self.record.ticket(first))
                     .and_then(|mut reply| reply.progress(progress, None, message))
             }
             "log-to" => {
                 let (level, message) = last.split_once(' ').expect("a level");
                 self.server
-                    .reply(self.notes.ticket(first))
+                    .reply(self.record.ticket(first))
                     .and_then(|mut reply| reply.log(level_of(level), None, message))
             }
             // The server's own requests, by their number.
             "ask" => self.request(rest),
-            "cancel" => self.server.cancel(self.notes.asked[first.parse::<usize>().unwrap()], last),
-            "cancel-deferred" => self.server.cancel(self.notes.ticket(first), last),
-            "reply-asked" => self.server.reply(self.notes.asked[0]).map(drop),
+            "cancel" => self.server.cancel(self.record.asked[first.parse::<usize>().unwrap()], last),
+            "cancel-deferred" => self.server.cancel(self.record.ticket(first), last),
+            "reply-asked" => self.server.reply(self.record.asked[0]).map(drop),
             "complete" => self.server.elicitation_complete(rest),
             // The server as a whole.
             "log" => self.server.log(level_of(first), None, last),
@@ -89,7 +89,7 @@ impl Host<'_> {
                 self.server.changed(Change::Resource(first));
                 Ok(())
             }
-            "end" => self.server.end_subscription(self.notes.ticket(first)),
+            "end" => self.server.end_subscription(self.record.ticket(first)),
             "shutdown" => {
                 match first.parse() {
                     Ok(time) => self.server.shutdown_by(self.now, self.now.plus(Millis(time))),
@@ -126,7 +126,7 @@ impl Host<'_> {
         };
         if let Err(why) = outcome {
             let why: SendError = why;
-            self.notes.events.push(format!("not now {why:?}"));
+            self.record.events.push(format!("not now {why:?}"));
         }
     }
 }

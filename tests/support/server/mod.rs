@@ -12,25 +12,25 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, Millis};
 
 use super::transport::{Pace, PeerInput, Transport};
-use tools::Notes;
+use tools::Record;
 
 /// A server, its application, and the connection to the test.
-pub(crate) struct Host<'b> {
+pub(crate) struct ServerHarness<'b> {
     pub(crate) server: Server<'b>,
     pub(crate) transport: Transport,
     pub(crate) now: Millis,
-    pub(crate) notes: Notes,
+    pub(crate) record: Record,
     pub(crate) deadline: Option<Millis>,
     closed: bool,
 }
 
-impl<'b> Host<'b> {
-    pub(crate) fn new(server: Server<'b>, pace: Pace) -> Host<'b> {
-        Host {
+impl<'b> ServerHarness<'b> {
+    pub(crate) fn new(server: Server<'b>, pace: Pace) -> ServerHarness<'b> {
+        ServerHarness {
             server,
             transport: Transport::new(pace),
             now: Millis::ZERO,
-            notes: Notes::default(),
+            record: Record::default(),
             deadline: None,
             closed: false,
         }
@@ -39,15 +39,15 @@ impl<'b> Host<'b> {
     /// Polls until nothing more can be done at this time.
     pub(crate) fn run(&mut self) {
         for _ in 0..5_000_000 {
-            let Host { server, notes, .. } = self;
+            let ServerHarness { server, record, .. } = self;
             match server.poll(self.now) {
                 Action::Closed => {
                     if !std::mem::replace(&mut self.closed, true) {
-                        notes.events.push("closed".into());
+                        record.events.push("closed".into());
                     }
                     return;
                 }
-                Action::Event => tools::handle(server.event().expect("poll announced an event"), notes),
+                Action::Event => tools::handle(server.event().expect("poll announced an event"), record),
                 Action::Io(io) => {
                     self.deadline = io.deadline();
                     assert!(

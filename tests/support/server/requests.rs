@@ -1,7 +1,7 @@
 //! Server requests in scripts: inputs by name, and responses as text.
 
-use super::Host;
-use super::tools::Notes;
+use super::ServerHarness;
+use super::tools::Record;
 use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Progress, RequestOptions, Response, Tool};
@@ -21,7 +21,7 @@ pub(crate) fn input(name: &str) -> &'static dyn Input {
     INPUTS.iter().find(|(known, _)| *known == name).expect("an input").1
 }
 
-impl Host<'_> {
+impl ServerHarness<'_> {
     /// Runs `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
     pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
@@ -30,7 +30,7 @@ impl Host<'_> {
         while let Some(word) = words.next() {
             let mut next = || words.next().expect("a number");
             ask = match word {
-                "during" => ask.during(self.notes.ticket(next())),
+                "during" => ask.during(self.record.ticket(next())),
                 "ms" => ask.timeout(Millis(next().parse().expect("a time"))),
                 "progress" => ask.with_progress(),
                 _ => panic!("what is {word:?}?"),
@@ -45,7 +45,7 @@ impl Host<'_> {
             }
             name => self.server.request(input(name), ask),
         };
-        self.notes.asked.push(asked?);
+        self.record.asked.push(asked?);
         Ok(())
     }
 }
@@ -85,12 +85,12 @@ pub(crate) fn needed(text: &str) -> Vec<(&str, &'static dyn Input)> {
         .collect()
 }
 
-fn number(ticket: Ticket, notes: &Notes) -> usize {
-    notes.asked.iter().position(|asked| *asked == ticket).expect("what was asked")
+fn number(ticket: Ticket, record: &Record) -> usize {
+    record.asked.iter().position(|asked| *asked == ticket).expect("what was asked")
 }
 
-pub(crate) fn answered(answered: Response<'_>, notes: &Notes) -> String {
-    let number = number(answered.ticket(), notes);
+pub(crate) fn answered(answered: Response<'_>, record: &Record) -> String {
+    let number = number(answered.ticket(), record);
     match answered.outcome() {
         Outcome::Result(result) => match ElicitResult::from_json(result) {
             Some(answer) => format!("answered {number} {:?} {}", answer.action(), answer.content()),
@@ -102,8 +102,8 @@ pub(crate) fn answered(answered: Response<'_>, notes: &Notes) -> String {
     }
 }
 
-pub(crate) fn progress(progress: Progress<'_>, notes: &Notes) -> String {
-    let number = number(progress.ticket(), notes);
+pub(crate) fn progress(progress: Progress<'_>, record: &Record) -> String {
+    let number = number(progress.ticket(), record);
     let message = progress.message().map(|message| message.to_string()).unwrap_or_default();
     format!("progress {number} {} {:?} {message}", progress.progress(), progress.total())
 }

@@ -11,7 +11,7 @@
 //!
 //! `…` in what is expected stands for anything. Input and output are compared at every `*` and at the end.
 
-use super::Host;
+use super::ServerHarness;
 use crate::support::transport::{Order, Pace};
 use mcp_proto::server::{Server, ServerConfig, Slot};
 use mcp_proto::{Buffer, KeepAlive, Revision};
@@ -125,14 +125,14 @@ impl Setup {
                     (5, Order::ReadFirst),
                 ] {
                     let pace = Pace { read, write, order, messages: false };
-                    let heard = self.run(&steps, (rx, grown), pace, dialogue);
+                    let events = self.run(&steps, (rx, grown), pace, dialogue);
                     match &first {
-                        None => first = Some(heard),
+                        None => first = Some(events),
                         Some(first) => assert!(
-                            *first == heard,
+                            *first == events,
                             "{pace:?} with {rx} bytes to receive makes a difference in\n{dialogue}\n{}\n{}",
                             show(first),
-                            show(&heard),
+                            show(&events),
                         ),
                     }
                 }
@@ -168,48 +168,48 @@ impl Setup {
         if self.slots > 0 {
             server = server.in_flight(&mut slots, &mut text).unwrap();
         }
-        let mut host = Host::new(server, pace);
+        let mut harness = ServerHarness::new(server, pace);
         let (mut lines, mut events) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
                 Step::In(line) => {
-                    host.transport.write_line(line.as_bytes());
+                    harness.transport.write_line(line.as_bytes());
                 }
                 Step::Out(line) => lines.push(line.clone()),
                 Step::Event(event) => events.push(event.clone()),
-                Step::Host(command) => {
-                    host.run();
-                    compare(&host, &lines, &events, dialogue);
-                    host.command(command);
+                Step::ServerHarness(command) => {
+                    harness.run();
+                    compare(&harness, &lines, &events, dialogue);
+                    harness.command(command);
                 }
             }
         }
-        host.run();
-        compare(&host, &lines, &events, dialogue);
-        (host.transport.output, host.notes.events)
+        harness.run();
+        compare(&harness, &lines, &events, dialogue);
+        (harness.transport.output, harness.record.events)
     }
 }
 
-fn compare(host: &Host<'_>, lines: &[String], events: &[String], dialogue: &str) {
-    let output = String::from_utf8(host.transport.output.clone()).expect("output is UTF-8");
+fn compare(harness: &ServerHarness<'_>, lines: &[String], events: &[String], dialogue: &str) {
+    let output = String::from_utf8(harness.transport.output.clone()).expect("output is UTF-8");
     let written: Vec<&str> = output.split_terminator('\n').collect();
-    let heard: Vec<&str> = host.notes.events.iter().map(String::as_str).collect();
+    let emitted: Vec<&str> = harness.record.events.iter().map(String::as_str).collect();
     let same = |seen: &[&str], expected: &[String]| {
         seen.len() == expected.len() && seen.iter().zip(expected).all(|(seen, pattern)| glob(pattern, seen))
     };
     assert!(
-        same(&written, lines) && same(&heard, events),
+        same(&written, lines) && same(&emitted, events),
         "{:?} in\n{dialogue}\nwritten:\n  {}\nexpected:\n  {}\nevents:\n  {}\nexpected:\n  {}\n",
-        host.transport.pace,
+        harness.transport.pace,
         written.join("\n  "),
         lines.join("\n  "),
-        heard.join("\n  "),
+        emitted.join("\n  "),
         events.join("\n  "),
     );
-    assert!(output.is_empty() || host.is_blocked() || output.ends_with('\n'), "lines are written whole");
+    assert!(output.is_empty() || harness.is_blocked() || output.ends_with('\n'), "lines are written whole");
     for line in &written {
         let parsed = mcp_proto::json::Json::parse(line.as_bytes());
-        assert!(host.is_blocked() || parsed.is_ok(), "no JSON: {line}");
+        assert!(harness.is_blocked() || parsed.is_ok(), "no JSON: {line}");
     }
 }
 
@@ -232,7 +232,7 @@ enum Step {
     In(String),
     Out(String),
     Event(String),
-    Host(String),
+    ServerHarness(String),
 }
 
 impl Step {
@@ -246,7 +246,7 @@ impl Step {
             ">" => Step::In(message(rest)),
             "<" => Step::Out(message(rest)),
             "!" => Step::Event(rest.into()),
-            "*" => Step::Host(rest.into()),
+            "*" => Step::ServerHarness(rest.into()),
             _ => panic!("what is {line:?}?"),
         })
     }

@@ -6,7 +6,7 @@ use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Too
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 
 /// The events so far, and the tickets of deferred requests.
-pub(crate) struct Notes {
+pub(crate) struct Record {
     pub(crate) events: Vec<String>,
     pub(crate) faults: Vec<ProtocolError>,
     pub(crate) tickets: Vec<Ticket>,
@@ -16,9 +16,9 @@ pub(crate) struct Notes {
     pub(crate) listed: &'static [Tool<'static>],
 }
 
-impl Default for Notes {
-    fn default() -> Notes {
-        Notes {
+impl Default for Record {
+    fn default() -> Record {
+        Record {
             events: Vec::new(),
             faults: Vec::new(),
             tickets: Vec::new(),
@@ -28,7 +28,7 @@ impl Default for Notes {
     }
 }
 
-impl Notes {
+impl Record {
     /// The ticket of the deferral with this number.
     pub(crate) fn ticket(&self, number: &str) -> Ticket {
         self.tickets[number.parse::<usize>().expect("a number")]
@@ -81,7 +81,7 @@ static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 pub(crate) const BARE: ServerConfig<'static> = ServerConfig::new("s", "1");
 
 /// Records the event, and answers it.
-pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
+pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     let text = match event {
         Event::Connected(client) => {
             let name =
@@ -92,21 +92,21 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::Ready => "ready".into(),
         Event::Restarted => "restarted".into(),
         Event::RootsChanged => "roots changed".into(),
-        Event::Response(answered) => requests::answered(answered, notes),
-        Event::Progress(progress) => requests::progress(progress, notes),
+        Event::Response(answered) => requests::answered(answered, record),
+        Event::Progress(progress) => requests::progress(progress, record),
         Event::Writable => "room".into(),
         Event::PeerUnresponsive => "silent".into(),
         Event::ProtocolError(fault) => {
-            notes.faults.push(fault);
+            record.faults.push(fault);
             format!("fault {}", name_of(&format!("{fault:?}")))
         }
-        Event::Expired(ticket) => format!("expired {}", notes.number(ticket)),
+        Event::Expired(ticket) => format!("expired {}", record.number(ticket)),
         Event::Cancelled { ticket, reason } => match reason {
-            Some(reason) => format!("cancelled {} {reason}", notes.number(ticket)),
-            None => format!("cancelled {}", notes.number(ticket)),
+            Some(reason) => format!("cancelled {} {reason}", record.number(ticket)),
+            None => format!("cancelled {}", record.number(ticket)),
         },
         Event::Listening(listening) => {
-            notes.tickets.push(listening.ticket());
+            record.tickets.push(listening.ticket());
             let lists = [Change::Tools, Change::Prompts, Change::Resources];
             let lists: Vec<_> = lists.into_iter().filter(|list| listening.hears(*list)).collect();
             format!("listening {lists:?} {:?}", listening.uris().collect::<Vec<_>>())
@@ -114,16 +114,16 @@ pub(crate) fn handle(event: Event<'_>, notes: &mut Notes) {
         Event::Subscribed(uri) => format!("subscribed {uri}"),
         Event::Unsubscribed(uri) => format!("unsubscribed {uri}"),
         Event::ListTools(list) => {
-            notes.events.push("list tools".into());
-            return list.tools(|index| notes.listed.get(index).copied());
+            record.events.push("list tools".into());
+            return list.tools(|index| record.listed.get(index).copied());
         }
         Event::Call(call) => {
-            notes.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));
-            return answer(call, notes);
+            record.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));
+            return answer(call, record);
         }
-        other => return super::catalogue::handle(other, notes),
+        other => return super::catalogue::handle(other, record),
     };
-    notes.events.push(text);
+    record.events.push(text);
 }
 
 /// The entries of the dynamic list.
@@ -141,7 +141,7 @@ struct Typed<'a> {
     count: u8,
 }
 
-fn answer(mut call: Call<'_>, notes: &mut Notes) {
+fn answer(mut call: Call<'_>, record: &mut Record) {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {
         "echo" | "caf\u{e9}" | r"ec\u0068o" => {
@@ -170,29 +170,29 @@ fn answer(mut call: Call<'_>, notes: &mut Notes) {
         "defer" => {
             let time = number(&call, "ms").map(|ms| Millis(ms as u64));
             if number(&call, "progress").is_some() {
-                let told = call.progress(1, None, "");
-                notes.not_now(told);
+                let notified = call.progress(1, None, "");
+                record.not_now(notified);
             }
             match call.defer(time) {
-                Ok(ticket) => notes.tickets.push(ticket),
+                Ok(ticket) => record.tickets.push(ticket),
                 Err(call) => {
-                    notes.events.push("full".into());
+                    record.events.push("full".into());
                     call.busy();
                 }
             }
         }
         "progress" => {
             for (progress, message) in [("1", "a"), ("1.0", "not more"), ("1.5", ""), ("1e1", "b")] {
-                let told =
+                let notified =
                     call.progress(Decimal::parse(progress).expect("a number"), Decimal::parse("10"), message);
-                notes.not_now(told);
+                record.not_now(notified);
             }
             call.text("done");
         }
         "log" => {
             for level in [Level::Debug, Level::Warning, Level::Emergency] {
-                let told = call.log(level, Some("l"), level.as_str());
-                notes.not_now(told);
+                let notified = call.log(level, Some("l"), level.as_str());
+                record.not_now(notified);
             }
             call.text("done");
         }
