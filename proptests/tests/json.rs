@@ -1,4 +1,4 @@
-//! The scanner, the views and the typed decoder against `serde_json`, on random and on damaged text.
+//! Scanner, views and typed decoder against `serde_json`, on random and damaged text.
 
 use crate::json_texts;
 use mcp_proto::json::{
@@ -23,7 +23,7 @@ const MEMBERS: [(Member, &str); 6] = [
 
 type Seen = (Result<Envelope, ScanError>, Vec<Option<OpenSpan>>, usize);
 
-/// Everything a scanner says of a text that comes in these pieces.
+/// The results of a scanner for a text in these pieces.
 fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
     let mut scanner = Scanner::new(limit);
     pieces.into_iter().for_each(|piece| scanner.feed(piece));
@@ -40,14 +40,14 @@ fn spans(envelope: &Envelope) -> [Option<std::ops::Range<usize>>; 6] {
     [jsonrpc, id, method, params, result, error].map(|span| span.map(|span| span.range()))
 }
 
-/// The view says the same as `serde_json`, all the way down.
+/// Checks that the view equals the value of `serde_json` at every level.
 fn assert_same(json: Json<'_>, value: &Value) {
     assert_eq!(&serde_json::from_str::<Value>(json.raw()).unwrap(), value);
     match value {
         Value::Null => assert!(json.is_null()),
         Value::Bool(value) => assert_eq!(json.boolean(), Some(*value)),
         Value::Number(number) => {
-            // Theirs spells exponents anew; ours is the text itself, compared above.
+            // `serde_json` normalizes exponents; our text is compared above.
             assert_eq!(json.number(), Some(json.raw()));
             assert_eq!(json.unsigned(), number.as_u64().or((json.raw() == "-0").then_some(0)));
             assert_eq!(json.integer(), number.as_i64());
@@ -96,13 +96,13 @@ proptest! {
         prop_assert!(ours.is_ok() == theirs.is_ok() || excused, "{:?} {:?} {:?}", String::from_utf8_lossy(&text), ours, theirs);
     }
 
-    /// An error is at the first byte that no JSON text could have there, whatever follows.
+    /// An error is at the first byte that no JSON text can have there.
     #[test]
     fn scan_error_is_at_the_first_impossible_byte(text in json_texts::damaged()) {
         let Err(error) = envelope_of(&text) else { return Ok(()) };
         let (before, rest) = text.split_at(error.at);
         let shown = String::from_utf8_lossy(&text);
-        // What stands before could still become JSON, if it is not too deep.
+        // The text before it can still become JSON if it is not too deep.
         let is_deep = deepest(before) >= u32::from(DEPTH_LIMIT);
         let begun = envelope_of(before).map_err(|error| error.kind);
         let goes_on = match begun {
@@ -123,7 +123,7 @@ proptest! {
                 prop_assert_eq!((outside, inside), (limit, limit + 1), "{} {:?}", shown, error);
             }
             kind => {
-                // With that byte it is wrong, or with one more of the same character.
+                // With that byte, or the rest of its character, it is invalid.
                 let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
                 prop_assert!(wrong(1) || kind == ScanErrorKind::Utf8 && (2..=4).any(wrong), "{} {:?}", shown, error);
             }
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn json_fits_the_same_types_as_in_serde_json(text in json_texts::json()) {
         same::<Vec<Option<i32>>>(&text);
-        // Only theirs reads a struct with named fields from an array.
+        // Only `serde_json` reads a struct with named fields from an array.
         let compact: String = text.split_whitespace().collect();
         if !compact.contains("\"Struct\":[") {
             same::<BTreeMap<String, Choice>>(&text);
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// Both fit or neither does, and to the same value.
+/// Both decode to the same value, or both fail.
 #[track_caller]
 fn same<T: serde::de::DeserializeOwned + std::fmt::Debug>(text: &str) {
     let theirs = serde_json::from_str::<T>(text);
@@ -294,7 +294,7 @@ enum Choice {
 #[derive(Debug, PartialEq, Deserialize)]
 struct Wrapped(i64);
 
-/// A type for nearly everything that serde knows.
+/// A type with nearly every kind of serde data.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Everything<'a> {

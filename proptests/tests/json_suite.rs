@@ -1,4 +1,4 @@
-//! JSONTestSuite (Nicolas Seriot): every `y_` file is accepted, every `n_` file refused, however they are cut.
+//! JSONTestSuite (Nicolas Seriot): `y_` files are accepted, `n_` files refused, for any cuts.
 
 use mcp_proto::json::{DEPTH_LIMIT, Envelope, ScanError, Scanner};
 use std::path::PathBuf;

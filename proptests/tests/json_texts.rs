@@ -1,4 +1,4 @@
-//! Strategies for JSON texts: with odd white space, odd escapes, duplicate names; whole or damaged.
+//! Strategies for JSON texts with white space, escapes and duplicates, valid or damaged.
 
 use proptest::prelude::*;
 use proptest::strategy::Union;
@@ -14,12 +14,12 @@ fn number() -> Text {
         4 => "-?[1-9][0-9]{0,4}|0",
         1 => "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,3})?",
     ]
-    // `-0` as an integer is one of ours and none of serde_json's.
+    // `-0` is an integer here and a float in serde_json.
     .prop_filter("-0", |text| text != "-0")
     .boxed()
 }
 
-/// One character as JSON may spell it.
+/// One character in any JSON spelling.
 fn spelled() -> Text {
     prop_oneof![
         8 => "[a-z]{1,12}",
@@ -35,7 +35,7 @@ fn spelled() -> Text {
     .boxed()
 }
 
-/// A string in its quotes.
+/// A string with its quotes.
 pub(crate) fn string() -> Text {
     prop::collection::vec(spelled(), 0..8).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
 }
@@ -110,7 +110,7 @@ pub(crate) fn message() -> Text {
     (space(), object(value()), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
 }
 
-/// A text that is about as deep as it may be, with brackets of both kinds.
+/// A text near the depth limit, with brackets of both kinds.
 fn deep() -> Text {
     (120u32..135, any::<[u64; 2]>(), scalar(), any::<bool>())
         .prop_map(|(levels, kinds, inner, filled)| {
@@ -125,7 +125,7 @@ fn deep() -> Text {
         .boxed()
 }
 
-/// A string in its quotes, with halves of surrogate pairs that may or may not fit, and escapes that there are not.
+/// A string with its quotes, with random surrogate halves and invalid escapes.
 pub(crate) fn odd_string() -> Text {
     let odd = prop::sample::select(vec![
         "\\ud83d", "\\uDE00", "\\udbff", "\\uDFFF", "\\uD7FF", "\\uE000", "\\u0000", "\\u007f", "\\u0080",
@@ -136,7 +136,7 @@ pub(crate) fn odd_string() -> Text {
     prop::collection::vec(part, 0..6).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
 }
 
-/// A number: mostly one beside the bounds of a type, in one of the ways to write it.
+/// A number, mostly near the bounds of a type, in any notation.
 pub(crate) fn any_number() -> Text {
     let bounds =
         [8, 16, 32, 53, 63, 64, 127].map(|bits| 1u128 << bits).into_iter().chain([0, u128::MAX, 10, 1000]);
@@ -154,7 +154,7 @@ pub(crate) fn any_number() -> Text {
     ("-?", digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
 }
 
-/// A JSON text in which a few bytes were changed, or none.
+/// A JSON text with up to a few changed bytes.
 pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(b"{}[]\",:\\/u0123456789abcdefE+-.tn \n\t\r".to_vec()),
@@ -183,13 +183,13 @@ pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
         .boxed()
 }
 
-/// Mostly what fits, sometimes anything.
+/// Mostly a matching value, sometimes any value.
 fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
     prop_oneof![60 => right, 1 => value()].boxed()
 }
 
 fn integer(digits: &str) -> Text {
-    // The pattern is always a valid one.
+    // The pattern is always valid.
     let pattern = format!("-?[1-9][0-9]{{0,{digits}}}|0");
     proptest::string::string_regex(&pattern).unwrap().boxed()
 }
@@ -225,14 +225,14 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// A text for the type of the same name in the tests, mostly: members in any order, one missing or too many.
+/// Mostly a text for the type of the same name in the tests: members in any order, one missing or too many.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()
 }
 
 fn fields(inner: Text) -> Text {
-    // Names that are numbers: serde_json wants them without escapes, ours does not mind.
+    // Names that are numbers: serde_json refuses escapes in them, our decoder accepts them.
     let other_name = string().prop_filter("escaped", |text| !text.contains('\\'));
     let number_name = prop_oneof![20 => "\"[1-9][0-9]{0,3}\"", 1 => other_name].boxed();
     let fields: Vec<(&str, Text)> = vec![

@@ -1,10 +1,10 @@
-//! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
+//! Random operations against the models of both machines. `PROPTEST_CASES` sets their number.
 
 use mcp_proto_proptests::model::{ConnectFailure, Way, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// So many, the same ones every time; or as many as were asked for, by chance if that is more.
+/// By default this many cases from a fixed seed; more if requested, from a random seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);

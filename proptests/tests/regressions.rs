@@ -1,11 +1,11 @@
-//! What fuzzing has found stays found: the inputs in `fuzz/regressions/TARGET/`, without a fuzzer.
+//! Runs the inputs of `fuzz/regressions/TARGET/` without a fuzzer.
 
 use std::fs;
 use std::path::Path;
 
 use mcp_proto_proptests::fuzz::{TARGETS, seeds};
 
-/// Each input was found by a target in a core that was wrong, or was broken on purpose: its name says how.
+/// A target found each input in a faulty core, or in one broken on purpose, as the file name says.
 #[test]
 fn fuzz_regressions_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");
@@ -21,7 +21,7 @@ fn fuzz_regressions_stay_fixed() {
     }
 }
 
-/// Where fuzzing begins there is nothing to be found: so a target that is wrong itself is seen without a fuzzer.
+/// The seeds contain no findings, so this shows faulty targets without a fuzzer.
 #[test]
 fn fuzz_seeds_pass_the_checks() {
     for (target, seeds) in seeds::all() {

@@ -1,5 +1,4 @@
-//! What the transcripts of `tests/transcripts` expect of a machine is what the official schema of the revision asks for: so
-//! nobody can write into one what no machine may say.
+//! The expected lines of `tests/transcripts` against the official schemas.
 
 use std::collections::HashMap;
 
@@ -9,18 +8,18 @@ use serde_json::Value;
 
 const STATELESS: &str = "2026-07-28";
 
-/// What hosts say on their own, for servers that want it.
+/// Notifications of applications for servers that need them.
 const OF_HOSTS: [&str; 2] = ["shutdown", "exit"];
 
-/// What has been said so far.
+/// The messages so far.
 #[derive(Default)]
 struct Said {
     is_server: bool,
-    /// Whether it knows no revision without a session.
+    /// Whether the machine has only revisions with sessions.
     only_sessions: bool,
     /// The revision of the session, once there is one.
     session: Option<String>,
-    /// The requests of the peer by id, with the revision in which they were made, if they say so themselves.
+    /// The requests of the peer by id, with the revision that they name.
     asked: HashMap<String, Vec<(String, Option<String>)>>,
 }
 
@@ -28,13 +27,13 @@ fn text(value: &Value, path: &str) -> Option<String> {
     Some(value.pointer(path)?.as_str()?.to_owned())
 }
 
-/// The revision that a request of the stateless era names.
+/// The revision in the `_meta` of a stateless request.
 fn named(message: &Value) -> Option<String> {
     text(message, "/params/_meta/io.modelcontextprotocol~1protocolVersion")
 }
 
 impl Said {
-    /// The peer sends a line, or something that is none.
+    /// Records a line of the peer, valid or not.
     fn peer(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
@@ -50,8 +49,8 @@ impl Said {
         }
     }
 
-    /// The machine has written a message: in which revision, and in answer to what? An id may have been used before, so
-    /// there may be several answers to that.
+    /// The revisions and request methods of a message from the machine. An id may be reused, so a
+    /// message may have several.
     fn machine(&mut self, message: &Value) -> Vec<(String, Option<String>)> {
         let id = message.get("id").filter(|_| message.get("method").is_none()).map(Value::to_string);
         let asked = id.and_then(|id| self.asked.get(&id)).cloned().unwrap_or_default();
@@ -95,11 +94,11 @@ fn check(schemas: &Schemas, transcript: &Transcript) -> (usize, Vec<String>) {
                     }
                 }
             }
-            // What stood there without a newline counts when the input ends.
+            // Bytes without a newline count when the input ends.
             Step::End | Step::Gone => said.peer(&std::mem::take(&mut line)),
             Step::Again => said = nothing(),
             Step::Out(None) => {
-                // The answer to the `initialize` of a session that is open already.
+                // The response to the `initialize` of the open session.
                 let session = transcript.steps.iter().find_map(|(_, step)| match step {
                     Step::Event(event) => event.strip_prefix("connected ")?.get(..10).map(str::to_owned),
                     _ => None,
@@ -117,7 +116,7 @@ fn check(schemas: &Schemas, transcript: &Transcript) -> (usize, Vec<String>) {
                     let line = message.to_string();
                     let mut found = Ok(());
                     for (revision, answers) in said.machine(&message) {
-                        // `shutdown` has no results anywhere.
+                        // No revision defines a result of `shutdown`.
                         let answers = answers.as_deref().filter(|method| !OF_HOSTS.contains(method));
                         found = match is_server {
                             true => schemas.check_server_line(&revision, answers, &line),

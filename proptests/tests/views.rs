@@ -1,4 +1,4 @@
-//! The views of a client: bytes come through as they were, and of any JSON something is said without a panic.
+//! Client views: base64 round trips, and any JSON without a panic.
 
 #[allow(dead_code, reason = "another test binary uses all of it")]
 use crate::json_texts;
@@ -9,7 +9,7 @@ use mcp_proto::client::{
 use mcp_proto::json::Json;
 use proptest::prelude::*;
 
-/// As RFC 4648 has it.
+/// Base64 as in RFC 4648.
 fn encoded(bytes: &[u8], alphabet: &[u8; 64], padded: bool) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
@@ -41,7 +41,7 @@ proptest! {
         }
     }
 
-    /// What is decoded of any text is as long as it was said to be.
+    /// The decoded length equals the announced length.
     #[test]
     fn any_text_decodes_as_base64_or_fails(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();
@@ -59,7 +59,7 @@ proptest! {
         let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());
         let _ = (PromptResult::from_json(json).messages().count(), ReadResult::from_json(json).text());
         let _ = (Resource::from_json(json).annotations().audience().count(), ToolResult::from_json(json).text());
-        // A block that is not known is the block itself: nothing is lost.
+        // An unknown block is returned whole.
         if let Content::Other(other) = Block::from_json(json).content() {
             prop_assert_eq!(other.raw(), json.raw());
         }

@@ -1,4 +1,4 @@
-//! Derived arguments: the decoder accepts what a JSON Schema validator accepts, and nothing else.
+//! Derived arguments: the decoder accepts exactly what a JSON Schema validator accepts.
 
 mod near;
 mod types;
@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use types::*;
 
-/// A decoder: what it reads, as it is shown.
+/// A decoder that returns its value as text.
 type Decode = fn(&str) -> Result<String, String>;
 
-/// Checks one type, and that not all of the values were refused, or none.
+/// Checks one type, and that some values were accepted and some refused.
 fn agrees(schema_text: &str, decodes: [Decode; 2]) {
     let schema: Value = serde_json::from_str(schema_text).unwrap();
     assert_eq!(schema["type"], "object");
@@ -32,7 +32,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2]) {
         let (good, bad) = seen.get();
         seen.set(if valid { (good + 1, bad) } else { (good, bad + 1) });
         prop_assert_eq!(decoded.is_ok(), valid, "{}\n{:?}\n{}", text, decoded, schema_text);
-        // Another decoder of JSON takes nothing else for these types, and as the same values.
+        // Another JSON decoder accepts the same texts for these types, with the same values.
         match (&decoded, &theirs) {
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
@@ -61,7 +61,7 @@ macro_rules! agree {
                 let mut text = text.to_owned().into_bytes();
                 decode_in_place::<$type>(&mut text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };
-            // Only what has no escapes can be borrowed from what is not decoded in place.
+            // Only strings without escapes can be borrowed without decoding in place.
             let theirs = |text: &str| {
                 serde_json::from_str::<$type>(text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };

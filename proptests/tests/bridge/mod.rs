@@ -1,5 +1,5 @@
-//! What `arguments::<T>()` reads and `structured(&T)` writes, against `serde_json`: the same values, and errors where it has
-//! errors, but for the differences in `mcp_proto_proptests::differences`.
+//! `arguments::<T>()` and `structured(&T)` against `serde_json`, except for the differences in
+//! `mcp_proto_proptests::differences`.
 
 mod types;
 
@@ -21,7 +21,7 @@ fn ours<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     decode_in_place(&mut text.to_owned().into_bytes()).map_err(|error| error.to_string())
 }
 
-/// Equal, numbers by their value. (Of an `f32` that is half way between two decimals, either may be written.)
+/// Whether two values are equal, numbers by value. (An `f32` between two decimals may be written as either.)
 fn is_same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
@@ -48,7 +48,7 @@ fn is_same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Written by one and read by the other, in each direction, and by the same one.
+/// Checks all combinations of writer and reader.
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     value: &T,
 ) -> Result<String, TestCaseError> {
@@ -65,7 +65,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     Ok(theirs_text)
 }
 
-/// Both take the text, as the same value, or both refuse it.
+/// Checks that both decode to the same value, or both fail.
 fn agree<T: DeserializeOwned + Debug>(text: &str) -> Result<(), TestCaseError> {
     let theirs = serde_json::from_str::<T>(text);
     let ours = ours::<T>(text);
@@ -85,7 +85,7 @@ fn agree<T: DeserializeOwned + Debug>(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What is changed in a value.
+/// A change of a value.
 #[derive(Debug, Clone)]
 enum Change {
     Put(Index, Value),
@@ -144,7 +144,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// All values inside of a value, and itself.
+/// A value and all values inside it.
 fn places(value: &mut Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter_mut().map(places).sum(),
@@ -173,7 +173,7 @@ fn place(value: &mut Value, at: usize) -> Option<&mut Value> {
     None
 }
 
-/// The text with these changes.
+/// The text of the changed value.
 fn changed(text: &str, changes: &[Change]) -> String {
     let mut value: Value = serde_json::from_str(text).unwrap();
     let mut twice = None;
@@ -270,7 +270,7 @@ proptest! {
         prop_assert_eq!(decode_in_place::<Borrowed<'_>>(&mut written).unwrap(), value);
     }
 
-    /// Any value is written as it is.
+    /// Any value is written unchanged.
     #[test]
     fn untyped_values_match_serde_json(bits in any::<u64>(), text in any::<String>(), integer in any::<i64>()) {
         let float = f64::from_bits(bits);
@@ -380,7 +380,7 @@ fn member_names_are_read_as_serde_json_does() {
         check::<i64>(name);
         check::<u128>(name);
         check::<i128>(name);
-        // serde_json 1.0.154 panics where it says that another name is no boolean.
+        // serde_json 1.0.154 panics for another name that is no boolean.
         if name.is_ascii() {
             check::<bool>(name);
         }
@@ -411,7 +411,7 @@ fn custom_errors_of_a_type_are_errors_in_both() {
     agree::<std::time::Duration>(r#"{"secs":1,"nanos":5}"#).unwrap();
     agree::<Result<u8, String>>(r#"{"Err":"x"}"#).unwrap();
     agree::<std::ops::Range<i8>>(r#"{"start":1,"end":5}"#).unwrap();
-    // What is excused here has a name there.
+    // Each exception here is a named difference.
     assert!(Difference::ALL.contains(&Difference::StructFromArray));
     assert!(Difference::ALL.contains(&Difference::BufferedFraction));
 }

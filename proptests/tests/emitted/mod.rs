@@ -1,5 +1,4 @@
-//! Every message that both machines emit in a rich dialogue, in every revision, is what that revision's official
-//! schema asks for.
+//! All messages of both machines in a rich session against the official schemas.
 
 mod pair;
 mod tools;
@@ -62,7 +61,7 @@ fn rich_session_matches_the_schema_in_every_revision() {
             reply.text("deferred");
         }
         pair.run();
-        // What is cancelled and what takes too long, on both sides.
+        // Cancellations and timeouts on both sides.
         let slow = pair.client.call_json("slow", "{}", quiet).unwrap();
         pair.run();
         pair.client.cancel(slow, "not needed").unwrap();
@@ -70,7 +69,7 @@ fn rich_session_matches_the_schema_in_every_revision() {
         pair.run();
         pair.now = Millis(200);
         pair.run();
-        // Silence, and keeping alive.
+        // Silence, and keep-alive.
         pair.now = Millis(20_000);
         pair.run();
         let messages = pair.check(&schemas, revision.as_str());
@@ -80,7 +79,7 @@ fn rich_session_matches_the_schema_in_every_revision() {
     }
 }
 
-/// Several subscriptions, and all that they hear, to their end.
+/// Several subscriptions, their notifications, and their ends.
 #[test]
 fn subscriptions() {
     let Some(schemas) = Schemas::load_or_say() else { return };
@@ -125,7 +124,7 @@ fn subscriptions() {
     assert_eq!(pair.check(&schemas, revision.as_str()), 13);
 }
 
-/// Batches of all kinds, with what is sent meanwhile.
+/// Batches of all kinds, with other messages in between.
 #[test]
 fn batch_buffer() {
     let Some(schemas) = Schemas::load_or_say() else { return };
@@ -157,14 +156,14 @@ fn batch_buffer() {
     let arrays: Vec<Value> = values.filter(Value::is_array).collect();
     let lengths: Vec<usize> = arrays.iter().map(|array| array.as_array().unwrap().len()).collect();
     assert_eq!(lengths, [7, 5, 2]);
-    // An error without an id says null, which the schema does not know.
+    // An error without an id has a null id, which the schema lacks.
     for array in [&arrays[0], &arrays[2]] {
         schemas.check(revision.as_str(), "JSONRPCBatchResponse", array).unwrap();
     }
     assert!(pair.check(&schemas, revision.as_str()) > 30);
 }
 
-/// What other clients might write: every error of the server.
+/// Lines of other clients that lead to every error of the server.
 #[test]
 fn errors_match_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
@@ -210,7 +209,7 @@ fn errors_match_the_schema_in_every_revision() {
     }
 }
 
-/// What a client answers to a server that asks.
+/// The replies of a client to server requests.
 #[test]
 fn scripted_client_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };

@@ -1,5 +1,5 @@
-//! Every official example, read by the client's views or written by its requests, without loss: from what the getters say,
-//! the JSON is built again.
+//! Reads every official example with client views, or writes it with client requests, and rebuilds
+//! its JSON from the getters.
 //!
 //! The examples are read from `MCP_SPEC_DIR` (`examples-2026-07-28/`), one folder for each definition.
 
@@ -19,31 +19,31 @@ use serde_json::{Value, json};
 
 use peer::Peer;
 
-/// How the examples of a folder are tried.
+/// The way to test the examples of a folder.
 enum How {
     /// A view of the value itself.
     View(fn(Json<'_>) -> Value),
-    /// The result of a request, alone or in its response: what its event says.
+    /// The result of a request, alone or in its response, read from its event.
     Result(Ask, Read),
-    /// The answer to `server/discover`, alone or in its response.
+    /// The result of `server/discover`, alone or in its response.
     Discovery,
-    /// Capabilities in such an answer.
+    /// Capabilities in such a result.
     Capabilities,
     /// An error, alone or in its response.
     Error,
-    /// A notification, alone or only its parameters: with this method.
+    /// A notification of this method, or only its params.
     Notification(&'static str, Read),
-    /// A request that a host makes, or its parameters.
+    /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
-    /// What a client is asked, or a part of that: the questions of a round in which it stands, and where.
+    /// An input request or a part of it: the surrounding input requests, and the position.
     Asked(fn(&Value) -> Value, &'static str),
-    /// What a client answers, or a part of that: in the same way.
+    /// An input response or a part of it, in the same way.
     Response(fn(&Value) -> Value, &'static str),
-    /// What a client makes of it altogether.
+    /// A custom test.
     Whole(fn(&Value) -> Value),
-    /// A notification under a subscription, alone or only its parameters: with this method.
+    /// A notification of this method for a subscription, or only its params.
     Told(&'static str),
-    /// What a client declares.
+    /// Client capabilities.
     Declared,
 }
 use How::{
@@ -77,7 +77,7 @@ const ANSWER: How = Response(|response| json!({"k": response}), "/k");
 const CANCELLED: How = Whole(|example| told::cancelled(example.get("params").unwrap_or(example)));
 const LISTENED: How = Whole(|example| told::end(result_of(example)));
 
-/// The folders. One that is not here fails the test.
+/// The folders. An unlisted folder fails the test.
 const FOLDERS: &[(&str, How)] = &[
     ("AudioContent", BLOCK),
     ("BlobResourceContents", CONTENTS),
@@ -135,7 +135,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("MissingRequiredClientCapabilityError", Error),
     ("ModelPreferences", Asked(asks_with_preferences, "/k/params/modelPreferences")),
     ("NumberSchema", PROPERTY),
-    // The cursors of the lists: a page whose example has one is followed by a request that has it.
+    // List cursors: the next request repeats the cursor of the example.
     ("PaginatedRequestParams", Request(next_page)),
     ("ParseError", Error),
     ("ProgressNotification", PROGRESS),
@@ -192,7 +192,7 @@ fn asks_with_preferences(preferences: &Value) -> Value {
     asks("sampling/createMessage", &params)
 }
 
-/// Results of tools stand behind the uses that they are results of.
+/// Tool results follow the tool uses that they belong to.
 fn asks_with_message(message: &Value) -> Value {
     let blocks = message["content"].as_array().into_iter().flatten();
     let uses =
@@ -209,7 +209,7 @@ fn asks_with_use(tool_use: &Value) -> Value {
     asks_of_model(&json!([{"role": "assistant", "content": tool_use}, {"role": "user", "content": result}]))
 }
 
-/// What a client that is set up like this declares.
+/// The capabilities that this configuration declares.
 fn declares(example: &Value) -> Value {
     use mcp_proto::ClientCapabilities as C;
     let parts = [
@@ -266,12 +266,12 @@ fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     client.read_resource(text(params, "uri"), DEFAULT)
 }
 
-/// Stands in for the first page; the test lets the server answer with the cursor.
+/// A placeholder for the first page; the test's server answers with the cursor.
 fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
 
-/// The examples by folder, or `None` and a line that says so. With `CI=true` they must be there.
+/// The examples by folder, or `None` after printing why. With `CI=true` they must exist.
 fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
     let folder = spec_dir().join("examples-2026-07-28");
     let Ok(folders) = fs::read_dir(&folder) else {
@@ -293,7 +293,7 @@ fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
     Some(found)
 }
 
-/// The same without members that say what their absence says; and with `mode`, whose absence says that it is a form.
+/// Removes members that equal their default, and adds the default `mode`.
 fn without_defaults(mut value: Value) -> Value {
     match &mut value {
         Value::Object(members) => {
@@ -314,7 +314,7 @@ fn without_defaults(mut value: Value) -> Value {
     value
 }
 
-/// The order of `required` says nothing, and where fields are read one by one, theirs here is lost.
+/// The order of `required` has no meaning, and reading fields one by one loses it.
 fn in_order(mut value: Value) -> Value {
     match &mut value {
         Value::Object(members) => {
@@ -334,7 +334,7 @@ fn result_of(example: &Value) -> &Value {
     example.get("result").unwrap_or(example)
 }
 
-/// What was understood, and what should have been.
+/// The rebuilt and the expected value.
 fn tried(how: &How, example: &Value) -> (Value, Value) {
     match how {
         View(view) => {
@@ -378,7 +378,7 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
                 params["progressToken"] = id;
             }
             let mut found = peer.hear(&json!({"jsonrpc": "2.0", "method": method, "params": params}), *read);
-            // Which request it is has become a ticket.
+            // The id became a ticket.
             if let Some(token) = token {
                 found["progressToken"] = token;
             }
@@ -395,7 +395,7 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
             if let Some(method) = example.get("method") {
                 assert_eq!(&sent["method"], method);
             }
-            // Tokens are the machine's own.
+            // The client chooses the tokens.
             if let Some(token) = expected["_meta"].get_mut("progressToken") {
                 *token = sent["id"].clone();
             }
@@ -404,7 +404,7 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
         Asked(wrapped, place) => {
             let mut expected = example.clone();
             if let (Some(request), true) = (expected.as_object_mut(), example.get("method").is_some()) {
-                // In a round there are keys in the place of ids.
+                // Input requests have keys instead of ids.
                 request.remove("id");
             }
             (part(asked::asked(&wrapped(example)), place), expected)
@@ -424,7 +424,7 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
         Declared => {
             let mut expected = example.clone();
             if expected.get("elicitation") == Some(&json!({})) {
-                // Nothing named means forms.
+                // No named mode means forms.
                 expected["elicitation"]["form"] = json!({});
             }
             (declares(example), expected)

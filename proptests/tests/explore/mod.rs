@@ -1,5 +1,5 @@
-//! Every state that a server and a client can come to with a few requests in flight: nothing is lost in any of them, and
-//! none is a dead end.
+//! Explores all states of a server and a client with few requests in flight: no request is lost, and
+//! no state is a dead end.
 
 mod client;
 mod lines;
@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 
 use mcp_proto_proptests::explore::{Explored, diagram};
 
-/// Changes of state, as they were seen.
+/// The observed state changes.
 type Changes = BTreeSet<(String, String)>;
 
-/// Whether one poll may come from one state to the other: by one step of the diagram, or by two.
+/// Whether one poll may lead from one state to the other, by one or two steps of the diagram.
 fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
     let direct = |from: &str, to: &str| diagram.contains(&(from.to_owned(), to.to_owned()));
     direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
 }
 
-/// Each step of the diagram that goes to another state was seen, and nothing else was.
+/// Asserts that exactly the steps of the diagram were observed.
 fn assert_all_seen(name: &str, seen: &Changes) {
     let diagram = diagram(name);
     let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
@@ -30,7 +30,7 @@ fn assert_all_seen(name: &str, seen: &Changes) {
     }
 }
 
-/// There are as many states as ever, and the last one is as far away.
+/// Asserts the number of states and the distance of the last one.
 #[track_caller]
 fn assert_counted(role: &str, explored: &Explored, slots: usize, steps: usize, expected: [usize; 2]) {
     let Explored { states, depth } = *explored;

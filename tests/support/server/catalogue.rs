@@ -250,6 +250,6 @@ pub(crate) fn content(mut call: Call<'_>) {
             call.changed(Change::Prompts);
             call.text("changed");
         }
-        name => panic!("nobody handles {name:?}"),
+        name => panic!("no handler for {name:?}"),
     }
 }

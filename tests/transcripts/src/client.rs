@@ -1,4 +1,4 @@
-//! The host of the client that the transcripts talk to.
+//! The application of the client in transcripts.
 
 use mcp_proto::client::{Event, Filter, InputRequest, InputResponses, Options, Reference, ServerRequest};
 use mcp_proto::{Client, Level, Millis, SendError, Ticket};
@@ -7,16 +7,16 @@ use mcp_proto::{Client, Level, Millis, SendError, Ticket};
 #[path = "../../support/client/text.rs"]
 mod text;
 
-/// A client and its host.
+/// A client and its application.
 pub(crate) struct Host<'b> {
     pub(crate) client: Client<'b>,
-    /// What is done with what the server asks.
+    /// The handling of server requests.
     manner: String,
-    /// The host's requests, with what they are called.
+    /// Client requests with their names.
     asked: Vec<(Ticket, String)>,
-    /// The parameters of calls, for when they are made again.
+    /// The params of calls, for retries.
     calls: Vec<(Ticket, String, String)>,
-    /// What the server asked for last: the key, and what it is.
+    /// The last input requests: key and kind.
     needed: Vec<(String, &'static str)>,
     deferred: Vec<Ticket>,
 }
@@ -33,7 +33,7 @@ impl<'b> Host<'b> {
         }
     }
 
-    /// What the host hears. It answers what it is asked.
+    /// Handles an event and returns its text. Server requests are answered.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Host { client, manner, asked, needed, deferred, .. } = self;
         let event = client.event()?;
@@ -55,13 +55,13 @@ impl<'b> Host<'b> {
         Some(text)
     }
 
-    /// What the host does: `call NAME ARGUMENTS`, or `NAME=call …` where a name of its own is needed.
+    /// Runs a command: `call NAME ARGUMENTS`, or `NAME=call …` with another name.
     pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (options, text) = options(text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { client, asked, deferred, calls, needed, .. } = self;
-        // Where a transcript was changed by chance, it may never have been asked.
+        // In a mutated transcript, no input request may exist.
         let known = |name: &str| {
             asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(SendError::Gone)
         };
@@ -134,7 +134,7 @@ impl<'b> Host<'b> {
     }
 }
 
-/// What stands in braces before a command: `{150 ms, progress} call echo`.
+/// Parses the options in braces: `{150 ms, progress} call echo`.
 fn options(text: &str) -> (Options<'static>, &str) {
     let Some((words, rest)) = text.strip_prefix('{').and_then(|text| text.split_once("} ")) else {
         return (Options::DEFAULT, text);
@@ -163,7 +163,7 @@ fn kind(input: &InputRequest<'_>) -> &'static str {
     }
 }
 
-/// Answers one of the things that a request needs.
+/// Writes one input response.
 fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str) {
     match (kind, manner) {
         ("roots", _) => out.roots(key, |roots| roots.add("file:///work", "work")),
@@ -174,7 +174,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Answers what the server asks, or keeps the ticket.
+/// Answers a server request, or returns the ticket of its deferral.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

@@ -1,4 +1,4 @@
-//! Transcripts with a machine alone: no adapter, no threads, and time that is made up.
+//! Plays transcripts with a machine alone: no adapter, no threads, virtual time.
 
 use mcp_proto::{Action, Buffer, Millis};
 
@@ -12,29 +12,29 @@ pub struct Way {
     pub read: usize,
     /// The most bytes of one write.
     pub write: usize,
-    /// Whether reading comes first where both are possible.
+    /// Whether reading comes first if both are possible.
     pub reads_first: bool,
-    /// Whether everything that the peer will say is there already.
+    /// Whether all bytes of the peer are available from the start.
     pub ahead: bool,
     /// Whether the buffers are on the heap.
     pub grown: bool,
-    /// How much longer the receive buffer is than it has to be.
+    /// The extra bytes of the receive buffer.
     pub spare: usize,
 }
 
 impl Way {
-    /// Everything at once, one step after the other.
+    /// As much as possible in each step.
     pub const PLAIN: Way =
         Way { read: ALL, write: ALL, reads_first: false, ahead: false, grown: true, spare: 0 };
 }
 
 const ALL: usize = usize::MAX;
 
-/// Every way in which this transcript is tried.
+/// Every way to play this transcript.
 pub(crate) fn ways(transcript: &Transcript) -> Vec<Way> {
     let plain = Way::PLAIN;
     let mut ways = vec![plain, Way { ahead: true, ..plain }];
-    // In the smallest buffer that there can be: one that is given, or one that holds the longest line.
+    // The smallest buffer: the given one, or one for the longest line.
     let fits = Way { grown: false, ..plain };
     ways.extend([fits, Way { ahead: true, ..fits }, Way { spare: 1, ahead: true, ..fits }]);
     let is_large = transcript.longest() > 10_000;
@@ -45,15 +45,15 @@ pub(crate) fn ways(transcript: &Transcript) -> Vec<Way> {
         ways.push(Way { read: width, ahead: true, ..fits });
         ways.push(Way { write: width, ahead: true, reads_first: true, ..fits });
     }
-    // A buffer of that length is part of what is said.
+    // The given length is part of the transcript.
     ways.retain(|way| way.spare == 0 || transcript.setup.word("line").is_none());
     ways
 }
 
-/// Runs a transcript in every way.
+/// Plays a transcript in every way.
 ///
 /// # Errors
-/// What was said, and what should have been.
+/// The actual and the expected lines and events.
 pub fn check(transcript: &Transcript) -> Result<(), String> {
     let mut ways = ways(transcript).into_iter();
     ways.try_for_each(|way| {
@@ -61,7 +61,7 @@ pub fn check(transcript: &Transcript) -> Result<(), String> {
     })
 }
 
-/// Runs a transcript in one way.
+/// Plays a transcript in one way.
 ///
 /// # Errors
 /// What was said, and what should have been.
@@ -110,11 +110,11 @@ pub fn run(transcript: &Transcript, way: Way) -> Result<(), String> {
     wire.compare(&lines, &events)
 }
 
-/// Runs a transcript in one way, whatever comes of it: what was written, and what was heard. For transcripts that a fuzzer has
-/// changed, where nobody knows what should come of them.
+/// Plays a transcript in one way without checks. Returns output and events. For transcripts that a fuzzer
+/// mutated, whose result is unknown.
 ///
 /// # Errors
-/// The machine does not come to rest, or to its end.
+/// The machine does not become idle, or does not end.
 pub fn play(transcript: &Transcript, way: Way) -> Result<(Vec<u8>, Vec<String>), String> {
     let (mut lent_rx, mut lent_tx) = (vec![0; rx(transcript)], vec![0; tx(transcript)]);
     let (rx, tx): (Buffer<'_>, Buffer<'_>) = if way.grown {
@@ -144,7 +144,7 @@ pub fn play(transcript: &Transcript, way: Way) -> Result<(Vec<u8>, Vec<String>),
     Ok((wire.output, wire.subject.heard().to_vec()))
 }
 
-/// A machine with somebody who moves its bytes.
+/// A machine and its bytes in transit.
 pub(crate) struct Wire<'b> {
     pub(crate) subject: Subject<'b>,
     way: Way,
@@ -174,7 +174,7 @@ impl<'b> Wire<'b> {
         }
     }
 
-    /// Does what a step says that sends nothing, and goes on until everything is at rest.
+    /// Does a step that sends nothing, and runs until the machine is idle.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Time(time) => self.now = self.now.plus(Millis(*time)),
@@ -190,7 +190,7 @@ impl<'b> Wire<'b> {
         self.settle()
     }
 
-    /// The peer has said everything: so the connection comes to its end.
+    /// Ends the input, and runs until the connection ends.
     pub(crate) fn finish(&mut self) -> Result<(), String> {
         self.settle()?;
         self.ended = true;
@@ -205,7 +205,7 @@ impl<'b> Wire<'b> {
         Err("it does not end".into())
     }
 
-    /// Goes on until nothing more can be done at this time.
+    /// Runs until nothing moves at this time.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
         let way = self.way;
         let mut incoming = 0;
@@ -257,7 +257,7 @@ impl<'b> Wire<'b> {
     }
 }
 
-/// Whether what was written and heard is what it should be.
+/// Compares output and events with the expected ones.
 pub(crate) fn compare(
     written: &[&[u8]],
     lines: &[Option<&[u8]>],

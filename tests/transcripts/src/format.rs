@@ -1,4 +1,4 @@
-//! Transcripts as they are written: see `README.md`.
+//! Parses transcripts: see `README.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,39 +6,39 @@ use std::path::PathBuf;
 
 use crate::setup::Setup;
 
-/// One transcript: who is looked at, what its peer sends, and what has to come of it.
+/// One transcript: the machine, the input of its peer, and the expected output and events.
 #[derive(Debug, Clone)]
 pub struct Transcript {
-    /// The file, from the folder of all transcripts on.
+    /// The path of the file in the folder of all transcripts.
     pub file: String,
     /// The line of its title.
     pub line: usize,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// Which machine it is, and of what it is made.
+    /// The machine and its configuration.
     pub setup: Setup,
-    /// How many of the steps open the session that it takes place in.
+    /// The number of steps that open the session.
     pub prelude: usize,
-    /// What happens, in order, each with its line in the file.
+    /// The steps in order, each with its line in the file.
     pub steps: Vec<(usize, Step)>,
-    /// The rows that it shows: `2.1.3`, `D17`, `T22`.
+    /// The rules that it shows: `2.1.3`, `D17`, `T22`.
     pub cited: Vec<String>,
     pub(crate) names: Names,
 }
 
-/// The short names of a file, with what they stand for.
+/// The abbreviations of a file.
 pub(crate) type Names = BTreeMap<String, String>;
 
-/// What happens next.
+/// A step of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// The peer sends these bytes.
     In(Vec<u8>),
-    /// The machine has written this line; `None`: any line.
+    /// The machine writes this line; `None`: any line.
     Out(Option<Vec<u8>>),
-    /// The host has heard this.
+    /// The machine emits this event.
     Event(String),
-    /// The host does this, as soon as it has heard what stands before.
+    /// The application runs this command after the previous event.
     Host(String),
     /// Time passes, in milliseconds.
     Time(u64),
@@ -46,14 +46,14 @@ pub enum Step {
     End,
     /// The peer is gone.
     Gone,
-    /// The machine has ended the connection.
+    /// The machine has closed the connection.
     Closed,
     /// There is a new connection, for the same machine.
     Again,
 }
 
 impl Step {
-    /// Whether the machine asks for something here. Before it has, nobody can go on.
+    /// Whether the machine sends a request here, for which the peer has to wait.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -62,31 +62,31 @@ impl Step {
 }
 
 impl Transcript {
-    /// Where it stands, and what it shows.
+    /// The file, the line, and the title.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.title)
     }
 
-    /// How long it takes where time cannot be made up, in milliseconds.
+    /// The duration in real time, in milliseconds.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether it can take place over an adapter: it has one connection, and time that cannot be made up.
+    /// Whether it can be played over an adapter: in real time, on one connection.
     #[must_use]
     pub fn is_for_adapters(&self) -> bool {
         self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
     }
 
-    /// Whether this is about a server.
+    /// Whether the machine is a server.
     #[must_use]
     pub fn is_server(&self) -> bool {
         self.setup.is_server()
     }
 
-    /// The bytes of the longest line that the peer sends.
+    /// The length of the peer's longest line in bytes.
     pub(crate) fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for (_, step) in &self.steps {
@@ -99,7 +99,7 @@ impl Transcript {
         longest
     }
 
-    /// What the machine has to write in all, and what its host has to hear.
+    /// All expected lines and events.
     pub(crate) fn expected(&self) -> (Vec<Option<&[u8]>>, Vec<&str>) {
         let (mut lines, mut events) = (Vec::new(), Vec::new());
         for (_, step) in &self.steps {
@@ -113,7 +113,7 @@ impl Transcript {
     }
 }
 
-/// Where the files are.
+/// The folder of the transcripts.
 #[must_use]
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -130,7 +130,7 @@ pub fn all() -> Vec<Transcript> {
     found
 }
 
-/// The files, from the folder on.
+/// The files relative to the folder.
 pub(crate) fn files() -> Vec<String> {
     let mut files = Vec::new();
     for role in ["server", "client"] {
@@ -145,7 +145,7 @@ pub(crate) fn files() -> Vec<String> {
 /// The transcripts of one file.
 ///
 /// # Panics
-/// It is not what `README.md` says.
+/// The file does not have the format of `README.md`.
 #[must_use]
 pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
     let mut found: Vec<Transcript> = Vec::new();
@@ -175,7 +175,7 @@ pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
             let transcript = found.last_mut().unwrap_or_else(|| panic!("{at}: what is this about?"));
             let step = step(text, &names, &at);
             if matches!(step, Step::Host(_)) && !crate::update::is_requested() {
-                // Only then it is the same however fast bytes move.
+                // Only then the order does not depend on the pace.
                 let after = |step: &&(usize, Step)| !matches!(step.1, Step::Out(_));
                 let before = transcript.steps.iter().rev().find(after).map(|(_, step)| step);
                 let is_told = matches!(before, None | Some(Step::Event(_) | Step::Host(_)));
@@ -188,7 +188,7 @@ pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
     found
 }
 
-/// What stands in brackets, if it looks like a row.
+/// The rules in brackets.
 fn cited(text: &str) -> Vec<String> {
     let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
     let is_row = |text: &&str| {
@@ -223,7 +223,7 @@ fn step(text: &str, names: &Names, at: &str) -> Step {
     }
 }
 
-/// `$name`, `${text*times}` and `\xff` are what they stand for.
+/// Expands `$name`, `${text*times}` and `\xff`.
 fn expand(text: &str, names: &Names) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;

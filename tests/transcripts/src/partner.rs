@@ -1,5 +1,5 @@
-//! The other side of an adapter: a peer on threads of its own that says its part of a transcript in one manner or another,
-//! and looks at what comes back.
+//! Plays the peer of an adapter: sends its part of a transcript from its own threads, in several
+//! manners, and checks the output.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -16,25 +16,25 @@ use crate::direct::compare;
 use crate::format::{Step, Transcript, all};
 use crate::subject::Subject;
 
-/// How a partner behaves. Only one that leaves may make a difference.
+/// The behavior of the peer. Only leaving may make a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// It says one thing after the other, and waits for what has to come in between.
+    /// It sends line by line, and waits for the expected lines in between.
     Plain,
-    /// It says everything at once, and then listens.
+    /// It sends everything at once, and then reads.
     Ahead,
-    /// It says and takes one byte at a time.
+    /// It writes and reads single bytes.
     Bytes,
-    /// It makes a pause after every few bytes.
+    /// It pauses after every few bytes.
     Slow,
-    /// It says everything at once, and listens after a while.
+    /// It sends everything at once, and reads after a while.
     Stalls,
-    /// It is gone after so many quarters of what it has to say, in the middle of a line maybe.
+    /// It leaves after this many quarters of its bytes, perhaps within a line.
     Leaves(usize),
 }
 
 impl Manner {
-    /// Each of them.
+    /// All manners.
     pub const ALL: [Manner; 8] = [
         Manner::Plain,
         Manner::Ahead,
@@ -46,26 +46,26 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Whether it says everything before it listens.
+    /// Whether it sends everything before it reads.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
 }
 
-/// No transcript takes longer than that, and no adapter to end when its peer is gone.
+/// The longest duration of a transcript, and of an adapter's end after its peer left.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
-/// Where an adapter fails so often, nothing more is tried: each time may take as long as it can.
+/// The number of failures after which no more transcripts are played, because each may last the limit.
 const ENOUGH: usize = 4;
 
-/// What is waited for after the time of a transcript, so that what is due has happened.
+/// The extra time after a pause of a transcript, so that due events have occurred.
 const SLACK: Duration = Duration::from_millis(40);
 
-/// Runs a transcript over an adapter, which gets the machine with its host and one end of a socket. It moves bytes until
-/// the machine has closed the connection, and then lets the socket go.
+/// Plays a transcript over an adapter, which gets the machine with its application and one end of a
+/// socket. It moves bytes until the machine closes the connection, and then drops the socket.
 ///
 /// # Errors
-/// What was said and what should have been; that the adapter has panicked; that it does not come back.
+/// A difference, a panic of the adapter, or an adapter that does not return.
 pub fn over(
     transcript: &Transcript,
     manner: Manner,
@@ -102,7 +102,7 @@ pub fn over_within(
     };
     let (lines, events) = transcript.expected();
     if matches!(manner, Manner::Leaves(_)) {
-        // When it noticed is for the adapter to say. But no line is cut off, and none is damaged.
+        // The adapter may notice at any time. But no line may be cut or damaged.
         let is_whole = |line: &&Vec<u8>| line.ends_with(b"\n") && Json::parse(line).is_ok();
         let broken = written.iter().find(|line| !is_whole(line));
         return broken
@@ -112,16 +112,16 @@ pub fn over_within(
     compare(&written, &lines, &heard, &events).map_err(named)
 }
 
-/// Where a partner speaks. Dropping it ends what the machine reads.
+/// The sending half of the peer. Dropping it ends the machine's input.
 pub trait Speak: Write {
-    /// From now on nobody reads what the machine writes, either.
+    /// Closes the connection in both directions.
     fn hang_up(&mut self);
 }
 
-/// Runs every transcript over an adapter, in every manner, many at a time.
+/// Plays every transcript over an adapter, in every manner, several at a time.
 ///
 /// # Panics
-/// Some fail: with the first few of them.
+/// If some fail. The message has the first few failures.
 pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
     let mut transcripts = all();
     transcripts.retain(Transcript::is_for_adapters);
@@ -147,7 +147,7 @@ pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Se
     assert!(failed.is_empty(), "{} have failed:\n\n{}", failed.len(), failed.join("\n\n"));
 }
 
-/// A side of a socket that ends when it is dropped, whoever still holds the other one.
+/// A socket whose sending half closes on drop, even if clones of it exist.
 #[derive(Debug)]
 pub struct Half(pub UnixStream);
 
@@ -173,10 +173,10 @@ impl Drop for Half {
     }
 }
 
-/// Says the part of the peer on any two streams, and gives back the lines that the machine has written until its end.
+/// Plays the peer on any two streams. Returns the lines of the machine until its end.
 ///
 /// # Errors
-/// The machine does not write what the peer waits for, or does not end.
+/// The machine does not write an expected line, or does not end.
 pub fn play(
     limit: Duration,
     transcript: &Transcript,
@@ -197,7 +197,7 @@ pub fn play(
     Ok(partner.written)
 }
 
-/// Passes on each line with its newline, and what there is of the last one.
+/// Passes on each line with its newline, and an incomplete last one.
 fn listen(mut input: impl Read, chunk: usize, pass: &dyn Fn(Vec<u8>) -> bool) {
     let (mut line, mut buffer) = (Vec::new(), vec![0; chunk]);
     loop {
@@ -226,7 +226,7 @@ struct Partner {
 }
 
 impl Partner {
-    /// Waits until there are so many lines, or the end.
+    /// Waits for this number of lines, or for the end.
     fn wait_for(&mut self, count: usize) -> Result<(), String> {
         while self.written.len() < count {
             match self.lines.recv_timeout(self.ends.saturating_duration_since(Instant::now())) {
@@ -276,7 +276,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                // It closes by itself: nothing that is said here may be what makes it do so.
+                // The machine closes by itself: no later bytes of the peer may be the cause.
                 Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}
@@ -290,12 +290,12 @@ impl Partner {
     }
 }
 
-/// How many bytes the peer says in all.
+/// The number of bytes that the peer sends.
 fn said(transcript: &Transcript) -> usize {
     transcript.steps.iter().map(|(_, step)| if let Step::In(bytes) = step { bytes.len() } else { 0 }).sum()
 }
 
-/// Says it. Whether that succeeds is seen by what comes back: the machine may have closed the connection.
+/// Writes the bytes and ignores errors, because the machine may have closed the connection.
 fn say(bytes: &[u8], manner: Manner, output: &mut impl Write) {
     let (chunk, pause) = match manner {
         Manner::Bytes => (1 + bytes.len() / 8192, None),

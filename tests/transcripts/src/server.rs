@@ -1,4 +1,4 @@
-//! The server that the transcripts talk to, and what its host does.
+//! The server of transcripts, and its application.
 
 use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::server::{
@@ -61,10 +61,10 @@ fn input(name: &str) -> &'static dyn Input {
     INPUTS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("what is {name}?")).1
 }
 
-/// A server and its host.
+/// A server and its application.
 pub(crate) struct Host<'b> {
     pub(crate) server: Server<'b>,
-    /// The requests that are answered later, and subscriptions, in the order in which they came.
+    /// Deferred requests and subscriptions, in order of arrival.
     kept: Vec<Ticket>,
     asked: Vec<Ticket>,
 }
@@ -74,7 +74,7 @@ impl<'b> Host<'b> {
         Host { server, kept: Vec::new(), asked: Vec::new() }
     }
 
-    /// What the host hears. It answers what can be answered.
+    /// Handles an event and returns its text. Requests are answered.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Host { server, kept, asked } = self;
         let number = |all: &[Ticket], ticket| all.iter().position(|it| *it == ticket).map_or(99, |at| at);
@@ -157,12 +157,12 @@ impl<'b> Host<'b> {
         })
     }
 
-    /// What the host does.
+    /// Runs a command.
     pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Host { server, kept, asked } = self;
-        // Where a transcript was changed by chance, there may be none of that number.
+        // A mutated transcript may have no request of that number.
         let ticket = |all: &[Ticket]| {
             let number = first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"));
             all.get(number).copied().ok_or(SendError::Gone)
@@ -215,7 +215,7 @@ struct Add {
     b: i64,
 }
 
-/// Answers a call, or keeps its ticket.
+/// Answers a call, or returns the ticket of its deferral.
 fn answer(mut call: Call<'_>) -> Option<Ticket> {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {
@@ -268,12 +268,12 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
             result.link(&Resource::new("note:one", "one"));
         }),
         "forget" => drop(call),
-        name => panic!("nobody handles {name:?}"),
+        name => panic!("no handler for {name:?}"),
     }
     None
 }
 
-/// Asks for what the arguments say, `for`, with the `state`; and shows what came back.
+/// Requires the input named by `for`, with the `state`; or answers with the input responses.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = mcp_proto::json::Json::parse(arguments.as_bytes()).expect("arguments");

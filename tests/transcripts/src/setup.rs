@@ -1,4 +1,4 @@
-//! What a transcript says about the machine that it is with: its second line.
+//! Parses the second line of a transcript: the machine and its configuration.
 
 use mcp_proto::client::{ClientConfig, Connect, Timeouts};
 use mcp_proto::server::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
@@ -6,7 +6,7 @@ use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision, Revisions};
 
 use crate::server;
 
-/// Which machine it is, and of what it is made.
+/// The machine and its configuration.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub(crate) role: Role,
@@ -19,7 +19,7 @@ pub(crate) enum Role {
     Client(&'static ClientConfig<'static>),
 }
 
-/// What may be said about both, about a server and about a client.
+/// The allowed words: for both, for a server, for a client.
 const WORDS: [&[&str]; 3] = [
     &["session", "line", "answer", "depth", "slots", "revisions", "grace", "ping", "tolerant", "exact"],
     &[
@@ -70,7 +70,7 @@ impl Setup {
         matches!(self.role, Role::Server(_))
     }
 
-    /// What the second line says after this word: nothing where the word stands alone.
+    /// The value of this word in the second line; empty if the word has none.
     #[must_use]
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())

@@ -1,4 +1,4 @@
-//! The machine that a transcript is with, and its host, who does what the transcript says.
+//! The machine of a transcript with its application, which runs the commands.
 
 use std::collections::VecDeque;
 
@@ -8,21 +8,21 @@ use crate::format::{Step, Transcript};
 use crate::setup::Role;
 use crate::{client, server};
 
-/// The machine that a transcript is with, and its host. An adapter moves its bytes:
+/// The machine of a transcript with its application. An adapter moves its bytes:
 ///
 /// - when the machine has an event, it calls [`event`](Subject::event);
 /// - when the machine has closed the connection, it is done.
 ///
-/// The host does what the transcript says as soon as it has heard what stands before that.
+/// The application runs each command as soon as the events before it have occurred.
 pub struct Subject<'b> {
     host: Host<'b>,
-    /// What the host does after how many events.
+    /// The commands, each with the number of events before it.
     commands: VecDeque<(usize, String)>,
-    /// The events that it waits for: after others it does nothing any more.
+    /// The expected events: after others, no command runs.
     expected: Vec<String>,
     begun: bool,
     heard: Vec<String>,
-    /// What it has heard and done, in order, as it is written.
+    /// Events and commands in order, in the format of the file.
     pub(crate) log: Vec<String>,
 }
 
@@ -40,12 +40,12 @@ impl Subject<'static> {
     }
 }
 
-/// How many bytes the receive buffer has.
+/// The size of the receive buffer.
 pub(crate) fn rx(transcript: &Transcript) -> usize {
     transcript.setup.number("line").unwrap_or_else(|| transcript.longest().max(4096))
 }
 
-/// How many bytes the transmit buffer has.
+/// The size of the transmit buffer.
 pub(crate) fn tx(transcript: &Transcript) -> usize {
     transcript.setup.number("answer").unwrap_or(4096)
 }
@@ -87,7 +87,7 @@ impl<'b> Subject<'b> {
         Subject { host, commands, expected, begun: false, heard: Vec::new(), log: Vec::new() }
     }
 
-    /// The machine, for whoever moves its bytes.
+    /// The machine, for the adapter.
     pub fn machine(&mut self) -> &mut (dyn Machine + Send) {
         if !std::mem::replace(&mut self.begun, true) {
             self.act();
@@ -98,7 +98,7 @@ impl<'b> Subject<'b> {
         }
     }
 
-    /// Deals with the event that the machine has.
+    /// Handles the event of the machine.
     pub fn event(&mut self) {
         let event = match &mut self.host {
             Host::Server(host) => host.event(),
@@ -110,7 +110,7 @@ impl<'b> Subject<'b> {
         self.act();
     }
 
-    /// What the host has heard.
+    /// The events so far.
     #[must_use]
     pub fn heard(&self) -> &[String] {
         &self.heard
@@ -121,12 +121,12 @@ impl<'b> Subject<'b> {
         self.heard.push(event);
     }
 
-    /// Does what is due.
+    /// Runs the due commands.
     fn act(&mut self) {
         while let Some((after, command)) = self.commands.pop_front() {
             let is_time = self.heard.get(..after).is_some_and(|heard| self.expected.starts_with(heard));
             if !is_time || self.command(&command) == Err(SendError::Busy) {
-                // There will be an event: that there is room.
+                // A `Writable` event will follow.
                 self.commands.push_front((after, command));
                 return;
             }
@@ -149,7 +149,7 @@ impl<'b> Subject<'b> {
         outcome
     }
 
-    /// There is a new connection.
+    /// Replaces the connection.
     pub(crate) fn connect_again(&mut self) {
         match &mut self.host {
             Host::Server(host) => host.server.reset(),
@@ -157,7 +157,7 @@ impl<'b> Subject<'b> {
         }
     }
 
-    /// Does nothing by itself.
+    /// Stops running commands by itself.
     pub(crate) fn wait_for_commands(&mut self) {
         self.commands.clear();
     }

@@ -1,4 +1,4 @@
-//! Fills in what a machine writes and its host hears, for whoever writes a transcript: to be read, not believed.
+//! Fills in the output and the events of transcripts. Review the result: it is the actual behavior.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,22 +9,22 @@ use crate::direct::{Way, Wire};
 use crate::format::{Names, Step, Transcript, files, folder, parse};
 use crate::subject::Subject;
 
-/// Whether somebody wants that: `UPDATE=1`.
+/// Whether `UPDATE=1` requests the update.
 pub(crate) fn is_requested() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// Writes every file anew, if that is wanted, and says so.
+/// Rewrites every file if `UPDATE=1`. Returns whether it did.
 ///
 /// # Panics
-/// A file cannot be read or written, or a transcript does not come to an end.
+/// If a file cannot be read or written, or a transcript does not end.
 pub fn update() -> bool {
     if !is_requested() {
         return false;
     }
     for file in files() {
         let path = folder().join(&file);
-        // First the host waits until nothing moves. Then it is known what it hears, and when it acts.
+        // First commands run when the machine is idle. This shows the events, and so the time of each command.
         for waits in [true, false] {
             let text = fs::read_to_string(&path).expect("a file");
             fs::write(&path, filled_in(&file, &text, waits)).expect("a file");
@@ -51,7 +51,7 @@ fn filled_in(file: &str, text: &str, waits: bool) -> String {
     new
 }
 
-/// What is said behind which line.
+/// The text to insert after each line.
 fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
     let mut wire = Wire::new(Subject::new(transcript), Way::PLAIN);
     if waits {
@@ -68,7 +68,7 @@ fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
             wire.settle().unwrap_or_else(end);
         }
     }
-    // Nothing that a prelude says is written again.
+    // The lines and events of the prelude are not inserted.
     let (mut lines, mut events) = (0, 0);
     for (_, step) in prelude {
         match step {
@@ -124,7 +124,7 @@ fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
     said
 }
 
-/// The short names instead of what they stand for, the longest first.
+/// Replaces texts by their abbreviations, the longest first.
 fn shorten(text: &str, names: &Names) -> String {
     let mut names: Vec<_> = names.iter().collect();
     names.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));

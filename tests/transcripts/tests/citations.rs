@@ -63,7 +63,7 @@ fn each_rule_is_shown_by_a_transcript() {
     for (row, why) in NOT_SHOWN {
         assert!(left.remove(row), "{row} is shown, although it cannot be: {why}");
     }
-    assert!(left.is_empty(), "nobody shows {left:?}");
+    assert!(left.is_empty(), "no transcript shows {left:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is tried in each state of a client, and how many there are.
+//! The checks in each client state, and the number of states.
 
 use mcp_proto_proptests::explore::{Check, explore};
 
@@ -20,7 +20,7 @@ fn answers_a_ping(scene: &mut Scene) {
     }
 }
 
-/// The server goes: everything ends, and the client can begin anew.
+/// The server closes: every request ends, and the client can reconnect.
 fn ends(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -50,7 +50,7 @@ fn shuts_down(scene: &mut Scene) {
     }
 }
 
-/// If nobody says anything any more, everything ends by its time.
+/// Without further input, every request ends by its timeout.
 fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {
@@ -64,7 +64,7 @@ fn times_out(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 4] = [answers_a_ping, ends, shuts_down, times_out];
 
-/// How many states there are, and how far away the last one is.
+/// The number of states, and the distance of the last one.
 #[track_caller]
 fn run(
     info: &'static ClientConfig<'static>,
