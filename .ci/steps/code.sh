@@ -19,9 +19,9 @@ step_small() {
     for way in small words; do
         export RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/ways/$way
         say cargo test --quiet -p mcp-proto --lib
-        say cargo test --quiet -p mcp-proto --test it server:: arguments::
+        say cargo test --quiet -p mcp-proto --test it -- server:: arguments::
         # JSON against serde_json: these ways read and write it otherwise.
-        PROPTEST_CASES=100 say cargo test --quiet -p mcp-proto-proptests --test it json:: bridge:: writer::
+        PROPTEST_CASES=100 say cargo test --quiet -p mcp-proto-proptests --test it -- json:: bridge:: writer::
     done
 }
 
