@@ -38,7 +38,7 @@ fn the_timeout_of_a_request_starts_once() {
 }
 
 #[test]
-fn the_timeout_of_a_request_does_not_start_again_with_another_one() {
+fn request_timeout_is_not_restarted_by_another_request() {
     Setup::automatic().connected(|harness| {
         harness.call("a", DEFAULT).unwrap();
         for at in (100..1000).step_by(100) {
@@ -58,7 +58,7 @@ fn the_timeout_of_a_request_does_not_start_again_with_another_one() {
 
 /// Requests are begun without a poll in between, and some of them end before it: the time of the others starts with the poll.
 #[test]
-fn the_timeouts_of_several_requests_start_together_at_the_next_poll() {
+fn timeouts_of_several_requests_start_at_the_next_poll() {
     for cancelled in 0..3 {
         Setup::automatic().connected(|harness| {
             let tickets = ["a", "b", "c"].map(|name| {
@@ -171,7 +171,7 @@ fn the_time_of_a_page_starts_when_it_is_asked_for() {
 
 /// The page cannot be asked for at once, because the output is full.
 #[test]
-fn the_time_of_a_page_starts_anew_when_its_request_has_found_room() {
+fn page_timeout_restarts_when_its_request_is_written() {
     let patient = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
     for (maximum, expected) in [(5000, 1400), (1200, 1200)] {
         Setup { tx: 800, ..Setup::handshake() }.run(|harness| {
@@ -203,7 +203,7 @@ fn resume(harness: &mut ClientHarness, ticket: Ticket) -> Result<(), SendError> 
 const ASKS: &str = r#"{"id":@add,"result":{"resultType":"input_required","requestState":"s"}}"#;
 
 #[test]
-fn progress_begins_anew_with_each_round_and_old_tokens_are_unknown() {
+fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
     // The progress of the second round: equal, lower, and lower than anything before.
     for value in ["5", "4", "0", "-1"] {
         Setup::automatic().run(|harness| {
@@ -275,7 +275,7 @@ fn a_refused_resume_starts_no_time() {
 }
 
 #[test]
-fn progress_of_a_call_does_not_count_for_the_same_call_made_again() {
+fn progress_of_a_call_does_not_count_for_its_repetition() {
     Setup { slots: 1, text: 128, ..Setup::automatic() }.connected(|harness| {
         harness.call("add", DEFAULT.with_progress()).unwrap();
         let first = harness.message("@add");
@@ -347,7 +347,7 @@ fn every_line_of_the_server_postpones_the_ping() {
 }
 
 #[test]
-fn a_ping_that_is_due_is_sent_even_if_a_line_comes_at_that_moment() {
+fn due_ping_is_sent_even_if_a_line_arrives_at_that_moment() {
     pinged(|harness| {
         harness.at(99);
         harness.now = 100;
@@ -415,7 +415,7 @@ fn what_resembles_the_id_of_a_ping_is_no_id() {
 
 /// Ids go on over the next connection, so that an answer to a ping of the one before means nothing.
 #[test]
-fn a_ping_of_the_connection_before_is_not_answered_over_the_next() {
+fn ping_of_the_old_connection_is_not_answered_on_the_next() {
     pinged(|harness| {
         harness.at(100);
         assert_eq!(pings(harness), ["ping-1"]);

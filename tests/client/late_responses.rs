@@ -327,7 +327,7 @@ fn a_late_reply_does_not_answer_over_the_next_connection() {
 
 /// The error of an expired request waits for room; the server asks again meanwhile, or the connection is replaced.
 #[test]
-fn the_error_of_an_expired_request_waits_for_room_and_stays_its_own() {
+fn error_of_an_expired_request_waits_for_space() {
     for reconnects in [false, true] {
         asked(8).run(|harness| {
             harness.connect();

@@ -251,7 +251,7 @@ fn a_request_of_the_server_is_seen_before_its_answer() {
 }
 
 #[test]
-fn refused_messages_are_seen_with_their_fault_and_late_answers_without() {
+fn refused_messages_are_seen_with_errors_late_ones_without() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         let ticket = traced.client.call_json("add", "{}", DEFAULT).unwrap();

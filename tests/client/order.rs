@@ -71,7 +71,7 @@ fn equal_deadlines_time_out_by_slot_whichever_was_free_first() {
 }
 
 #[test]
-fn cancellations_that_wait_for_room_leave_in_the_order_of_their_requests_ends() {
+fn waiting_cancellations_are_sent_in_the_order_of_request_ends() {
     Setup::automatic().lines_only().connected(|harness| {
         let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
         harness.discard();

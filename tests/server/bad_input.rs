@@ -345,7 +345,7 @@ fn unknown_version_is_negotiated_or_rejected() {
     for asked in ["1.0.0", "2026-07-28", "2099-01-01", "", "2025-11-25 "] {
         for (info, offer) in [(INFO, "2025-11-25"), (INFO.revisions(old), "2025-03-26")] {
             Setup::new(info).check(&format!(
-                "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Response",
+                "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Negotiated",
                 hello(asked)
             ));
         }
@@ -380,7 +380,7 @@ fn second_initialize_is_accepted_refused_or_restarts() {
     // No request was served yet, so the client may initialize again.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
-         {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Response",
+         {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Negotiated",
         crate::support::server::hello("2025-11-25")
     ));
     session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
@@ -389,7 +389,7 @@ fn second_initialize_is_accepted_refused_or_restarts() {
     restart.check(&format!(
         "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n\
          {again}! restarted\n! connected 2025-06-18 c {{}}\n< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n\
-         * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+         * state Negotiated\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
          > note notifications/initialized\n! ready\n\
          > call 1 ping\n< result 1\n"
     ));
@@ -399,7 +399,7 @@ fn second_initialize_is_accepted_refused_or_restarts() {
 fn restarted_session_may_reuse_a_forgotten_id() {
     let hello = |id| format!("> call {id} initialize {}\n", crate::support::server::hello("2025-06-18"));
     let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
-                 * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
+                 * state Negotiated\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
                  > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     let info = INFO.second_initialize(SecondInitialize::Restart);

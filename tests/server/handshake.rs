@@ -22,7 +22,7 @@ fn handshake_works_in_every_revision() {
                > call 1 initialize {}
                ! connected {revision} c {{}}
                < result 1 {{"protocolVersion":"{revision}","capabilities":{{"tools":{{"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"s","version":"1"{details}}},"instructions":"I"}}
-               * state Response
+               * state Negotiated
                > note notifications/initialized
                ! ready
                * state Ready
@@ -49,7 +49,7 @@ fn ping_is_answered_in_every_state() {
     Setup::new(INFO).check(&format!(
         "> call 1 ping\n< result 1\n> call 2 ping {{}}\n< result 2\n\
          > call 3 initialize {}\n< result 3 …\n! connected 2025-11-25 c {{}}\n\
-         > call 4 ping\n< result 4\n* state Response\n\
+         > call 4 ping\n< result 4\n* state Negotiated\n\
          > call 5 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 5 …\n\
          > call 6 ping {{\"_meta\":{{\"progressToken\":1}}}}\n< result 6\n* state Serving\n\
          > note notifications/initialized\n! ready\n> call 7 ping\n< result 7",
@@ -69,9 +69,9 @@ fn early_requests_are_served_unless_strict() {
          > note notifications/initialized\n! fault UnknownNotification\n* state Ready"
     ));
     Setup::new(INFO.strict_handshake()).check(&format!(
-        "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Response\n\
+        "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Negotiated\n\
          > call 2 ping\n< result 2\n\
-         > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Response\n\
+         > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Negotiated\n\
          > note notifications/initialized\n! ready\n{early}! call echo {{}}\n< result 1 …\n"
     ));
 }

@@ -45,7 +45,7 @@ fn a_name_is_what_it_decodes_to_whatever_was_called_before() {
 }
 
 #[test]
-fn a_method_is_called_however_it_is_written_and_only_where_the_revision_has_it() {
+fn method_with_escapes_is_found_only_in_its_revisions() {
     let stateless = |id: u8, method: &str, params: &str| {
         format!(
             r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}"#
@@ -78,7 +78,7 @@ fn a_method_is_called_however_it_is_written_and_only_where_the_revision_has_it()
 }
 
 #[test]
-fn parameters_are_found_among_any_number_of_others_and_of_duplicates_the_last_counts() {
+fn params_are_found_among_others_and_the_last_duplicate_counts() {
     let others: String = (0..12).map(|number| format!(r#""x{number}":{{"name":"no"}},"#)).collect();
     for others in ["", r#""name":7,"arguments":[],"_meta":1,"#, r#""n\u0061me":"no","#, &others] {
         Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(

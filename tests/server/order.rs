@@ -160,7 +160,7 @@ fn settle(server: &mut Server<'_>, heard: &mut Vec<String>) {
 }
 
 #[test]
-fn a_restart_is_reported_before_the_new_client_and_the_lost_requests() {
+fn restart_is_reported_before_new_client_and_lost_requests() {
     const RESTARTS: ServerConfig<'static> =
         ServerConfig::new("s", "1").second_initialize(SecondInitialize::Restart);
     let mut server = Server::new(&RESTARTS, vec![0; 1024].leak(), vec![0; 2048].leak()).unwrap();

@@ -25,7 +25,7 @@ fn fresh(tickets: usize) -> String {
          > {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n! fault UnknownResponse\n\
          > call 1 tools/call {\"name\":\"echo\"}\n< error 1 -32602 …\n! fault InvalidParams\n",
         &format!("> call 1 initialize {hello}\n< result 1 {{\"protocolVersion\":\"2025-03-26\",…\n"),
-        "! connected 2025-03-26 c {}\n* state Response\n\
+        "! connected 2025-03-26 c {}\n* state Negotiated\n\
          > note notifications/initialized\n! ready\n* state Ready\n* deadline none\n\
          > note notifications/roots/list_changed\n! fault UnknownNotification\n\
          * log debug x\n< note notifications/message {\"level\":\"debug\",\"data\":\"x\"}\n\
