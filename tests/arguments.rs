@@ -1,7 +1,8 @@
-//! Tools whose arguments are derived: what is listed, and what is answered if they do not fit.
+//! Tools with derived arguments: schemas, decoding, errors.
 
 #![cfg(feature = "derive")]
 
+use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Millis, Next, Server, ToolArguments};
 
@@ -28,7 +29,7 @@ enum After {
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
 static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
-/// What a server answers to these requests, in a session with this revision.
+/// The responses of a server to these requests, in a session of this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {
     let initialize = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
@@ -41,16 +42,10 @@ fn answers(revision: &str, requests: &[String]) -> Vec<String> {
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {
                 Next::Write(out) => {
-                    output.extend_from_slice(out.bytes());
-                    let length = out.bytes().len();
-                    out.sent(length);
+                    take_output(out, usize::MAX, &mut output);
                 }
-                Next::Read(mut space) => {
-                    let length = space.space().len().min(input.len());
-                    space.space()[..length].copy_from_slice(&input[..length]);
-                    input = &input[length..];
-                    if length == 0 { space.eof() } else { space.filled(length) }
-                }
+                Next::Read(receive) if input.is_empty() => receive.eof(),
+                Next::Read(receive) => _ = give_input(receive, usize::MAX, &mut input),
                 Next::Wait => {}
             },
             Action::Event => {
@@ -79,7 +74,7 @@ fn call(arguments: &str) -> String {
 }
 
 #[test]
-fn a_tool_is_listed_with_what_its_arguments_say() {
+fn derived_tool_is_listed_with_its_schema() {
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned();
     let listed = answers("2025-11-25", &[list]);
     let answer: serde_json::Value = serde_json::from_str(&listed[0]).unwrap();
@@ -94,7 +89,7 @@ fn a_tool_is_listed_with_what_its_arguments_say() {
 }
 
 #[test]
-fn arguments_that_fit_reach_the_handler() {
+fn valid_derived_arguments_reach_the_handler() {
     for (arguments, text) in [
         (r#"{"name":"d\u0065sk","percent":1e2}"#, "desk is at 100, then nothing"),
         (r#"{"then":null,"percent":0,"name":""}"#, " is at 0, then nothing"),
@@ -111,7 +106,7 @@ fn arguments_that_fit_reach_the_handler() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
+fn invalid_derived_arguments_are_answered_with_the_field_name() {
     for (arguments, why) in [
         ("{}", "missing field `name`"),
         (r#"{"name":"a","percent":101}"#, "`percent`: expected an integer from 0 to 100"),
@@ -150,7 +145,7 @@ fn arguments_that_do_not_fit_are_answered_and_the_field_is_named() {
 }
 
 #[test]
-fn what_stands_around_derived_arguments_is_read_as_before() {
+fn members_beside_derived_arguments_are_still_read() {
     type Around<'a> = (SetLight<'a>, u8);
     let read = |text: &str| {
         let mut text = text.as_bytes().to_vec();
@@ -158,7 +153,7 @@ fn what_stands_around_derived_arguments_is_read_as_before() {
             .map(|(light, level)| (light.percent, level))
             .ok()
     };
-    // A whole number may have a point in what is derived, and only there.
+    // Only derived decoders accept a whole number with a decimal point.
     assert_eq!(read(r#"[{"name":"a","percent":2.0},7]"#), Some((2, 7)));
     for end in ["}", " }", r#","then":null}"#, r#","then":{"what":"off"}}"#, r#","then":{"what":"off"} }"#] {
         assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7]"#)), Some((2, 7)));

@@ -1,5 +1,6 @@
-//! What somebody who means harm may try, where no other test has it: SECURITY.md has the list of all of it.
+//! Attacks from SECURITY.md that no other test covers.
 
+use crate::support::transport::exchange;
 use mcp_proto::client::ClientConfig;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::json::Json;
@@ -10,7 +11,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new("a", "{}"), Tool::new("b", "{}"), T
 static SERVER: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 static CLIENT: ClientConfig = ClientConfig::new("c", "1");
 
-/// A machine and what its host does with events.
+/// A machine whose application drops every event.
 trait Peer {
     fn poll(&mut self) -> Action<'_>;
     fn hear(&mut self);
@@ -44,7 +45,7 @@ fn client() -> Client<'static> {
     Client::new(&CLIENT, vec![0; 1024].leak(), vec![0; 1024].leak()).unwrap()
 }
 
-/// Feeds all of it, and gives what is said to that.
+/// Gives all of the input. Returns the output.
 fn feed(peer: &mut dyn Peer, mut input: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     loop {
@@ -56,19 +57,9 @@ fn feed(peer: &mut dyn Peer, mut input: &[u8]) -> Vec<u8> {
             }
             Action::Io(io) => io,
         };
-        let (out, mut receive) = io.split();
-        if !out.bytes().is_empty() {
-            output.extend_from_slice(out.bytes());
-            let length = out.bytes().len();
-            out.sent(length);
-        } else if input.is_empty() {
+        if !exchange(io, &mut input, &mut output) {
+            assert!(input.is_empty(), "it neither reads nor writes");
             return output;
-        } else {
-            let length = receive.space().len().min(input.len());
-            assert!(length > 0, "it neither reads nor writes");
-            receive.space()[..length].copy_from_slice(&input[..length]);
-            receive.filled(length);
-            input = &input[length..];
         }
     }
 }
@@ -86,9 +77,9 @@ const NOISE: [&str; 10] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
 ];
 
-/// An error that is answered with an error would go round for ever.
+/// An error that answers an error would never end.
 #[test]
-fn machines_that_are_wired_to_each_other_or_to_themselves_fall_silent() {
+fn machines_connected_to_themselves_fall_silent() {
     type Make = fn() -> Box<dyn Peer>;
     let kinds: [(&str, Make); 2] = [("server", || Box::new(server())), ("client", || Box::new(client()))];
     for noise in NOISE {
@@ -116,7 +107,7 @@ fn machines_that_are_wired_to_each_other_or_to_themselves_fall_silent() {
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
 
-/// What a request with these parameters gets: its result, or the code of its error.
+/// The result of a request with these params, or the code of its error.
 fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i32> {
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
     let output = String::from_utf8(feed(peer, format!("{line}\n").as_bytes())).unwrap();
@@ -128,9 +119,9 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
     }
 }
 
-/// A cursor is the peer's: it leads to an entry of the list or to an error, never elsewhere.
+/// A cursor comes from the peer: it leads to a list entry or to an error.
 #[test]
-fn a_cursor_that_was_tampered_with_leads_nowhere() {
+fn tampered_cursor_is_rejected() {
     let mut server = server();
     for (cursor, leads) in [
         (r#""p1""#, Ok(["b", "c"].as_slice())),
@@ -170,7 +161,7 @@ fn a_cursor_that_was_tampered_with_leads_nowhere() {
 static FIELDS: [Field<'static>; 1] = [Field::text("name")];
 static FORM: Form<'static> = Form::new("Who are you?", &FIELDS);
 
-/// A server whose tool wants to know a name first, and keeps what it needs for that with the client.
+/// A server whose tool requires a name, and stores its state with the client.
 struct Asking(Server<'static>);
 
 impl Peer for Asking {
@@ -185,7 +176,7 @@ impl Peer for Asking {
     }
 }
 
-/// Stands for a signature: what is tested is what reaches a host, not how good its signatures are.
+/// A stand-in for a signature, because the test is about the bytes that reach the application.
 fn signed(state: &str) -> String {
     let sum = state.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) ^ u32::from(byte));
     format!("{state} \"{sum:x}\"")
@@ -201,9 +192,9 @@ fn grant(call: Call<'_>) {
     }
 }
 
-/// A state comes back as the client likes. All of it reaches the host, byte by byte, so that a signature can be checked.
+/// The client controls the state. It reaches the application unchanged, so that a signature can be checked.
 #[test]
-fn a_state_that_was_tampered_with_is_the_hosts_to_refuse() {
+fn tampered_request_state_reaches_the_application() {
     let mut server = Asking(server());
     let asked = request(&mut server, "tools/call", r#""name":"a","#).unwrap();
     let state = Json::parse(asked.as_bytes()).unwrap().get("requestState").unwrap().raw().to_string();
@@ -212,7 +203,7 @@ fn a_state_that_was_tampered_with_is_the_hosts_to_refuse() {
         request(&mut server, "tools/call", &format!(r#""name":"a",{answers},"requestState":{state},"#))
     };
     assert!(again(&state).unwrap().contains("You are a guest."), "{state}");
-    // The same string in another spelling is the same state.
+    // The same string with other escapes is the same state.
     assert!(again(&state.replace('g', r"\u0067")).unwrap().contains("You are a guest."));
     for tampered in [
         state.replace("guest", "admin"),
@@ -225,6 +216,6 @@ fn a_state_that_was_tampered_with_is_the_hosts_to_refuse() {
     ] {
         assert_eq!(again(&tampered), Err(-32602), "{tampered}");
     }
-    // No state is a first round, whatever answers came with it.
+    // A request without a state is the first one, even with input responses.
     assert!(again("null").unwrap().contains("input_required"));
 }

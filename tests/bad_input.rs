@@ -1,8 +1,9 @@
-//! What bad input gets: the tables of ARCHITECTURE.md are written by running each row. To accept what changed:
-//! `BLESS=1 cargo test --test bad_input`, and read the difference.
+//! Bad input: writes the tables of the documents by running each row. To accept changes:
+//! `BLESS=1 cargo test --test it bad_input`, and read the difference.
 
 use std::fmt::Write as _;
 
+use crate::support::transport::{exchange, take_output};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Client, Machine, Millis, Server};
@@ -23,32 +24,28 @@ struct Add {
     b: i32,
 }
 
-/// Moves what there is to move: `input` in, everything out. `false`: nothing happens any more.
+/// Moves `input` in and all output out. Returns `false` if nothing moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
-    let (out, mut receive) = io.split();
-    let n = out.bytes().len();
-    output.extend(out.bytes());
-    out.sent(n);
-    let took = receive.space().len().min(input.len());
-    if took > 0 {
-        receive.space()[..took].copy_from_slice(&input[..took]);
-        *input = &input[took..];
-        receive.filled(took);
-    } else if ends && receive.is_ready() {
-        receive.eof();
-        return true;
+    if ends && input.is_empty() {
+        let (out, receive) = io.split();
+        let taken = take_output(out, usize::MAX, output);
+        let ready = receive.is_ready();
+        if ready {
+            receive.eof();
+        }
+        return ready || taken > 0;
     }
-    took > 0 || n > 0
+    exchange(io, input, output)
 }
 
-/// Runs a server over lines; what the peer and the host get.
+/// Runs a server over lines. Returns the output and the events.
 fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx) = ([0; 256], [0; 640]);
     let (mut slots, mut text) = ([server::Slot::EMPTY; 1], [0; 80]);
     let mut server =
         Server::new(&SERVER, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
-    let (mut input, mut output, mut heard) = (lines, Vec::new(), Vec::new());
+    let (mut input, mut output, mut events) = (lines, Vec::new(), Vec::new());
     loop {
         match server.poll(Millis(0)) {
             Action::Event => {}
@@ -74,12 +71,12 @@ fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
                 "huge" => call.text("x".repeat(5000)),
                 _ => drop(call),
             },
-            Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
+            Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
             Event::Connected(_) | Event::Ready => {}
-            other => heard.push(format!("`{other:?}`")),
+            other => events.push(format!("`{other:?}`")),
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn initialize(revision: &str) -> String {
@@ -91,7 +88,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// A row: its name, what comes before (the answers to it are left out), and the input.
+/// A row: its name, the setup (whose responses are omitted), and the input.
 type Row = (&'static str, Before, Vec<u8>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -238,7 +235,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Runs one row: what the peer gets because of it, what the host gets.
+/// Runs one row. Returns the output for the peer and the events for the application.
 fn run((name, before, input): &Row) -> (String, String) {
     let before = match before {
         Before::Nothing => String::new(),
@@ -252,13 +249,13 @@ fn run((name, before, input): &Row) -> (String, String) {
     assert!(quiet.is_empty(), "{name}: {quiet:?}");
     let ping = request("\"still\"", "ping", "{}");
     let after: &[u8] = if ends { b"" } else { &ping };
-    let (output, heard) = serve(&[before.as_bytes(), input, after].concat(), ends);
+    let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
-    // Whatever came, the connection lives on: a ping behind it is answered.
+    // The connection continues: a later ping is answered.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
-    (dash(&distinct(&answers)), dash(&distinct(&heard)))
+    (dash(&distinct(&answers)), dash(&distinct(&events)))
 }
 
 fn shorten(line: &str) -> String {
@@ -269,7 +266,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// The same thing many times in a row is said once.
+/// Repetitions in a row are written once.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;
@@ -287,7 +284,7 @@ fn distinct(items: &[String]) -> String {
     text
 }
 
-/// What a client makes of a server that misbehaves, with the call 4 in flight.
+/// Rows for a client whose call 4 is in flight.
 fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     let line = |text: &str| [text.as_bytes(), b"\n"].concat();
     let long = "x".repeat(700);
@@ -364,9 +361,9 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Runs a client until nothing happens any more; what it writes, and what the host hears.
+/// Runs a client until nothing moves. Returns the output and the events.
 fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec<String>) {
-    let (mut output, mut heard) = (Vec::new(), Vec::new());
+    let (mut output, mut events) = (Vec::new(), Vec::new());
     loop {
         match client.poll(Millis(0)) {
             Action::Event => {}
@@ -381,17 +378,17 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
         match client.event().unwrap() {
             client::Event::Connected(_) => {}
             client::Event::ServerRequest(asked) => drop(asked),
-            client::Event::ProtocolError(fault) => heard.push(format!("`{fault:?}`")),
-            client::Event::Response(end) => heard.push(match end.outcome() {
+            client::Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
+            client::Event::Response(end) => events.push(match end.outcome() {
                 client::Outcome::Result(_) => "the result".into(),
                 client::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
                 other => format!("{other:?}"),
             }),
-            client::Event::Notification { method, .. } => heard.push(format!("`Notification` {method}")),
+            client::Event::Notification { method, .. } => events.push(format!("`Notification` {method}")),
             other => panic!("{other:?}"),
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn run_client(input: &[u8]) -> (String, String) {
@@ -405,13 +402,13 @@ fn run_client(input: &[u8]) -> (String, String) {
     client.call_json("t", "{}", Options::DEFAULT).unwrap();
     let (called, _) = listen(&mut client, b"", false);
     assert!(called.contains(r#""id":4,"#), "{called}");
-    let (output, heard) = listen(&mut client, input, input.is_empty());
+    let (output, events) = listen(&mut client, input, input.is_empty());
     let answers: Vec<_> = output.lines().map(|line| format!("`{}`", shorten(line))).collect();
-    (dash(&distinct(&answers)), dash(&distinct(&heard)))
+    (dash(&distinct(&answers)), dash(&distinct(&events)))
 }
 
 #[test]
-fn the_tables_in_the_documents_are_what_happens() {
+fn bad_input_tables_match_the_behavior() {
     let mut server = String::from("| the client sends | it gets | the host gets |\n|---|---|---|\n");
     for row in rows() {
         let (peer, host) = run(&row);
@@ -433,5 +430,8 @@ fn the_tables_in_the_documents_are_what_happens() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &document).unwrap();
     }
-    assert!(std::fs::read_to_string(path).unwrap() == document, "run: BLESS=1 cargo test --test bad_input");
+    assert!(
+        std::fs::read_to_string(path).unwrap() == document,
+        "run: BLESS=1 cargo test --test it bad_input"
+    );
 }

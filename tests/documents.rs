@@ -1,4 +1,4 @@
-//! The documents show code as it is, and name what there is. Files stay short enough to be read at once.
+//! Checks that documents show existing code and name existing tests, and that files stay short.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn text(path: &str) -> String {
 }
 
 #[test]
-fn the_loops_in_the_readme_are_the_files_that_are_built() {
+fn readme_shows_the_loops_that_are_built() {
     let readme = text("README.md");
     for (path, limit) in [
         ("examples/firmware/src/run.rs", 60),
@@ -25,7 +25,7 @@ fn the_loops_in_the_readme_are_the_files_that_are_built() {
 }
 
 #[test]
-fn the_main_loops_use_the_core_alone() {
+fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
     {
@@ -34,7 +34,7 @@ fn the_main_loops_use_the_core_alone() {
 }
 
 #[test]
-fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
+fn board_images_have_an_alias_and_a_description() {
     let (names, readme) = (text("examples/firmware/.cargo/config.toml"), text("examples/firmware/README.md"));
     let images = text("examples/firmware/boards/images");
     let images: Vec<_> = images.lines().filter(|line| !line.starts_with('#')).collect();
@@ -52,7 +52,7 @@ fn every_image_of_a_board_has_a_name_to_start_it_and_is_described() {
 }
 
 #[test]
-fn the_rust_version_is_the_one_of_the_manifest() {
+fn documented_rust_version_is_that_of_the_manifest() {
     let manifest = text("Cargo.toml");
     let version =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
@@ -76,7 +76,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_file_is_longer_than_500_lines() {
+fn files_have_at_most_500_lines() {
     let mut files = Vec::new();
     for folder in ["src", "tests", "examples", "adapters", "macros", "proptests", "benches"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -84,7 +84,7 @@ fn no_file_is_longer_than_500_lines() {
             rust_files(&folder, &mut files);
         }
     }
-    // What was built in a folder is not ours.
+    // Build results are no source files.
     files.retain(|path| !path.components().any(|part| part.as_os_str() == "target"));
     assert!(files.len() > 50, "{}", files.len());
     for path in files {
@@ -93,13 +93,50 @@ fn no_file_is_longer_than_500_lines() {
     }
 }
 
+/// The names of the modules that a file declares.
+fn modules(path: &Path) -> Vec<String> {
+    let file = read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let names = file.lines().filter_map(|line| line.trim_start_matches("pub(crate) ").strip_prefix("mod "));
+    names.map(|line| line.trim_end_matches(';').to_owned()).collect()
+}
+
 #[test]
-fn a_life_begins_where_a_machine_does_and_nowhere_else() {
+fn test_files_are_modules_of_their_binary() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<PathBuf> =
+        ["", "proptests", "adapters/std", "adapters/tokio", "adapters/embedded", "tests/transcripts"]
+            .map(|package| root.join(package).join("tests"))
+            .into();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let names: Vec<String> = ["main.rs", "mod.rs"]
+            .into_iter()
+            .map(|file| folder.join(file))
+            .filter(|path| path.exists())
+            .flat_map(|path| modules(&path))
+            .collect();
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let is_code = path.extension().is_some_and(|extension| extension == "rs");
+            if path.is_dir() && path.join("mod.rs").exists() {
+                folders.push(path.clone());
+            } else if !is_code || ["main", "mod"].contains(&name) {
+                continue;
+            }
+            assert!(names.iter().any(|known| known == name), "{} is in no test binary", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 100, "{files}");
+}
+
+#[test]
+fn lifecycle_starts_only_in_new_and_reset() {
     let mut files = Vec::new();
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
-        // In `new` and in `reset`: every other change of a state is a step of the table.
+        // In `new` and in `reset`: the table defines every other change of state.
         let begins = file.matches("Lifecycle::").count();
         let expected = if ["server_state.rs", "client_state.rs"].iter().any(|name| path.ends_with(name)) {
             2
@@ -111,7 +148,7 @@ fn a_life_begins_where_a_machine_does_and_nowhere_else() {
 }
 
 #[test]
-fn every_test_that_the_rules_name_exists() {
+fn tests_named_by_the_rules_exist() {
     let document = text("docs/rules.md");
     let rules = document.split("## Invariants").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let sources = code(&["src", "tests", "proptests/tests"]);
@@ -143,7 +180,7 @@ fn code(folders: &[&str]) -> String {
     files.iter().map(|path| read_to_string(path).unwrap()).collect()
 }
 
-/// All code that holds tests.
+/// All code with tests.
 fn tests() -> String {
     code(&["src", "tests", "proptests/tests", "adapters"])
 }
@@ -160,7 +197,7 @@ fn quoted(cell: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
+fn compatibility_rows_name_existing_switches_and_tests() {
     let (library, everything) = (code(&["src"]), tests());
     let tested = |row: &[String]| {
         let cell = &row[row.len() - 2];
@@ -191,7 +228,7 @@ fn every_row_about_compatibility_names_switches_and_tests_that_exist() {
 }
 
 #[test]
-fn every_known_attack_has_tests_that_exist() {
+fn attacks_name_existing_tests() {
     let attacks = table("SECURITY.md", "attacks");
     let tests = tests();
     assert!(attacks.len() > 20, "{}", attacks.len());

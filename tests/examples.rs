@@ -1,4 +1,4 @@
-//! The examples, as the processes that they are.
+//! The examples, run as processes.
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,13 +7,13 @@ fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
     let path = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    // `cargo test` builds the examples; `cargo test --test examples` does not.
+    // `cargo test` builds the examples; `cargo test --test it` does not.
     assert!(path.exists(), "build it first: cargo build --examples");
     Command::new(path)
 }
 
 #[test]
-fn the_demo_finds_everything_as_it_should_be() {
+fn demo_passes_all_its_checks() {
     let output = example("demo").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
@@ -21,7 +21,7 @@ fn the_demo_finds_everything_as_it_should_be() {
 }
 
 #[test]
-fn the_server_answers_on_stdout_and_ends_with_its_input() {
+fn stdio_server_answers_and_ends_with_its_input() {
     let mut child = example("stdio_server")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -50,7 +50,7 @@ fn the_server_answers_on_stdout_and_ends_with_its_input() {
 }
 
 #[test]
-fn the_event_loop_ends_with_both_sides_closed() {
+fn event_loop_ends_when_both_sides_close() {
     let output = example("event_loop").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
@@ -66,20 +66,20 @@ fn the_event_loop_ends_with_both_sides_closed() {
 }
 
 #[test]
-fn the_client_over_tokio_uses_the_server_over_tokio() {
+fn tokio_client_uses_the_tokio_server() {
     let output = example("tokio_client").arg(example("tokio_server").get_program()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
     let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
     assert_eq!(text, expected);
-    // A server that ends at once may not get to say that.
+    // A server that ends at once may not print it.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(["", "tokio_server: nobody waits any more\n"].contains(&&*said), "{said}");
 }
 
 #[test]
-fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
+fn inspect_shows_servers_of_both_eras_and_sets_its_exit_code() {
     let server = example("stdio_server").get_program().to_owned();
     let inspect = |arguments: &[&str]| {
         let output = example("inspect").args(arguments).arg("--").arg(&server).output().unwrap();
@@ -108,7 +108,7 @@ fn inspect_shows_a_server_of_either_era_and_its_exit_code_tells_success() {
 }
 
 #[test]
-fn inspect_uses_what_a_server_offers_and_answers_what_it_asks() {
+fn inspect_uses_features_and_answers_server_requests() {
     let server = example("everything_server").get_program().to_owned();
     let cases: [(&[&str], &[&str]); 7] = [
         (&["--read", "test://template/7/data"], &["application/json", "Data for ID: 7"]),
@@ -138,7 +138,7 @@ fn inspect_uses_what_a_server_offers_and_answers_what_it_asks() {
     }
 }
 
-/// A server that is spoken with line by line.
+/// A server process, driven line by line.
 struct Talk {
     child: Child,
     input: Option<ChildStdin>,
@@ -154,7 +154,7 @@ impl Talk {
         Talk { input: child.stdin.take(), output, child }
     }
 
-    /// Sends a message, and expects a line for each text, with that text in it. Returns the last one.
+    /// Sends a message, and expects one line for each text that contains it. Returns the last line.
     fn says(&mut self, message: &str, answers: &[&str]) -> String {
         let mut line = String::new();
         writeln!(self.input.as_mut().unwrap(), r#"{{"jsonrpc":"2.0",{message}}}"#).unwrap();
@@ -166,7 +166,7 @@ impl Talk {
         line
     }
 
-    /// Answers what the server has asked in this line.
+    /// Answers the server request in this line.
     fn answers(&mut self, asked: &str, answer: &str, expected: &str) {
         let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         self.says(&format!(r#""id":{id},{answer}"#), &[expected]);
@@ -179,7 +179,7 @@ impl Talk {
 }
 
 #[test]
-fn the_server_with_everything_asks_and_tells_in_a_session() {
+fn everything_server_requests_and_notifies_in_a_session() {
     let mut talk = Talk::with("everything_server");
     let client =
         r#""capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"t","version":"1"}"#;
@@ -191,7 +191,7 @@ fn the_server_with_everything_asks_and_tells_in_a_session() {
     let call = |id: u32, tool: &str, arguments: &str| {
         format!(r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}"#)
     };
-    // A worker asks, and what it was told is in its answer.
+    // A worker sends a request, and its response contains the reply.
     let form =
         talk.says(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
     let filled_in = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
@@ -199,7 +199,7 @@ fn the_server_with_everything_asks_and_tells_in_a_session() {
     let page = talk.says(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
     talk.answers(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
     talk.says(&call(3, "ask_model", "{}"), &[r#"the client does not support this"}],"isError":true"#]);
-    // Notes come, are watched, listed, completed, and read.
+    // Notes are added, subscribed to, listed, completed, and read.
     let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
     talk.says(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
     talk.says(
@@ -218,13 +218,13 @@ fn the_server_with_everything_asks_and_tells_in_a_session() {
     );
     talk.says(r#""id":8,"method":"resources/read","params":{"uri":"note://milk"}"#, &["two bottles"]);
     talk.says(r#""id":9,"method":"resources/read","params":{"uri":"note://beer"}"#, &[r#""code":-32002"#]);
-    // The schema of the arguments is the one of their decoder.
+    // The schema comes from the type of the arguments.
     talk.says(&call(10, "slow", r#"{"seconds":3601}"#), &["`seconds`: expected an integer from 0 to 3600"]);
     talk.ends();
 }
 
 #[test]
-fn the_server_with_everything_takes_several_rounds_without_a_session() {
+fn everything_server_requires_input_without_a_session() {
     let mut talk = Talk::with("everything_server");
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
     let mut call = |tool: &str, more: &str, answer: &str| {

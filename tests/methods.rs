@@ -1,8 +1,9 @@
-//! The table of methods in docs/protocol.md is written here, and what it says of our machines is tried: `BLESS=1 cargo
-//! test --test methods`, and read the difference.
+//! Writes the method table of docs/protocol.md, and tests its claims about both machines. To accept changes:
+//! `BLESS=1 cargo test --test it methods`, and read the difference.
 
 use std::fmt::Write as _;
 
+use crate::support::transport::exchange;
 use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options};
 use mcp_proto::input::{CreateMessage, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::methods::{self, Method};
@@ -12,7 +13,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server};
 
-/// What neither of ours does yet: tasks.
+/// Not implemented yet: tasks.
 const LATER: &[Method] = &[
     methods::TASKS_GET,
     methods::TASKS_RESULT,
@@ -23,35 +24,28 @@ const LATER: &[Method] = &[
     methods::TASKS,
 ];
 
-/// What our client leaves to its host: it can be sent as a request of any name, or is heard as a notification of any name.
+/// Left to the application of a client: sent as a raw request, or received as a raw notification.
 const CLIENT_RAW: &[Method] =
     &[methods::TASKS_UPDATE, methods::ELICITATION_COMPLETE, methods::TASKS_STATUS, methods::TASKS];
 
-/// What our client does not do yet, and refuses.
+/// Whether the client does not implement the method yet, and refuses it.
 fn is_later_for_clients(method: &Method) -> bool {
     LATER.contains(method) && !CLIENT_RAW.contains(method)
 }
 
-/// A server with everything that there is.
+/// A server with all features.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
 static PROMPTS: Prompts = Prompts::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging];
 
-/// Moves what there is to move.
+/// Moves bytes in both directions. Returns whether a byte moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
-    let (out, mut receive) = io.split();
-    let (n, took) = (out.bytes().len(), receive.space().len().min(input.len()));
-    output.extend(out.bytes());
-    out.sent(n);
-    receive.space()[..took].copy_from_slice(&input[..took]);
-    *input = &input[took..];
-    receive.filled(took);
-    took + n > 0
+    exchange(io, input, output)
 }
 
-/// What a server of one revision answers to a line, and what its host hears of it. It has asked something before.
+/// The output and the events of a server of one revision for a line, after a server request.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -59,14 +53,14 @@ fn serve(revision: Revision, line: &str) -> (String, String) {
     let mut watches = [0; 64];
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().subscription_buffer(&mut watches);
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
-    let (mut output, mut heard) = (Vec::new(), String::new());
+    let (mut output, mut events) = (Vec::new(), String::new());
     if revision < Revision::V2026_07_28 {
         run_server(&mut server, &hello(revision), &mut output);
         server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
         run_server(&mut server, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}\n", &mut output);
     }
-    heard += &run_server(&mut server, &format!("{line}\n"), &mut output);
-    (String::from_utf8(output).unwrap(), heard)
+    events += &run_server(&mut server, &format!("{line}\n"), &mut output);
+    (String::from_utf8(output).unwrap(), events)
 }
 
 fn hello(revision: Revision) -> String {
@@ -78,20 +72,20 @@ fn hello(revision: Revision) -> String {
     )
 }
 
-/// What the host hears, calls and the beginning left out.
+/// Returns the events, without calls and connecting.
 fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> String {
-    let (mut input, mut heard) = (text.as_bytes(), String::new());
+    let (mut input, mut events) = (text.as_bytes(), String::new());
     loop {
         match server.poll(Millis(0)) {
             Action::Event => match server.event().unwrap() {
                 server::Event::Call(call) => call.text("done"),
                 server::Event::Connected(_) | server::Event::Ready | server::Event::Response(_) => {}
-                event => write!(heard, "{event:?}").unwrap(),
+                event => write!(events, "{event:?}").unwrap(),
             },
-            Action::Closed => return heard,
+            Action::Closed => return events,
             Action::Io(_) => {
                 if !step(server, &mut input, output) {
-                    return heard;
+                    return events;
                 }
             }
         }
@@ -103,14 +97,14 @@ const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-/// The id of the one subscription.
+/// The id of the subscription.
 const LISTENING: &str = "4";
 
 fn acknowledgment() -> String {
     line(&methods::SUBSCRIPTIONS_ACKNOWLEDGED, Revision::V2026_07_28)
 }
 
-/// What a client of one revision answers to a line, and what its host hears of it. In the stateless era it listens.
+/// The output and the events of a client of one revision for a line. A stateless client has a subscription.
 fn listen(revision: Revision, line: &str) -> (String, String) {
     let stateless = revision == Revision::V2026_07_28;
     let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
@@ -124,7 +118,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
         false => format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#),
     };
     let text = format!("{hello}\n{line}\n");
-    let (mut input, mut output, mut heard) = (text.as_bytes(), Vec::new(), String::new());
+    let (mut input, mut output, mut events) = (text.as_bytes(), Vec::new(), String::new());
     loop {
         match client.poll(Millis(0)) {
             Action::Event => match client.event().unwrap() {
@@ -137,7 +131,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
                     InputRequest::Sample(_) => asked.sampled("m", "", |_| {}),
                     _ => asked.decline(),
                 },
-                event => write!(heard, "{event:?}").unwrap(),
+                event => write!(events, "{event:?}").unwrap(),
             },
             Action::Closed => break,
             Action::Io(_) => {
@@ -147,10 +141,10 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
             }
         }
     }
-    (String::from_utf8(output).unwrap(), heard)
+    (String::from_utf8(output).unwrap(), events)
 }
 
-/// A request or notification with parameters that do for all.
+/// A request or notification with params that suit every method.
 fn line(method: &Method, revision: Revision) -> String {
     let id = if method.is_request() { r#","id":7"# } else { "" };
     let meta = match revision {
@@ -167,19 +161,19 @@ fn line(method: &Method, revision: Revision) -> String {
 }
 
 #[test]
-fn a_server_does_what_the_table_says_of_it() {
+fn server_handles_the_methods_of_the_table() {
     let mut done = 0;
-    // What belongs to the handshake was said before, or nothing could have been asked.
+    // The handshake methods were already used to connect.
     let handshake = [methods::INITIALIZE, methods::INITIALIZED];
     for method in methods::ALL.iter().filter(|method| !handshake.contains(method)) {
         for revision in Revision::ALL {
-            let (answer, heard) = serve(revision, &line(method, revision));
+            let (answer, events) = serve(revision, &line(method, revision));
             let sent = method.by_client().contains(revision);
-            let knows = !answer.contains("-32601") && !heard.contains("UnknownNotification");
-            // A notification that nobody should send is dropped, whatever the reason is called.
+            let knows = !answer.contains("-32601") && !events.contains("UnknownNotification");
+            // An unexpected notification is dropped, for any reason.
             if method.is_request() || sent {
                 let should = sent && !LATER.contains(method);
-                assert_eq!(knows, should, "{} in {revision}: {answer} {heard}", method.name());
+                assert_eq!(knows, should, "{} in {revision}: {answer} {events}", method.name());
                 done += usize::from(knows);
             }
         }
@@ -187,9 +181,9 @@ fn a_server_does_what_the_table_says_of_it() {
     assert!(done >= 20, "{done}");
 }
 
-/// What a server asks or says by itself, and nothing else.
+/// The messages that a server sends on its own.
 #[test]
-fn a_server_asks_what_the_table_says_of_it() {
+fn server_sends_the_methods_of_the_table() {
     let (form, model) = (Form::new("m", &[]), CreateMessage::new(&[], 1));
     let page = OpenUrl::new("m", "https://example.com/", "e");
     let inputs: [(&Method, &dyn Input); 3] = [
@@ -221,14 +215,14 @@ fn a_server_asks_what_the_table_says_of_it() {
 }
 
 #[test]
-fn a_client_does_what_the_table_says_of_it() {
+fn client_supports_the_methods_of_the_table() {
     let mut done = 0;
     for method in methods::ALL {
         for revision in Revision::ALL {
             let first = (revision == Revision::V2026_07_28 && *method != methods::SUBSCRIPTIONS_ACKNOWLEDGED)
                 .then(acknowledgment);
             let text = first.into_iter().chain([line(method, revision)]).collect::<Vec<_>>().join("\n");
-            let (answer, heard) = listen(revision, &text);
+            let (answer, events) = listen(revision, &text);
             let sent = method.by_server().contains(revision);
             if method.is_request() {
                 let knows = answer.contains(r#""id":7,"result""#);
@@ -236,13 +230,13 @@ fn a_client_does_what_the_table_says_of_it() {
                 assert_eq!(knows, should, "{} in {revision}: {answer}", method.name());
                 done += usize::from(knows);
             } else if sent {
-                let raw = heard.contains("Notification { method");
-                assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {heard}", method.name());
-                // These two are about a request that is not there.
+                let raw = events.contains("Notification { method");
+                assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {events}", method.name());
+                // These two refer to a request that does not exist.
                 let about_a_request = [methods::PROGRESS, methods::CANCELLED].contains(method);
                 assert!(
-                    about_a_request || !heard.contains("ProtocolError"),
-                    "{} in {revision}: {heard}",
+                    about_a_request || !events.contains("ProtocolError"),
+                    "{} in {revision}: {events}",
                     method.name()
                 );
                 done += 1;
@@ -252,7 +246,7 @@ fn a_client_does_what_the_table_says_of_it() {
     assert!(done >= 40, "{done}");
 }
 
-/// Who sends it in a revision.
+/// The sender of the method in a revision.
 fn cell(method: &Method, revision: Revision) -> &'static str {
     let has = |revisions: Revisions| revisions.contains(revision);
     match (has(method.by_client()), has(method.by_server())) {
@@ -289,7 +283,7 @@ fn rows(requests: bool) -> String {
 }
 
 #[test]
-fn the_table_in_the_documents_is_that_of_the_code() {
+fn method_table_in_the_documents_matches_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol.md");
     let document = std::fs::read_to_string(path).unwrap();
     let (before, rest) = document.split_once("<!-- methods -->\n").unwrap();
@@ -299,5 +293,5 @@ fn the_table_in_the_documents_is_that_of_the_code() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &written).unwrap();
     }
-    assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test methods");
+    assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test it methods");
 }

@@ -3,13 +3,13 @@
 
 step_json_suite() {
     [[ -d $JSON_SUITE_DIR ]] || not_run "no folder $JSON_SUITE_DIR (JSON_SUITE_DIR)"
-    say cargo test -p mcp-proto-proptests --test json_suite
+    say cargo test -p mcp-proto-proptests --test it -- json_suite::
 }
 
 step_schema() {
     [[ -d $MCP_SPEC_DIR/schema ]] || not_run "no folder $MCP_SPEC_DIR/schema (MCP_SPEC_DIR)"
-    say cargo test -p mcp-proto-proptests --test schema --test methods --test examples --test every_method \
-        --test emitted --test features --test inputs --test asked --test client_emitted --test dialogues
+    say cargo test -p mcp-proto-proptests --test it -- schema:: methods:: examples:: every_method:: \
+        emitted:: features:: inputs:: asked:: client_emitted:: transcripts::
 }
 
 step_interop() {

@@ -1,4 +1,4 @@
-//! Writes where fuzzing begins, from the dialogues of `adapters/dialogues`: `corpus/TARGET/…`, and the dictionary of what
+//! Writes where fuzzing begins, from the dialogues of `tests/transcripts`: `corpus/TARGET/…`, and the dictionary of what
 //! is said in them. `fuzz/run --seeds` calls it, in the folder `fuzz`.
 
 use std::collections::BTreeSet;

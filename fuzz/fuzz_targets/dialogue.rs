@@ -1,4 +1,4 @@
-//! Valid traffic, from the dialogues of `adapters/dialogues`, with some lines and members changed: most of it gets deep into the
+//! Valid traffic, from the dialogues of `tests/transcripts`, with some lines and members changed: most of it gets deep into the
 //! dispatchers, of a server and of a client.
 //!
 //! Invariants (checked in `proptests/src/fuzz/dialogue.rs`):

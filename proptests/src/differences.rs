@@ -1,12 +1,12 @@
-//! Where this crate and `serde_json` (with `arbitrary_precision` and `float_roundtrip`) do not agree about JSON, on purpose: one list, by name, for
-//! every test that compares them. `tests/differences.rs` shows that each of them is there.
+//! Intended differences between this crate and `serde_json` (with `arbitrary_precision` and `float_roundtrip`), for
+//! every test that compares them. `tests/differences.rs` shows that each exists.
 
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind};
 
-/// Something on which both differ. In the first two it is about any text, in the others about the type that is wanted.
+/// A difference. The first two depend on the text, the others on the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// 128 containers are open at once, which is our limit. Theirs ends one before it.
+    /// 128 open containers are our limit. The limit of `serde_json` is 127.
     DeepestLevel,
     /// An object begins with the name that `serde_json` gives its own numbers. There it is a number or an error, here an
     /// object like any other.

@@ -1,37 +1,37 @@
-//! Every state that a machine can come to by a few steps in any order: a search, breadth first, which any world with a
-//! machine in it plugs into.
+//! Breadth-first search over all states that a machine can reach by a few steps in any order. It
+//! works for any `World` with a machine in it.
 //!
 //! A machine cannot be copied, so a state is the path to it, and is made again whenever it is needed. Two states are the same
 //! if their keys are; a key that is too coarse makes the search smaller, and never wrong. As the shortest paths
-//! come first, a check that fails shows the shortest dialogue that leads there.
+//! come first, a failing check shows the shortest session that leads to it.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-/// A machine, its host and its peer.
+/// A machine, its application and its peer.
 pub trait World {
-    /// Does a step and checks what comes of it. `false`: nobody can do it here.
+    /// Does a step and checks the result. Returns `false` if the step is impossible here.
     fn step(&mut self, step: &'static str) -> bool;
 
-    /// What tells this state from others: with times as distances, and without what only grows.
+    /// The key of this state: times as distances, without counters that only grow.
     fn key(&self) -> String;
 
-    /// What was said, heard and done so far, line by line.
+    /// Messages, events and operations so far, line by line.
     fn dialogue(&self) -> &str;
 }
 
-/// What is tried, and checked, in every state.
+/// A check for every state.
 pub type Check<W> = fn(&mut W);
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explored {
-    /// How many states there are.
+    /// The number of states.
     pub states: usize,
-    /// How many steps the furthest one is away.
+    /// The distance of the furthest state in steps.
     pub depth: usize,
 }
 
-/// Shows how it came to this when a check fails.
+/// Prints the path to the state when a check fails.
 struct Shown<W: World>(W);
 
 impl<W: World> Drop for Shown<W> {
@@ -42,10 +42,10 @@ impl<W: World> Drop for Shown<W> {
     }
 }
 
-/// Goes to every state that can be reached from the first one, and does each of the `checks` in each, in a world of its own.
+/// Visits every reachable state, and runs each of the `checks` in a fresh world per state.
 ///
 /// # Panics
-/// If a check does, or there are more than `most` states.
+/// If a check panics, or there are more than `most` states.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],
@@ -90,7 +90,7 @@ pub fn explore<W: World>(
     explored
 }
 
-/// The diagram of states with this name in ARCHITECTURE.md: from where to where.
+/// The steps of the state diagram with this name in ARCHITECTURE.md.
 #[must_use]
 pub fn diagram(name: &str) -> BTreeSet<(String, String)> {
     let text = include_str!("../../ARCHITECTURE.md");

@@ -1,4 +1,4 @@
-//! Property, model and dialogue tests of `mcp-proto`: see `tests/`.
+//! Models, explorers and schema checks for the property tests of `mcp-proto`.
 
 pub mod differences;
 pub mod explore;

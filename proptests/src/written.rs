@@ -1,10 +1,10 @@
-//! What a machine has written, kept for the checks.
+//! An observer that records all outbound messages.
 
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::{Direction, Observer, ProtocolError};
 
-/// Every message that went out, in order. Copies share them.
+/// All outbound messages in order. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Written(pub Arc<Mutex<Vec<String>>>);
 

@@ -1,11 +1,11 @@
-//! Everything that a host may ask a server for, in every revision, against the official schemas.
+//! Client requests of every revision against the official schemas.
 
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Reference};
 use mcp_proto::{Action, Buffer, Client, Level, Millis, Revision, Revisions};
 use mcp_proto_proptests::schema::Schemas;
 use serde_json::{Value, json};
 
-/// A client whose server is the test, with what it has written.
+/// A client whose server is the test, with its output.
 struct Peer {
     client: Client<'static>,
     sent: Vec<String>,
@@ -65,7 +65,7 @@ impl Peer {
 }
 
 #[test]
-fn what_a_host_may_ask_is_as_its_revision_wants_it() {
+fn client_requests_match_the_schema_of_their_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let bare = Options::DEFAULT;
     let full =

@@ -1,19 +1,19 @@
-//! How much a client takes of the heap: nothing with lent buffers, and nothing more once grown ones have grown.
+//! Heap use of a client: none with lent buffers, none per message with grown buffers.
 
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot};
 use mcp_proto::{Action, Buffer, Client, Millis};
 
-/// How many times `body` takes something of the heap.
+/// The number of allocations of `body`. Counted for this thread only, so other tests do not matter.
 fn allocations(body: impl FnOnce()) -> u64 {
     allocation_counter::measure(body).count_total
 }
 
-/// Polls until nothing moves; what the client writes is thrown away, but for the first id in it.
+/// Polls until nothing moves. Returns the first id in the output.
 fn run(client: &mut Client<'_>, now: u64, input: &[u8]) -> u64 {
     run_in_pieces(client, now, input, usize::MAX)
 }
 
-/// The same, with at most `most` bytes at once.
+/// The same, with at most `most` bytes in a step.
 fn run_in_pieces(client: &mut Client<'_>, now: u64, mut input: &[u8], most: usize) -> u64 {
     let mut id = 0;
     loop {
@@ -57,7 +57,7 @@ fn connect(client: &mut Client<'_>) {
     );
 }
 
-/// One call with progress and its answer, a log line, a ping of the server's, and a call that is cancelled.
+/// A call with progress and its response, a log message, a server ping, and a cancelled call.
 fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
     use std::io::Write;
     let ticket =
@@ -85,7 +85,7 @@ fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
 static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 #[test]
-fn lent_buffers_take_nothing() {
+fn client_with_lent_buffers_allocates_nothing() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let mut line = Vec::with_capacity(2048);
@@ -103,13 +103,13 @@ fn lent_buffers_take_nothing() {
 }
 
 #[test]
-fn grown_buffers_take_nothing_more_for_each_message() {
+fn client_with_grown_buffers_allocates_nothing_per_message() {
     let mut client =
         Client::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap().in_flight_grown(4);
     let mut line = Vec::with_capacity(2048);
     connect(&mut client);
 
-    // Long enough for a buffer that has grown too much to shrink once.
+    // Long enough for an oversized buffer to shrink once.
     for now in 0..100 {
         traffic(&mut client, &mut line, now);
     }

@@ -1,4 +1,4 @@
-//! What a client declares, answers and listens to is, in every revision, what that revision's official schema asks for.
+//! Client declarations, replies and subscriptions of every revision against the official schemas.
 
 use std::collections::HashMap;
 
@@ -21,10 +21,10 @@ struct Host {
     written: Written,
     checked: usize,
     revision: Revision,
-    /// How the next answers look: there are several of each kind.
+    /// The variant of the next replies.
     turn: usize,
     deferred: Vec<Ticket>,
-    /// The methods of the server's requests, by id.
+    /// The methods of the server requests by id.
     asked: HashMap<String, String>,
     heard: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Host {
         host
     }
 
-    /// The server says something.
+    /// The server writes a message.
     fn server(&mut self, message: &Value) {
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             self.asked.insert(id.to_string(), method.to_owned());
@@ -88,7 +88,7 @@ impl Host {
         }
     }
 
-    /// The last request of the client's with this method: its id.
+    /// The id of the client's last request with this method.
     fn last(&self, method: &str) -> Value {
         let lines = self.written.0.lock().unwrap();
         let lines = lines.iter().rev().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -109,7 +109,7 @@ impl Host {
         self.checked = lines.len();
     }
 
-    /// The union of answers accepts whatever looks like any of them: each is checked as what was asked.
+    /// Each reply is checked by the method of its request, because the union of replies accepts any of them.
     fn check_inputs(&self, schemas: &Schemas, message: &Value) {
         let Some(inputs) = message.pointer("/params/inputResponses").and_then(Value::as_object) else {
             return;
@@ -135,7 +135,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
         (_, 2) => asked.cancel(),
         (_, 3) => asked.error(-5, "own \"error\""),
         (_, 4) => drop(asked),
-        // Too large, and nothing of the kind.
+        // Too large, and not of this kind.
         (_, 5) => asked.error(-5, "x".repeat(5000)),
         (_, 6) => asked.accept(|content| content.end_object()),
         (InputRequest::Roots, _) => asked.roots(|roots| {
@@ -168,7 +168,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
     None
 }
 
-/// What a server may ask: method and parameters.
+/// The server requests: method and params.
 fn questions() -> [(&'static str, Value); 5] {
     let meta = json!({ "progressToken": "t" });
     [
@@ -187,7 +187,7 @@ fn questions() -> [(&'static str, Value); 5] {
 }
 
 #[test]
-fn the_answers_of_a_client_that_has_declared_everything() {
+fn client_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in Revisions::HANDSHAKE.newest_first() {
         let mut host = Host::new(revision);
@@ -209,7 +209,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
         host.client.roots_changed().unwrap();
         host.run("");
         host.check(&schemas);
-        // Each request got one answer, and the connection goes on.
+        // Each request got one response, and the connection continues.
         let lines = host.written.0.lock().unwrap().clone();
         let answers = lines.iter().filter(|line| !line.contains("\"method\"")).count();
         assert_eq!(answers, 55, "{revision}: {lines:#?}");
@@ -217,7 +217,7 @@ fn the_answers_of_a_client_that_has_declared_everything() {
 }
 
 #[test]
-fn the_rounds_and_subscriptions_of_a_client_that_has_declared_everything() {
+fn client_retries_and_subscriptions_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut host = Host::new(Revision::V2026_07_28);
     let discovered = json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } });

@@ -1,4 +1,4 @@
-//! Each difference from `serde_json` is there: whoever takes one away, on either side, learns it here.
+//! Shows that each listed difference from `serde_json` exists.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -20,7 +20,7 @@ fn nested(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
-/// What both read, ours first, as it is shown; nothing where they refuse.
+/// The values of both as text, ours first; `None` for an error.
 fn both<T: DeserializeOwned + Debug>(text: &str) -> [Option<String>; 2] {
     let ours = decode_in_place::<T>(&mut text.to_owned().into_bytes()).ok();
     let theirs = serde_json::from_str::<T>(text).ok();
@@ -59,7 +59,7 @@ enum Any {
     Number(f64),
 }
 
-/// A `match`, so that a new difference does not compile before it is shown.
+/// A `match`, so that a new difference does not compile without an example.
 fn show(difference: Difference) {
     match difference {
         Difference::DeepestLevel => {
@@ -136,6 +136,6 @@ fn show(difference: Difference) {
 }
 
 #[test]
-fn each_difference_is_there() {
+fn each_listed_difference_from_serde_json_exists() {
     Difference::ALL.into_iter().for_each(show);
 }

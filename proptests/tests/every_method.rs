@@ -1,5 +1,5 @@
-//! Both machines go through everything that the protocol has, with any texts in it: each message is what the official
-//! schema of the revision asks for, and no method is left out that the table of methods has.
+//! Sends every method of every revision with random strings, and checks each message against the
+//! official schema. No method of the table may be missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
-/// What neither of them does.
+/// Methods that neither machine implements.
 const LATER: [Method; 7] = [
     methods::TASKS_GET,
     methods::TASKS_RESULT,
@@ -54,12 +54,12 @@ fn leak<T>(value: T) -> &'static mut T {
 struct Pair {
     client: Client<'static>,
     server: Server<'static>,
-    /// By the client, and by the server.
+    /// Sent by the client, and by the server.
     written: [Written; 2],
     up: Vec<u8>,
     down: Vec<u8>,
     now: Millis,
-    /// Whatever there is to say.
+    /// The random strings.
     text: String,
     deferred: Vec<Ticket>,
     needs: Vec<Ticket>,
@@ -173,7 +173,7 @@ fn transfer(io: mcp_proto::Io<'_>, to: &mut Vec<u8>, from: &mut Vec<u8>) -> bool
     written + read > 0
 }
 
-/// All that both sides can say.
+/// All actions of both sides.
 fn everything(pair: &mut Pair, revision: Revision) {
     let text = pair.text.clone();
     let options = Options::DEFAULT.with_progress().log_level(Level::Debug);
@@ -253,7 +253,7 @@ fn stateless(pair: &mut Pair, text: &str) {
     assert_eq!(pair.listening.len(), 1);
 }
 
-/// Who has said what, and answered what.
+/// The methods sent and answered by each side.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
     Method(usize, String),
@@ -261,7 +261,7 @@ enum Said {
     InResult(String),
 }
 
-/// Checks every line, and says what was in them.
+/// Checks every line. Returns the methods in them.
 fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Said> {
     let lines: [Vec<String>; 2] = [0, 1].map(|side| pair.written[side].0.lock().unwrap().clone());
     let values = |side: usize| lines[side].iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -296,7 +296,7 @@ fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Said> {
     said
 }
 
-/// What both sides have to say in a revision, by the table.
+/// The methods of both sides in a revision, by the table.
 fn expected(revision: Revision) -> BTreeSet<Said> {
     let mut expected = BTreeSet::new();
     for method in methods::ALL.iter().filter(|method| !LATER.contains(method)) {
@@ -317,7 +317,7 @@ fn expected(revision: Revision) -> BTreeSet<Said> {
 }
 
 #[test]
-fn both_machines_say_all_that_there_is_and_as_the_schema_asks_for() {
+fn every_method_is_sent_and_matches_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&".{0,12}", |text| {

@@ -1,5 +1,4 @@
-//! Whatever a host lists and answers, every line of the server is what the revision's official schema asks for: random
-//! catalogues and content, in every revision.
+//! Random catalogues and results of servers against the official schemas, in every revision.
 
 use mcp_proto::server::{
     Argument, Completion, Contents, Event, Messages, Prompt, Prompts, Resource, Resources, ServerConfig,
@@ -62,7 +61,7 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// What an entry of any list says about itself.
+/// The metadata of a list entry.
 #[derive(Debug, Clone)]
 struct Entry {
     title: Option<String>,
@@ -76,7 +75,7 @@ struct Entry {
 
 fn entry() -> impl Strategy<Value = Entry> {
     let text = || proptest::option::of(".{0,12}");
-    // The schemas know no integers past those of a float.
+    // The schemas have no integers beyond those of a float.
     let size = proptest::option::of(0u64..1 << 53);
     (text(), text(), text(), size, 0usize..3, any::<Option<bool>>(), extra()).prop_map(
         |(title, description, mime, size, icons, hint, extra)| Entry {
@@ -96,7 +95,7 @@ static ICONS: [Icon<'static>; 2] = [
     Icon::new("data:image/png;base64,AA==").mime_type("image/png").sizes(&["1x1", "any"]).theme(Theme::Light),
 ];
 
-/// Gives an entry of any kind what it says about itself.
+/// Adds the metadata to an entry of any kind.
 macro_rules! described {
     ($start:expr, $entry:expr) => {{
         let (mut made, entry) = ($start.icons(&ICONS[..$entry.icons]), $entry);
@@ -114,7 +113,7 @@ macro_rules! described {
 struct World {
     entries: Vec<Entry>,
     pieces: Vec<(Piece, Extra)>,
-    /// Before or behind the pieces, and whether it is an object.
+    /// Before or after the blocks, and whether it is an object.
     structured: Option<(bool, bool)>,
     meta: bool,
     failed: bool,
@@ -246,7 +245,7 @@ impl World {
         }
     }
 
-    /// What a server says to all that a client may ask.
+    /// The output of a server for every client request.
     fn run(&self, revision: Revision) -> (Vec<(u64, &'static str)>, Vec<String>) {
         let tools: Vec<Tool<'_>> = (0..4).map(|index| self.tool(index)).collect();
         let resources: Vec<Resource<'_>> = (0..4).map(|index| self.resource(index)).collect();
@@ -300,7 +299,7 @@ impl World {
     }
 }
 
-/// What a client asks: the methods by their ids, and the lines.
+/// The client requests: methods by id, and lines.
 fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
     let stateless = revision == Revision::V2026_07_28;
     let hello = format!(
@@ -350,7 +349,7 @@ fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{comma}{params}}}}}"#
         );
         input.push('\n');
-        // The names are constants but for the first.
+        // All names but the first are constants.
         methods.push((
             id,
             if id == 1 && !stateless {
@@ -376,7 +375,7 @@ const METHODS: [&str; 9] = [
 ];
 
 #[test]
-fn whatever_is_listed_and_answered_is_what_the_schema_asks_for() {
+fn random_catalogues_and_results_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 128,

@@ -1,5 +1,4 @@
-//! Whatever a server asks of a client, in every revision and with every answer, is what that revision's official schema
-//! asks for.
+//! Random server requests of every revision and their replies against the official schemas.
 
 use mcp_proto::input::{
     Block, Choice, CreateMessage, Field, Form, IncludeContext, Input, ListRoots, ModelPreferences, OpenUrl,
@@ -20,7 +19,7 @@ static EXTENSIONS: Extensions = Extensions::new(&[("com.example/a", r#"{"x":1}"#
 static EXPERIMENTAL: Experimental = Experimental::new(&[("odd", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &EXTENSIONS, &EXPERIMENTAL];
 
-/// What a form may ask for, in random detail.
+/// A random form field.
 #[derive(Debug, Clone)]
 struct AnyField {
     kind: u8,
@@ -48,7 +47,7 @@ fn any_field() -> impl Strategy<Value = AnyField> {
     )
 }
 
-/// A message for a model: whether it is the model's, and what is in it.
+/// A message for a model: its role and its content.
 type AnyMessage = (bool, Vec<(u8, String)>);
 
 #[derive(Debug, Clone)]
@@ -74,13 +73,13 @@ fn any_input() -> impl Strategy<Value = AnyInput> {
     ]
 }
 
-/// Makes the input and hands it over: it borrows from what is made on the way.
+/// Makes the input and passes it on, because it borrows from local values.
 fn with_input(any: &AnyInput, then: &mut dyn FnMut(&dyn Input)) {
     match any {
         AnyInput::Roots => then(&ListRoots),
         AnyInput::Page(message) => then(&OpenUrl::new(message, "https://example.com/", message)),
         AnyInput::Form(message, fields) => {
-            // No two have the same name.
+            // No two fields have the same name.
             let mut fields = fields.clone();
             fields.iter_mut().enumerate().for_each(|(at, field)| field.name += &at.to_string());
             let options: Vec<Vec<Choice<'_>>> = fields.iter().map(choices).collect();
@@ -181,7 +180,7 @@ fn made<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a str
     if field.required { made.required() } else { made }
 }
 
-/// A server with its client, who sends these lines.
+/// A server and a client that sends these lines.
 struct Session {
     server: Server<'static>,
     written: Written,
@@ -213,7 +212,7 @@ impl Session {
         assert!(rest.is_empty(), "the line fits");
     }
 
-    /// Goes on until nothing happens, and answers calls with `answer`.
+    /// Runs until nothing moves. Calls are answered by `answer`.
     fn run(&mut self, now: u64, answer: &mut dyn FnMut(Call<'_>)) {
         loop {
             match self.server.poll(Millis(now)) {
@@ -268,9 +267,9 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     }
     session.server.ping(RequestOptions::DEFAULT).unwrap();
     session.run(0, &mut |_| {});
-    // All of them are cancelled.
+    // All requests are cancelled.
     session.run(10, &mut |_| {});
-    // The two errors that say more.
+    // The two errors with data.
     for id in [1, 2] {
         session.line(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask"}}));
         session.run(10, &mut |call| match id {
@@ -291,7 +290,7 @@ fn has(bits: u8, needs: ClientCapabilities) -> bool {
     declared.fold(ClientCapabilities::NONE, |sum, (_, group)| sum.with(group)).has(needs)
 }
 
-/// A call that needs the input, and another; it is made by a client that can do this much.
+/// A call that requires the input, and another, by a client with these capabilities.
 fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -> usize {
     let mut session = Session::new(Revision::V2026_07_28);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities(bits)});
@@ -321,7 +320,7 @@ fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -
     check(&session, schemas, Revision::V2026_07_28)
 }
 
-/// Checks all that was written, and says how much it was.
+/// Checks all output. Returns the number of lines.
 fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
     let lines = std::mem::take(&mut *session.written.0.lock().unwrap());
     for line in &lines {
@@ -334,7 +333,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
             _ => Some("tools/call"),
         };
         schemas.check_server_line(revision.as_str(), method, line).unwrap_or_else(|error| panic!("{error}"));
-        // What is required in a round is not looked into by the check of a line.
+        // The check of a line does not look into input requests.
         for (_, request) in
             value.pointer("/result/inputRequests").and_then(Value::as_object).into_iter().flatten()
         {
@@ -347,7 +346,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
 }
 
 #[test]
-fn whatever_is_asked_is_what_the_schema_says() {
+fn random_server_requests_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let cases = (prop::collection::vec(any_input(), 1..6), prop::option::of(".{0,5}"), 0u8..8);
     let mut runner = TestRunner::new(Config { cases: 150, ..Config::default() });

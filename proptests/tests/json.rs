@@ -1,7 +1,6 @@
-//! The scanner, the views and the typed decoder against `serde_json`, on random and on damaged text.
+//! Scanner, views and typed decoder against `serde_json`, on random and damaged text.
 
-mod texts;
-
+use crate::json_texts;
 use mcp_proto::json::{
     DEPTH_LIMIT, Decimal, Envelope, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner,
     decode_in_place,
@@ -24,7 +23,7 @@ const MEMBERS: [(Member, &str); 6] = [
 
 type Seen = (Result<Envelope, ScanError>, Vec<Option<OpenSpan>>, usize);
 
-/// Everything a scanner says of a text that comes in these pieces.
+/// The results of a scanner for a text in these pieces.
 fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
     let mut scanner = Scanner::new(limit);
     pieces.into_iter().for_each(|piece| scanner.feed(piece));
@@ -41,14 +40,14 @@ fn spans(envelope: &Envelope) -> [Option<std::ops::Range<usize>>; 6] {
     [jsonrpc, id, method, params, result, error].map(|span| span.map(|span| span.range()))
 }
 
-/// The view says the same as `serde_json`, all the way down.
+/// Checks that the view equals the value of `serde_json` at every level.
 fn assert_same(json: Json<'_>, value: &Value) {
     assert_eq!(&serde_json::from_str::<Value>(json.raw()).unwrap(), value);
     match value {
         Value::Null => assert!(json.is_null()),
         Value::Bool(value) => assert_eq!(json.boolean(), Some(*value)),
         Value::Number(number) => {
-            // Theirs spells exponents anew; ours is the text itself, compared above.
+            // `serde_json` normalizes exponents; our text is compared above.
             assert_eq!(json.number(), Some(json.raw()));
             assert_eq!(json.unsigned(), number.as_u64().or((json.raw() == "-0").then_some(0)));
             assert_eq!(json.integer(), number.as_i64());
@@ -90,20 +89,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_scanner_takes_what_serde_json_takes(text in texts::damaged()) {
+    fn scanner_accepts_what_serde_json_accepts(text in json_texts::damaged()) {
         let theirs = serde_json::from_slice::<Value>(&text);
         let ours = envelope_of(&text);
         let excused = theirs.is_err() && Difference::of_text(&text).is_some();
         prop_assert!(ours.is_ok() == theirs.is_ok() || excused, "{:?} {:?} {:?}", String::from_utf8_lossy(&text), ours, theirs);
     }
 
-    /// An error is at the first byte that no JSON text could have there, whatever follows.
+    /// An error is at the first byte that no JSON text can have there.
     #[test]
-    fn an_error_is_where_no_text_could_go_on(text in texts::damaged()) {
+    fn scan_error_is_at_the_first_impossible_byte(text in json_texts::damaged()) {
         let Err(error) = envelope_of(&text) else { return Ok(()) };
         let (before, rest) = text.split_at(error.at);
         let shown = String::from_utf8_lossy(&text);
-        // What stands before could still become JSON, if it is not too deep.
+        // The text before it can still become JSON if it is not too deep.
         let is_deep = deepest(before) >= u32::from(DEPTH_LIMIT);
         let begun = envelope_of(before).map_err(|error| error.kind);
         let goes_on = match begun {
@@ -124,7 +123,7 @@ proptest! {
                 prop_assert_eq!((outside, inside), (limit, limit + 1), "{} {:?}", shown, error);
             }
             kind => {
-                // With that byte it is wrong, or with one more of the same character.
+                // With that byte, or the rest of its character, it is invalid.
                 let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
                 prop_assert!(wrong(1) || kind == ScanErrorKind::Utf8 && (2..=4).any(wrong), "{} {:?}", shown, error);
             }
@@ -132,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_are_those_of_serde_json(text in texts::odd_string()) {
+    fn strings_decode_as_in_serde_json(text in json_texts::odd_string()) {
         let theirs = serde_json::from_str::<String>(&text);
         let ours = Json::parse(text.as_bytes());
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{} {:?} {:?}", text, ours, theirs);
@@ -144,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_are_those_of_serde_json(text in texts::any_number()) {
+    fn numbers_decode_as_in_serde_json(text in json_texts::any_number()) {
         let number: serde_json::Number = serde_json::from_str(&text).unwrap();
         let json = Json::parse(text.as_bytes()).unwrap();
         let is_zero = text == "-0";
@@ -181,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn cuts_are_invisible(text in texts::damaged(), mut cuts in prop::collection::vec(0usize..400, 0..12), limit in 0u8..6) {
+    fn scan_result_does_not_depend_on_cuts(text in json_texts::damaged(), mut cuts in prop::collection::vec(0usize..400, 0..12), limit in 0u8..6) {
         cuts.sort_unstable();
         let (mut pieces, mut rest, mut done) = (Vec::new(), &text[..], 0);
         for cut in cuts {
@@ -198,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn members_are_where_serde_json_finds_them(text in texts::message()) {
+    fn members_are_found_as_in_serde_json(text in json_texts::message()) {
         let value: Value = serde_json::from_str(&text).unwrap();
         let envelope = envelope_of(text.as_bytes()).unwrap();
         for (span, (_, name)) in spans(&envelope).into_iter().zip(MEMBERS) {
@@ -208,27 +207,27 @@ proptest! {
     }
 
     #[test]
-    fn members_are_found_past_the_depth_limit(text in texts::message(), limit in 1u8..4) {
+    fn members_are_found_behind_values_beyond_the_depth_limit(text in json_texts::message(), limit in 1u8..4) {
         let whole = scan(DEPTH_LIMIT, [text.as_bytes()]);
         let bounded = scan(limit, [text.as_bytes()]);
         prop_assert_eq!(bounded.1, whole.1);
     }
 
     #[test]
-    fn views_say_what_serde_json_says(text in texts::json()) {
+    fn views_return_what_serde_json_returns(text in json_texts::json()) {
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_same(Json::parse(text.as_bytes()).unwrap(), &value);
     }
 
     #[test]
-    fn views_of_nonsense_do_not_panic(text in texts::damaged()) {
+    fn views_of_invalid_json_do_not_panic(text in json_texts::damaged()) {
         if let Ok(json) = Json::parse(&text) {
             prop_assert!(json.get("id").is_none_or(|value| !value.raw().is_empty()));
         }
     }
 
     #[test]
-    fn typed_values_are_those_of_serde_json(text in texts::everything()) {
+    fn typed_values_decode_as_in_serde_json(text in json_texts::everything()) {
         let theirs = serde_json::from_str::<Everything<'_>>(&text);
         let mut copy = text.clone().into_bytes();
         let ours = decode_in_place::<Everything<'_>>(&mut copy);
@@ -240,9 +239,9 @@ proptest! {
     }
 
     #[test]
-    fn any_json_fits_the_same_types(text in texts::json()) {
+    fn json_fits_the_same_types_as_in_serde_json(text in json_texts::json()) {
         same::<Vec<Option<i32>>>(&text);
-        // Only theirs reads a struct with named fields from an array.
+        // Only `serde_json` reads a struct with named fields from an array.
         let compact: String = text.split_whitespace().collect();
         if !compact.contains("\"Struct\":[") {
             same::<BTreeMap<String, Choice>>(&text);
@@ -258,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn borrowed_fields_take_any_escape(string in texts::string()) {
+    fn borrowed_fields_accept_every_escape(string in json_texts::string()) {
         let owned: String = serde_json::from_str(&string).unwrap();
         let mut text = format!("{{\"other\":[{string}],\"text\":{string}}}").into_bytes();
         let borrowed: Borrowed<'_> = decode_in_place(&mut text).unwrap();
@@ -266,7 +265,7 @@ proptest! {
     }
 }
 
-/// Both fit or neither does, and to the same value.
+/// Both decode to the same value, or both fail.
 #[track_caller]
 fn same<T: serde::de::DeserializeOwned + std::fmt::Debug>(text: &str) {
     let theirs = serde_json::from_str::<T>(text);
@@ -295,7 +294,7 @@ enum Choice {
 #[derive(Debug, PartialEq, Deserialize)]
 struct Wrapped(i64);
 
-/// A type for nearly everything that serde knows.
+/// A type with nearly every kind of serde data.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Everything<'a> {

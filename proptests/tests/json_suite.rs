@@ -1,4 +1,4 @@
-//! JSONTestSuite (Nicolas Seriot): every `y_` file is accepted, every `n_` file refused, however they are cut.
+//! JSONTestSuite (Nicolas Seriot): `y_` files are accepted, `n_` files refused, for any cuts.
 
 use mcp_proto::json::{DEPTH_LIMIT, Envelope, ScanError, Scanner};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn scan(text: &[u8], piece: usize) -> Result<Envelope, ScanError> {
 }
 
 #[test]
-fn the_suite_is_decided_right() {
+fn json_test_suite_is_decided_correctly() {
     let folder = folder();
     let Ok(files) = std::fs::read_dir(&folder) else {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no test suite in {}", folder.display());

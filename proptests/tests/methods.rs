@@ -1,4 +1,4 @@
-//! The table of methods against the official schemas: every name, in exactly the revisions and directions that they have.
+//! The method table against the official schemas: names, revisions and directions.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use mcp_proto::{Revision, Revisions};
 use mcp_proto_proptests::schema::spec_dir;
 use serde_json::Value;
 
-/// A schema, or `None` and a line that says so. With `CI=true` it must be there.
+/// A schema, or `None` after printing why. With `CI=true` it must exist.
 fn schema(name: &str) -> Option<Value> {
     let path = spec_dir().join(format!("schema/{name}.json"));
     let text = std::fs::read_to_string(&path).ok();
@@ -23,7 +23,7 @@ fn definitions(schema: &Value) -> &Value {
     schema.get("definitions").or(schema.get("$defs")).expect("a schema has definitions")
 }
 
-/// The methods of a definition: of all that it may be.
+/// The methods of a definition and of its alternatives.
 fn collect<'s>(schema: &'s Value, definition: &'s Value, found: &mut BTreeSet<&'s str>) {
     if let Some(name) = definition.get("$ref").and_then(Value::as_str) {
         let name = name.rsplit('/').next().unwrap();
@@ -35,7 +35,7 @@ fn collect<'s>(schema: &'s Value, definition: &'s Value, found: &mut BTreeSet<&'
     found.extend(definition["properties"]["method"]["const"].as_str());
 }
 
-/// The methods of the definition with a name; none if there is no such definition.
+/// The methods of the named definition; empty if it does not exist.
 fn of<'s>(schema: &'s Value, name: &str) -> BTreeSet<&'s str> {
     let mut found = BTreeSet::new();
     if let Some(definition) = definitions(schema).get(name) {
@@ -50,7 +50,7 @@ fn ours(requests: bool, revision: Revision, sent: impl Fn(&Method) -> Revisions)
 }
 
 #[test]
-fn every_method_is_in_the_revisions_and_directions_of_the_official_schemas() {
+fn method_table_has_the_revisions_and_directions_of_the_schemas() {
     let mut seen = 0;
     for revision in Revision::ALL {
         let Some(schema) = schema(revision.as_str()) else { return };
@@ -66,7 +66,7 @@ fn every_method_is_in_the_revisions_and_directions_of_the_official_schemas() {
             seen += theirs.len();
             assert_eq!(ours, theirs, "{definition} of {revision}");
         }
-        // Nothing stands in the schema beside those.
+        // The schema has no other methods.
         let all: BTreeSet<&str> =
             definitions(&schema).as_object().unwrap().keys().flat_map(|name| of(&schema, name)).collect();
         for method in all {
@@ -77,7 +77,7 @@ fn every_method_is_in_the_revisions_and_directions_of_the_official_schemas() {
 }
 
 #[test]
-fn the_extension_has_what_its_schema_has() {
+fn tasks_extension_has_the_methods_of_its_schema() {
     let Some(schema) = schema("ext-tasks") else { return };
     let names = definitions(&schema).as_object().unwrap().keys();
     let theirs: BTreeSet<&str> = names.flat_map(|name| of(&schema, name)).collect();

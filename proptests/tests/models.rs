@@ -1,10 +1,10 @@
-//! Random operations against the models of whole machines. `PROPTEST_CASES` makes it more of them.
+//! Random operations against the models of both machines. `PROPTEST_CASES` sets their number.
 
 use mcp_proto_proptests::model::{ConnectFailure, Way, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// So many, the same ones every time; or as many as were asked for, by chance if that is more.
+/// By default this many cases from a fixed seed; more if requested, from a random seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);
@@ -22,7 +22,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn a_server_keeps_to_its_model(
+    fn server_follows_its_model(
         setup in strategy::server(),
         way in strategy::way(),
         operations in strategy::operations(60, false),
@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn how_bytes_move_is_invisible_to_a_server(
+    fn server_does_not_depend_on_how_bytes_move(
         setup in strategy::server(),
         way in strategy::way(),
         operations in strategy::operations(60, true),
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn a_client_keeps_to_its_model(
+    fn client_follows_its_model(
         setup in client::strategy::client(),
         way in strategy::way(),
         operations in client::strategy::operations(60, false),
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn how_bytes_move_is_invisible_to_a_client(
+    fn client_does_not_depend_on_how_bytes_move(
         setup in client::strategy::client(),
         way in strategy::way(),
         operations in client::strategy::operations(60, true),
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn every_call_ends_once_and_with_its_own_answer(
+    fn each_modelled_call_ends_once_with_its_own_response(
         setup in strategy::pair(),
         way in strategy::way(),
         operations in strategy::joined(60),

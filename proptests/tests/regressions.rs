@@ -1,13 +1,13 @@
-//! What fuzzing has found stays found: the inputs in `fuzz/regressions/TARGET/`, without a fuzzer.
+//! Runs the inputs of `fuzz/regressions/TARGET/` without a fuzzer.
 
 use std::fs;
 use std::path::Path;
 
 use mcp_proto_proptests::fuzz::{TARGETS, seeds};
 
-/// Each input was found by a target in a core that was wrong, or was broken on purpose: its name says how.
+/// A target found each input in a faulty core, or in one broken on purpose, as the file name says.
 #[test]
-fn what_was_found_stays_found() {
+fn fuzz_regressions_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");
     for entry in fs::read_dir(folder).unwrap() {
         let target = entry.unwrap().path();
@@ -21,9 +21,9 @@ fn what_was_found_stays_found() {
     }
 }
 
-/// Where fuzzing begins there is nothing to be found: so a target that is wrong itself is seen without a fuzzer.
+/// The seeds contain no findings, so this shows faulty targets without a fuzzer.
 #[test]
-fn fuzzing_begins_with_what_is_right() {
+fn fuzz_seeds_pass_the_checks() {
     for (target, seeds) in seeds::all() {
         let Some((_, check)) = TARGETS.into_iter().find(|(known, _)| *known == target) else { continue };
         seeds.iter().step_by(seeds.len() / 20).for_each(|seed| check(seed));

@@ -1,11 +1,11 @@
-//! The schema checker against the official material, and what we emit against the checker.
+//! The schema checker against the official examples and invalid lines.
 
 use std::fs;
 
 use mcp_proto_proptests::schema::{REVISIONS, Schemas, spec_dir};
 use serde_json::Value;
 
-/// The official examples: the definition each stands under, and its value.
+/// The official examples: the name of the definition, and the value.
 fn examples() -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for folder in fs::read_dir(spec_dir().join("examples-2026-07-28")).unwrap() {
@@ -20,7 +20,7 @@ fn examples() -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_official_example_fits_the_definition_it_stands_under() {
+fn official_examples_match_their_definitions() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (definition, value) in examples() {
         schemas
@@ -43,13 +43,13 @@ const RESULTS: &[(&str, &str)] = &[
 ];
 
 /// An example at odds with its own schema, by its id: `ReadResourceResult` requires `ttlMs` and `cacheScope`, which this
-/// one lacks. Under its folder's definition it passes only because that also admits an `InputRequiredResult`, which
-/// requires next to nothing; the line check looks at what a result says it is.
+/// one lacks. It passes as its folder's definition only because that also admits an `InputRequiredResult`, which
+/// requires almost nothing; the line check uses the `resultType`.
 const AT_ODDS: &str = "read-resource-example";
 
-/// Examples that are whole messages: the line checks find the definition by themselves.
+/// Examples that are whole messages: the line checks find the definition.
 #[test]
-fn the_official_messages_pass_as_lines() {
+fn official_messages_pass_as_lines() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let (mut requests, mut notifications, mut results, mut errors) = (0, 0, 0, 0);
     for (definition, value) in examples().iter().filter(|(_, value)| value.get("jsonrpc").is_some()) {
@@ -79,7 +79,7 @@ fn the_official_messages_pass_as_lines() {
     assert!(counts.iter().all(|count| *count >= 3), "too few were tried: {counts:?}");
 }
 
-/// Who wrote a line; a response also names the method of the request it answers.
+/// The sender of a line; for a response also the method of its request.
 #[derive(Clone, Copy)]
 enum By {
     Client,
@@ -98,7 +98,7 @@ fn check(schemas: &Schemas, revision: &str, by: By, line: &str) -> Result<(), St
     }
 }
 
-/// Lines as they should be.
+/// Valid lines.
 #[rustfmt::skip]
 const GOLDEN: &[(&str, By, &str)] = &[
     ("2025-11-25", Client, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#),
@@ -114,7 +114,7 @@ const GOLDEN: &[(&str, By, &str)] = &[
     ("2026-07-28", Server, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":5}}}"#),
     ("2026-07-28", ServerTo("subscriptions/listen"), r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}"#),
     ("2026-07-28", Client, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6,"reason":"timeout"}}"#),
-    // What the older revisions look like, and errors that nobody can attribute.
+    // Lines of older revisions, and errors without an id.
     ("2024-11-05", ServerTo("ping"), r#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
     ("2024-11-05", Server, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#),
     ("2025-06-18", Server, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#),
@@ -130,7 +130,7 @@ const GOLDEN: &[(&str, By, &str)] = &[
     ("2025-11-25", Client, r#"{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}"#),
 ];
 
-/// Lines that are wrong in one thing: what, a word that the error must have, and the line.
+/// Lines with one defect: its name, a word of the error, and the line.
 #[rustfmt::skip]
 const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("not JSON", "EOF", "2025-11-25", Server, r#"{"jsonrpc":"2.0","#),
@@ -177,7 +177,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
 ];
 
 #[test]
-fn good_lines_pass() {
+fn valid_lines_pass() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (revision, by, line) in GOLDEN {
         check(&schemas, revision, *by, line).unwrap_or_else(|error| panic!("{error}"));
@@ -185,7 +185,7 @@ fn good_lines_pass() {
 }
 
 #[test]
-fn broken_lines_fail_and_the_error_says_why() {
+fn invalid_lines_fail_with_a_reason() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for (what, word, revision, by, line) in BROKEN {
         match check(&schemas, revision, *by, line) {
@@ -199,7 +199,7 @@ fn broken_lines_fail_and_the_error_says_why() {
 }
 
 #[test]
-fn what_does_not_exist_is_an_error_and_not_a_pass() {
+fn unknown_definition_is_an_error() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     for revision in REVISIONS {
         assert!(schemas.check(revision, "NoSuchResult", &Value::Null).unwrap_err().contains("no definition"));

@@ -1,8 +1,7 @@
-//! The views of a client: bytes come through as they were, and of any JSON something is said without a panic.
+//! Client views: base64 round trips, and any JSON without a panic.
 
 #[allow(dead_code, reason = "another test binary uses all of it")]
-mod texts;
-
+use crate::json_texts;
 use mcp_proto::client::{
     Base64, Base64Error, Block, Completion, Content, Freshness, Implementation, Prompt, PromptResult,
     ReadResult, Resource, Tool, ToolResult,
@@ -10,7 +9,7 @@ use mcp_proto::client::{
 use mcp_proto::json::Json;
 use proptest::prelude::*;
 
-/// As RFC 4648 has it.
+/// Base64 as in RFC 4648.
 fn encoded(bytes: &[u8], alphabet: &[u8; 64], padded: bool) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
@@ -31,7 +30,7 @@ const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 proptest! {
     #[test]
-    fn bytes_come_through(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
+    fn base64_bytes_survive_the_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..200), url: bool, padded: bool) {
         let text = serde_json::to_string(&encoded(&bytes, if url { URL } else { STANDARD }, padded)).unwrap();
         let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         prop_assert_eq!(data.decoded_len(), bytes.len());
@@ -42,9 +41,9 @@ proptest! {
         }
     }
 
-    /// What is decoded of any text is as long as it was said to be.
+    /// The decoded length equals the announced length.
     #[test]
-    fn any_text_is_base64_or_not(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
+    fn any_text_decodes_as_base64_or_fails(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();
         let data = Base64::new(Json::parse(text.as_bytes()).unwrap().string().unwrap());
         let mut buffer = [0; 40];
@@ -54,13 +53,13 @@ proptest! {
     }
 
     #[test]
-    fn views_of_anything_say_something(text in texts::json()) {
+    fn client_views_accept_any_json(text in json_texts::json()) {
         let json = Json::parse(text.as_bytes()).unwrap();
         let _ = (Freshness::from_json(json), Completion::from_json(json).values().count(), Implementation::from_json(json).icons().count());
         let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());
         let _ = (PromptResult::from_json(json).messages().count(), ReadResult::from_json(json).text());
         let _ = (Resource::from_json(json).annotations().audience().count(), ToolResult::from_json(json).text());
-        // A block that is not known is the block itself: nothing is lost.
+        // An unknown block is returned whole.
         if let Content::Other(other) = Block::from_json(json).content() {
             prop_assert_eq!(other.raw(), json.raw());
         }

@@ -1,5 +1,4 @@
-//! The writer, as hosts have it in their hands: what it writes is what `serde_json` reads, and whatever they do with it, a
-//! line is JSON or is not sent.
+//! The JSON writer of the public interface against `serde_json`, and under misuse.
 
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::json::{Decimal, Json, Writer};
@@ -9,7 +8,7 @@ use serde_json::{Map, Number, Value, json};
 
 static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
-/// Moves bytes until nothing more can be moved: what was written.
+/// Moves bytes until nothing moves. Returns the output.
 fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {
     let mut output = Vec::new();
     loop {
@@ -28,12 +27,12 @@ fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {
                 input = rest;
             }
             Action::Event => drop(client.event()),
-            Action::Closed => panic!("nobody closes it"),
+            Action::Closed => panic!("the server closed"),
         }
     }
 }
 
-/// What `body` writes as the parameters of a notification, if that is sent.
+/// The params of a notification written by `body`, if it is sent.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> Option<String> {
     let mut client = Client::new(&INFO, Buffer::grown(512), Buffer::grown(room)).unwrap();
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -68,7 +67,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Writes a value by hand, in one of the ways that there are.
+/// Writes a value with one of the writer's methods.
 fn write(out: &mut Writer<'_>, value: &Value, way: u8) {
     match value {
         Value::Null => out.null(),
@@ -114,7 +113,7 @@ fn write_members(out: &mut Writer<'_>, members: &Map<String, Value>, way: u8) {
     }
 }
 
-/// Numbers by their value: theirs may have another exponent.
+/// Numbers by value, because `serde_json` may use another exponent.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(Decimal::parse(number.as_str()).expect("a number").to_string()),
@@ -124,7 +123,7 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// Anything that a host can do with a writer.
+/// An operation of the writer.
 #[derive(Debug, Clone)]
 enum Act {
     BeginArray,
@@ -162,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     #[test]
-    fn what_is_written_by_hand_is_what_serde_json_reads(value in value(), way: u8) {
+    fn serde_json_reads_what_the_writer_writes(value in value(), way: u8) {
         let text = written(65_536, &|out| {
             out.key("value");
             write(out, &value, way);
@@ -172,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_done_a_line_is_json_or_is_not_sent(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
+    fn misused_writer_sends_json_or_nothing(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
         let text = written(room, &|out| {
             let mut mark = out.mark();
             for act in &acts {
@@ -195,7 +194,7 @@ proptest! {
         if let Some(text) = text {
             let read: Value = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(&read["method"], &json!("x"));
-            prop_assert!(read.as_object().unwrap().len() <= 3, "nobody leaves the parameters: {}", text);
+            prop_assert!(read.as_object().unwrap().len() <= 3, "a member was added outside the params: {}", text);
         }
     }
 }

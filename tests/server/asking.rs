@@ -1,7 +1,7 @@
-//! Requests of the server's own in the handshake era.
+//! Server-to-client requests of the handshake era: sending, timeouts, cancellation, progress.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Limits, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Revision};
 
@@ -17,7 +17,7 @@ fn with(info: ServerConfig<'static>) -> Setup {
     Setup::new(info).session_with(Revision::V2025_11_25, ALL)
 }
 
-/// A request of the server's, as it is written.
+/// A request of the server as JSON.
 fn asked(id: u32, method: &str) -> String {
     format!("< {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"…}}\n")
 }
@@ -32,7 +32,7 @@ fn defer(id: u32) -> String {
 }
 
 #[test]
-fn what_is_asked_ends_with_its_answer() {
+fn server_request_ends_with_its_response() {
     session().check(
         r#"* ask roots
            < {"jsonrpc":"2.0","id":1,"method":"roots/list"}
@@ -66,7 +66,7 @@ fn what_is_asked_ends_with_its_answer() {
 }
 
 #[test]
-fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
+fn only_declared_capabilities_can_be_requested() {
     let cases = [
         (Revision::V2024_11_05, ALL, "roots model"),
         (Revision::V2025_03_26, ALL, "roots model"),
@@ -101,8 +101,8 @@ fn only_what_the_client_declared_and_the_revision_has_can_be_asked() {
 }
 
 #[test]
-fn nobody_is_asked_outside_of_a_session() {
-    let hello = crate::common::hello("2025-11-25");
+fn server_request_needs_a_session() {
+    let hello = crate::support::server::hello("2025-11-25");
     Setup::new(INFO).check(&format!(
         "* ask roots\n! not now NotConnected\n* ask ping\n! not now NotConnected\n* ask raw\n! not now NotConnected\n\
          * complete e\n! not now NotConnected\n> call 1 initialize {hello}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
@@ -113,7 +113,7 @@ fn nobody_is_asked_outside_of_a_session() {
 }
 
 #[test]
-fn what_was_asked_shares_the_slots_with_what_is_deferred() {
+fn server_requests_share_slots_with_deferred_requests() {
     let setup = session().slots(2, 64);
     setup.check(&format!(
         "{}* ask roots\n{}* deferred 1\n* ask form\n! not now Full\n\
@@ -127,7 +127,7 @@ fn what_was_asked_shares_the_slots_with_what_is_deferred() {
         defer(3),
     ));
     session().slots(0, 64).check("* ask roots\n! not now Full");
-    // An id of the client's may be the same as one of ours.
+    // The client may use an id that equals one of the server.
     session().check(&format!(
         "* ask roots\n{}{}> call 1 ping\n< error 1 -32600 …\n! fault DuplicateId\n\
          > note notifications/cancelled {{\"requestId\":1}}\n! cancelled 0\n\
@@ -138,7 +138,7 @@ fn what_was_asked_shares_the_slots_with_what_is_deferred() {
 }
 
 #[test]
-fn what_is_not_answered_in_time_is_cancelled() {
+fn timed_out_server_request_is_cancelled() {
     session().check(&format!(
         "* time 1000\n* ask form ms 50\n{}* deadline 1050\n* ask roots\n{}* time 1049\n* time 1050\n! answered 0 TimedOut\n{}\
          * deadline 61000\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 61000\n! answered 1 TimedOut\n{}",
@@ -147,19 +147,19 @@ fn what_is_not_answered_in_time_is_cancelled() {
         cancelled(1, ""),
         cancelled(2, ""),
     ));
-    // The server's own limit, and a deferred request that is over by then.
+    // The default timeout of the server, and a deferred request that expires earlier.
     with(INFO.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
         "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
         defer(1),
         asked(2, "roots/list"),
         cancelled(2, ""),
     ));
-    // There is no room for the cancellation: the host hears of it all the same, and nobody answers twice.
+    // The buffer has no space for the cancellation: the event is emitted anyway, and a late response is not reported.
     for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
-        let told = if late.is_empty() { cancelled(2, "") } else { String::new() };
+        let notified = if late.is_empty() { cancelled(2, "") } else { String::new() };
         session().tx(1024).check(&format!(
             "{}* ask roots ms 10\n{}* block\n* answer 0 done\n* time 10\n! answered 0 TimedOut\n* deadline none\n{late}\
-             * ask ping\n! not now Busy\n* unblock\n< result 1 {DONE}\n{told}! room\n* deferred 0",
+             * ask ping\n! not now Busy\n* unblock\n< result 1 {DONE}\n{notified}! room\n* deferred 0",
             defer(1),
             asked(2, "roots/list"),
         ));
@@ -167,8 +167,8 @@ fn what_is_not_answered_in_time_is_cancelled() {
 }
 
 #[test]
-fn the_clock_of_a_request_starts_when_the_server_is_polled() {
-    // The host has slept since the last poll.
+fn request_timeout_starts_at_the_next_poll() {
+    // The caller did not poll for a while.
     session().check(&format!("* ask roots ms 50\n{}* deadline 50", asked(1, "roots/list")));
     session().check(&format!(
         "* late 40 ask roots ms 50\n{}* deadline 90\n* time 89\n* time 90\n! answered 0 TimedOut\n{}",
@@ -178,7 +178,7 @@ fn the_clock_of_a_request_starts_when_the_server_is_polled() {
 }
 
 #[test]
-fn the_host_may_cancel_what_it_asked() {
+fn application_can_cancel_its_request() {
     session().check(&format!(
         "* ask form\n{}* cancel 0 too \"late\"\n{}* cancel 0 again\n! not now Gone\n\
          > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"action\":\"accept\"}}}}\n* deadline none\n* ask roots\n{}",
@@ -186,10 +186,10 @@ fn the_host_may_cancel_what_it_asked() {
         cancelled(1, "too \\\"late\\\""),
         asked(5, "roots/list"),
     ));
-    // A deferred request is not the host's to cancel, nor one of its own to answer.
+    // A deferred request cannot be cancelled, and a request of the server cannot be answered.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
-    // The reason waits with the cancellation, if it can.
+    // The reason is kept with the waiting cancellation if it fits.
     for (reason, kept) in [("why", "why"), (&*"x".repeat(65), "")] {
         session().tx(1024).check(&format!(
             "{}* ask roots\n{}* block\n* answer 0 done\n* cancel 0 {reason}\n* unblock\n< result 1 {DONE}\n{}",
@@ -201,7 +201,7 @@ fn the_host_may_cancel_what_it_asked() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_ends_its_request() {
+fn unreadable_response_ends_its_request() {
     let long = "x".repeat(400);
     let deep = "[".repeat(140) + &"]".repeat(140);
     for (answer, lost) in [
@@ -215,7 +215,7 @@ fn an_answer_that_cannot_be_read_ends_its_request() {
         session().rx(&[350]).check(&format!(
             "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
             asked(1, "roots/list"),
-            // What comes again is a late answer, if it can be read.
+            // The same response again is late: it is ignored if it is readable.
             if lost == "TooLong" {
                 "! fault LineTooLong\n"
             } else if answer.contains("[[") {
@@ -228,7 +228,7 @@ fn an_answer_that_cannot_be_read_ends_its_request() {
 }
 
 #[test]
-fn an_answer_to_what_was_never_asked_is_a_fault() {
+fn response_without_a_request_is_a_protocol_error() {
     let answer = |id: &str| format!("> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
     let mut dialogue =
         format!("{}! fault UnknownResponse\n* ask roots\n{}", answer("1"), asked(1, "roots/list"));
@@ -245,14 +245,14 @@ fn an_answer_to_what_was_never_asked_is_a_fault() {
 }
 
 #[test]
-fn what_was_asked_ends_with_its_connection() {
+fn server_requests_end_with_the_connection() {
     let two =
         format!("* ask roots\n{}* ask form\n{}", asked(1, "roots/list"), asked(2, "elicitation/create"));
     let ends = "! answered 0 Closed\n! answered 1 Closed\n";
     session().check(&format!("{two}* eof\n{ends}! closed"));
     session().check(&format!("{two}* shutdown\n{ends}! closed"));
     session().check(&format!("{two}* broken\n{ends}! closed\n* cancel 0 x\n! not now Gone"));
-    // What comes before the end is still heard; what is deferred keeps its grace.
+    // A response before the end is still processed; deferred requests keep their grace period.
     session().check(&format!(
         "{two}{}* send {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* eof\n! answered 0 {{}}\n! answered 1 Closed\n\
          * state Draining\n* ask ping\n! not now NotConnected\n* answer 0 done\n< result 1 {DONE}\n! closed",
@@ -263,7 +263,7 @@ fn what_was_asked_ends_with_its_connection() {
          > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* time 2000\n! expired 0\n< error 1 -32603 …\n! closed",
         defer(1)
     ));
-    // The host may say how long that is, longer than the grace or shorter.
+    // The application may choose a longer or shorter time than the grace period.
     for time in [10, 10_000] {
         session().check(&format!(
             "{two}{}* shutdown {time}\n{ends}* state Draining\n* deadline {time}\n\
@@ -271,17 +271,17 @@ fn what_was_asked_ends_with_its_connection() {
             defer(1)
         ));
     }
-    // A new client does not answer for the old one.
-    let hello = crate::common::hello("2025-11-25");
+    // A new client cannot answer requests to the old one.
+    let hello = crate::support::server::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
          * deferred 0\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n\
          > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}}",
         defer(1)
     ));
-    // After a reset nothing is heard of the old connection.
+    // After a reset no event concerns the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
-    // A cancellation that waits is forgotten with the old client.
+    // A waiting cancellation is dropped with the old client.
     with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
         "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
          < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",
@@ -291,7 +291,7 @@ fn what_was_asked_ends_with_its_connection() {
 }
 
 #[test]
-fn progress_is_heard_of_what_asked_for_it() {
+fn progress_is_reported_for_requests_that_asked() {
     let progress = |token: &str, more: &str| {
         format!("> note notifications/progress {{\"progressToken\":{token},\"progress\":{more}}}\n")
     };
@@ -311,11 +311,11 @@ fn progress_is_heard_of_what_asked_for_it() {
 }
 
 #[test]
-fn roots_that_have_changed_are_told_if_that_was_declared() {
+fn roots_change_is_reported_if_declared() {
     let note = "> note notifications/roots/list_changed\n";
     let ask = format!("* ask ping\n{}", asked(1, "ping"));
     session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
-    // Who has asked for nothing knows nothing that could have changed.
+    // A server that never requested the roots gets no event about their change.
     session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
         Setup::new(INFO)
@@ -326,7 +326,7 @@ fn roots_that_have_changed_are_told_if_that_was_declared() {
 }
 
 #[test]
-fn what_cannot_be_written_is_not_asked() {
+fn unwritable_server_request_is_not_sent() {
     session().check(&format!(
         "* ask broken\n! not now Unwritable\n* ask unbalanced\n! not now Unwritable\n* ask large\n! not now Unwritable\n\
          * deferred 0\n* ask roots\n{}",
@@ -335,7 +335,7 @@ fn what_cannot_be_written_is_not_asked() {
 }
 
 #[test]
-fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
+fn busy_server_request_leads_to_writable() {
     session().tx(1024).check(&format!(
         "{}* block\n* answer 0 done\n* ask roots\n! not now Busy\n* complete e\n! not now Busy\n* unblock\n\
          < result 1 {DONE}\n! room\n* ask roots during 0\n! not now Gone\n* ask roots\n{}",
@@ -345,17 +345,17 @@ fn who_finds_no_room_to_ask_is_told_when_there_is_some() {
 }
 
 #[test]
-fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
+fn request_id_does_not_depend_on_output_pace() {
     let cancel = "> note notifications/cancelled {\"requestId\":2}\n! cancelled 1\n";
-    let told = "< note notifications/tools/list_changed\n";
+    let notified = "< note notifications/tools/list_changed\n";
     let (late, asks) = ("< error 1 -32603 …\n", format!("* ask roots\n{}", asked(4, "roots/list")));
     let defers = format!(
         "> call 1 tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":50}}}}\n! call defer {{\"ms\":50}}\n{}",
         defer(2)
     );
     let setup = session().slots(3, 64);
-    setup.check(&format!("{defers}* changed\n{told}* time 50\n! expired 0\n{late}{cancel}{asks}"));
+    setup.check(&format!("{defers}* changed\n{notified}* time 50\n! expired 0\n{late}{cancel}{asks}"));
     setup.check(&format!(
-        "{defers}* block\n* changed\n* time 50\n! expired 0\n{cancel}* unblock\n{told}{late}{asks}"
+        "{defers}* block\n* changed\n* time 50\n! expired 0\n{cancel}* unblock\n{notified}{late}{asks}"
     ));
 }

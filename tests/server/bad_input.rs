@@ -1,7 +1,7 @@
-//! Messages that are none, and requests that cannot be served: who gets which answer, and who gets none.
+//! Invalid lines and unserved requests: which get an error and which get none.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Limits, SecondInitialize, UnknownVersion};
 use mcp_proto::{Revision, Revisions};
 
@@ -9,10 +9,10 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// That the server goes on.
+/// The line that shows that the server continues.
 const ALIVE: &str = "> call \"alive\" ping\n< result \"alive\"\n";
 
-/// One line, the error that it gets (`-`: without an id, nothing: none at all), and what the host hears.
+/// A line, its error (`-`: without an id, empty: no error), and the event.
 fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
     for (line, error, fault) in cases {
         let answer = match error.split(' ').count() {
@@ -25,7 +25,7 @@ fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
+fn invalid_line_costs_one_error() {
     check_lines(
         &session(),
         &[
@@ -56,9 +56,9 @@ fn a_line_that_is_no_message_costs_one_error_and_nothing_else() {
 }
 
 #[test]
-fn a_line_that_is_given_up_is_answered_if_it_is_a_request_whose_id_had_come() {
+fn abandoned_line_is_answered_if_its_id_was_received() {
     let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
-    // It is a request when `method` is there, and its id is whole when something stands behind it.
+    // A line with `method` is a request; its id is complete when a byte follows it.
     let known = line.find("\"ping").unwrap();
     for at in [1, 20, 23, known - 1, known, known + 3, known + 5, line.len() - 4, line.len() - 1] {
         let (before, behind) = line.split_at(at);
@@ -77,7 +77,7 @@ fn a_line_that_is_given_up_is_answered_if_it_is_a_request_whose_id_had_come() {
 }
 
 #[test]
-fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
+fn id_is_string_or_integer_and_echoed_unchanged() {
     for id in ["null", "1.5", "1.0", "1e3", "{}", "[1]", "true"] {
         session().check(&format!("> call {id} ping\n< error - -32600 …\n! fault InvalidId\n{ALIVE}"));
     }
@@ -90,22 +90,23 @@ fn an_id_is_a_string_or_an_integer_and_is_echoed_as_it_was_written() {
 }
 
 #[test]
-fn invalid_utf8_breaks_one_line() {
-    use crate::common::{Host, Way};
+fn invalid_utf8_invalidates_one_line() {
+    use crate::support::server::ServerHarness;
+    use crate::support::transport::Pace;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
-    let mut host = Host::new(server, Way { rx: 256, grown: false, read: 1, write: 1, reads_first: false });
-    host.pending = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n".to_vec();
-    host.run();
-    assert_eq!(host.notes.events, ["fault NotJson"]);
-    let output = String::from_utf8(host.output).unwrap();
+    let mut harness = ServerHarness::new(server, Pace { read: 1, write: 1, ..Pace::FAST });
+    harness.transport.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
+    harness.run();
+    assert_eq!(harness.record.events, ["fault NotJson"]);
+    let output = harness.take_output();
     let lines: Vec<_> = output.lines().collect();
     assert!(lines[0].contains("\"id\":null,\"error\":{\"code\":-32700"), "{output}");
     assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_with_its_own_id_wherever_that_stands() {
+fn oversized_line_is_answered_with_its_id_wherever_it_is() {
     let x = "x".repeat(2000);
     let deep = "[".repeat(200) + &"]".repeat(200);
     let cases = [
@@ -138,7 +139,7 @@ fn a_line_that_is_too_long_is_answered_with_its_own_id_wherever_that_stands() {
 }
 
 #[test]
-fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
+fn too_deep_message_is_answered_with_its_id() {
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let request = |levels, before: &str, after: &str| {
         format!(r#"{{"jsonrpc":"2.0",{before}"method":"ping","params":{{"x":{}}}{after}}}"#, deep(levels))
@@ -163,7 +164,7 @@ fn a_message_that_is_nested_too_deeply_is_answered_with_its_id() {
 }
 
 #[test]
-fn an_error_carries_an_id_of_the_limit_and_none_that_is_longer() {
+fn error_echoes_ids_up_to_the_limit_only() {
     let (x, deep) = ("x".repeat(2000), "[".repeat(200) + &"]".repeat(200));
     let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
     for (id, carried) in [(r#""12345678""#, r#""12345678""#), (r#""123456789""#, "-")] {
@@ -183,7 +184,7 @@ fn an_error_carries_an_id_of_the_limit_and_none_that_is_longer() {
 }
 
 #[test]
-fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
+fn unserved_request_gets_an_error_with_the_reason() {
     check_lines(
         &session(),
         &[
@@ -209,7 +210,7 @@ fn a_request_that_cannot_be_served_gets_an_error_that_says_why() {
 }
 
 #[test]
-fn the_names_of_methods_and_tools_and_members_are_compared_decoded() {
+fn names_are_compared_after_decoding() {
     let line = r#"{"\u006asonrpc":"2.0","id":1,"method":"tools\/call","params":{"n\u0061me":"caf\u00e9","argument\u0073":{}}}"#;
     session().check(&format!("> {line}\n! call caf\u{e9} {{}}\n< result 1 …\n"));
     session()
@@ -220,7 +221,7 @@ fn the_names_of_methods_and_tools_and_members_are_compared_decoded() {
 }
 
 #[test]
-fn invalid_arguments_are_an_error_up_to_2025_06_18_and_a_result_for_the_model_after() {
+fn invalid_arguments_are_error_until_2025_06_18_then_result() {
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
         let answer = if revision >= Revision::V2025_11_25 {
             r#"< result 1 {"content":[{"type":"text","text":"Invalid arguments: …"}],"isError":true}"#
@@ -242,7 +243,7 @@ fn invalid_arguments_are_an_error_up_to_2025_06_18_and_a_result_for_the_model_af
 }
 
 #[test]
-fn a_request_with_the_id_of_one_in_flight_is_refused_and_the_first_goes_on() {
+fn duplicate_id_is_refused_and_the_first_request_continues() {
     session().check(
         r#"> call "a" tools/call {"name":"defer"}
            ! call defer {}
@@ -259,7 +260,7 @@ fn a_request_with_the_id_of_one_in_flight_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn what_is_no_request_is_never_answered() {
+fn non_requests_are_never_answered() {
     check_lines(
         &session(),
         &[
@@ -284,12 +285,12 @@ fn what_is_no_request_is_never_answered() {
             ("note notifications/initialized", "", "UnknownNotification"),
         ],
     );
-    // Broken, but it looks like a response: two that answer each other's errors never end.
+    // Invalid, but similar to a response: an error for it could start an endless exchange of errors.
     check_lines(&session(), &[(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#, "", "NotJson")]);
 }
 
 #[test]
-fn before_the_handshake_a_request_is_told_what_to_do_first() {
+fn request_before_handshake_gets_an_error_naming_initialize() {
     let handshake = INFO.revisions(Revisions::HANDSHAKE);
     let stateless = INFO.revisions(Revisions::STATELESS);
     let meta = "1 -32602 Invalid params: `_meta` needs …";
@@ -316,7 +317,7 @@ fn before_the_handshake_a_request_is_told_what_to_do_first() {
 }
 
 #[test]
-fn an_initialize_that_is_not_well_formed_opens_nothing() {
+fn malformed_initialize_opens_no_session() {
     let cases = [
         "",
         "{}",
@@ -334,7 +335,7 @@ fn an_initialize_that_is_not_well_formed_opens_nothing() {
 }
 
 #[test]
-fn an_unknown_version_gets_an_offer_or_is_rejected() {
+fn unknown_version_is_negotiated_or_rejected() {
     let hello = |version: &str| {
         format!(
             r#"> call 1 initialize {{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}"#
@@ -373,14 +374,14 @@ fn an_unknown_version_gets_an_offer_or_is_rejected() {
 }
 
 #[test]
-fn a_second_initialize_is_lenient_refused_or_a_restart() {
-    let hello = crate::common::hello("2025-06-18");
+fn second_initialize_is_accepted_refused_or_restarts() {
+    let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
-    // Nothing was served yet: the client may change its mind.
+    // No request was served yet, so the client may initialize again.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Response",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
     session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
     let restart =
@@ -395,8 +396,8 @@ fn a_second_initialize_is_lenient_refused_or_a_restart() {
 }
 
 #[test]
-fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
-    let hello = |id| format!("> call {id} initialize {}\n", crate::common::hello("2025-06-18"));
+fn restarted_session_may_reuse_a_forgotten_id() {
+    let hello = |id| format!("> call {id} initialize {}\n", crate::support::server::hello("2025-06-18"));
     let begun = "! restarted\n! connected 2025-06-18 c {}\n< result 1 {\"protocolVersion\":\"2025-06-18\",…\n\
                  * state Response\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
                  > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";
@@ -404,13 +405,13 @@ fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
     let info = INFO.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
-    // The old client may have been of the stateless era. Nobody else uses an id that is in flight.
+    // The old client may be of the stateless era. An id in flight is refused to all others.
     let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
 ! call defer {}
 "#;
     Setup::new(info).check(&format!("{stateless}{}{begun}", hello(1)));
     session.check(&format!("{stateless}{}{begun}", hello(1)));
-    // One that does not begin anew forgets nothing.
+    // An `initialize` that does not restart the session keeps all requests.
     let refused =
         |fault| format!("< error 1 -32600 …\n! fault {fault}\n* deferred 1\n* answer 0 yes\n< result 1 …");
     Setup::new(INFO).check(&format!("{stateless}{}{}", hello(1), refused("DuplicateId")));
@@ -429,31 +430,31 @@ fn a_new_client_may_begin_with_the_id_of_a_request_that_is_forgotten() {
 }
 
 #[test]
-fn errors_without_an_id_end_after_eight_in_a_row_and_begin_again_after_a_message() {
+fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let bad = "> nonsense\n";
-    let told = format!("{bad}< error - -32700 …\n! fault NotJson\n");
+    let notified = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let muted = format!("{bad}! fault Muted\n");
-    let (told, muted) = (told.repeat(8), muted.repeat(3));
-    session().check(&format!("{told}{muted}{ALIVE}{told}{muted}"));
-    session().check(&format!("{told}{muted}> note x\n! fault UnknownNotification\n{told}{muted}"));
-    // What has an id is always answered, and proves nothing.
+    let (notified, muted) = (notified.repeat(8), muted.repeat(3));
+    session().check(&format!("{notified}{muted}{ALIVE}{notified}{muted}"));
+    session().check(&format!("{notified}{muted}> note x\n! fault UnknownNotification\n{notified}{muted}"));
+    // A line with an id is always answered, and does not reset the count.
     session().check(&format!(
-        "{told}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
+        "{notified}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
-    // An error without an id may be the echo of our own: a console that says something to each line would go on for ever.
+    // An error without an id may echo an error of the server: a console that echoes each line would never stop.
     let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let echo =
         "> {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n! fault ErrorWithoutId\n";
     session().check(&format!("{}{muted}", format!("{bad}{echo}").repeat(8)));
-    // An id that is too long is no way around it.
+    // An id that is too long does not bypass the limit.
     let id = "9".repeat(65);
     let long = format!("> call {id} ping\n");
-    let told = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);
-    session().check(&format!("{told}{long}! fault Muted\n"));
+    let notified = format!("{long}< error - -32600 …\n! fault IdTooLong\n").repeat(8);
+    session().check(&format!("{notified}{long}! fault Muted\n"));
 }
 
 #[test]
-fn an_error_without_an_id_says_null_up_to_2025_06_18_and_nothing_after() {
+fn error_without_id_has_null_id_until_2025_06_18() {
     let cases = [
         (Some(Revision::V2024_11_05), "null"),
         (Some(Revision::V2025_03_26), "null"),
@@ -470,7 +471,7 @@ fn an_error_without_an_id_says_null_up_to_2025_06_18_and_nothing_after() {
 }
 
 #[test]
-fn blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing() {
+fn blank_lines_bom_and_carriage_returns_are_ignored() {
     session().check(
         "> \u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\
          > \r\n>\n> \t \n> \u{feff}\r\n\
@@ -480,7 +481,7 @@ fn blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing() {
 }
 
 #[test]
-fn the_last_line_needs_no_newline_but_has_to_be_whole() {
+fn complete_last_line_needs_no_newline() {
     session().check("* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n* eof\n< result 1\n! closed");
     session().check(
         "* send {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"\n* eof\n! fault Truncated\n! closed",

@@ -1,7 +1,7 @@
 //! Room for the answers to a batch, to the byte.
 
 use super::batches::{INFO, PING, SMALL, error, gets, ping, pong, sends, text, tool};
-use crate::common::Setup;
+use crate::support::server::Setup;
 use mcp_proto::Revision;
 use mcp_proto::server::Limits;
 

@@ -1,7 +1,7 @@
-//! Batches of 2025-03-26: several messages in one line, and their answers in one.
+//! Batches of 2025-03-26: several messages in one line, and their responses in one.
 
-use crate::common::Setup;
-use crate::common::demo::TOOLS;
+use crate::support::server::Setup;
+use crate::support::server::tools::TOOLS;
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerConfig, Subscriptions};
 
@@ -57,7 +57,7 @@ pub(crate) fn gets(members: &[&str]) -> String {
 pub(crate) const PING: &str = "> call 90 ping\n< result 90\n";
 
 #[test]
-fn the_answers_to_a_batch_are_one_line() {
+fn batch_responses_are_one_line() {
     session().check(&format!(
         "{}! call echo {{}}\n! fault UnknownMethod\n! call fail {{}}\n{}{PING}",
         sends(&[&ping("1"), &tool("\"a\"", "echo"), &call("2", "no", ""), &tool("3", "fail"), &ping("1")]),
@@ -72,7 +72,7 @@ fn the_answers_to_a_batch_are_one_line() {
 }
 
 #[test]
-fn an_answer_in_a_batch_that_makes_no_sense_costs_nothing_else() {
+fn invalid_response_in_a_batch_affects_nothing_else() {
     for (answer, end) in [
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "{}"),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}", "Invalid"),
@@ -87,14 +87,14 @@ fn an_answer_in_a_batch_that_makes_no_sense_costs_nothing_else() {
 }
 
 #[test]
-fn a_member_is_dealt_with_as_a_line_is() {
-    // One member only, and white space.
+fn batch_member_is_handled_like_a_line() {
+    // A single member with white space around it.
     session().check(&format!(
         ">  [ {} ]\n! call echo {{\"a\": \"]\"}}\n{}",
         call("1", "tools/call", "{\"name\":\"echo\",\"arguments\":{\"a\": \"]\"}}"),
         gets(&[&text("1", "{\\\"a\\\": \\\"]\\\"}")])
     ));
-    // Arguments and names with escapes are decoded where they stand; what comes behind is not disturbed.
+    // Escapes are decoded in place; the following members are unaffected.
     session().check(&format!(
         "{}! call typed {{\"text\":\"\\u00e9]\\\"\",\"count\":1}}\n! call echo {{}}\n< [{},{}]\n",
         sends(&[
@@ -111,7 +111,7 @@ fn a_member_is_dealt_with_as_a_line_is() {
 }
 
 #[test]
-fn only_its_own_revision_has_batches_and_only_if_there_is_room_for_answers() {
+fn batches_need_revision_2025_03_26_and_a_batch_buffer() {
     let refused = |id: &str| {
         format!(
             "< {{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":-32600,\"message\":\"Invalid request: batches are not \
@@ -127,13 +127,13 @@ fn only_its_own_revision_has_batches_and_only_if_there_is_room_for_answers() {
         Setup::new(INFO).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
     }
     let null = "\"id\":null,";
-    // Without room for the answers, and before there is a session.
+    // Without a batch buffer, and before a session.
     Setup::new(INFO).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
     Setup::new(INFO).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
 }
 
 #[test]
-fn a_batch_without_members_is_invalid_and_one_without_requests_is_silent() {
+fn empty_batch_is_invalid_and_batch_without_requests_silent() {
     let empty = error("null", -32600, "Invalid request: the batch is empty");
     session().check(&format!("> []\n< {empty}\n! fault EmptyBatch\n> [ ]\n< {empty}\n! fault EmptyBatch\n"));
     let silent = sends(&[
@@ -148,7 +148,7 @@ fn a_batch_without_members_is_invalid_and_one_without_requests_is_silent() {
 }
 
 #[test]
-fn what_is_no_message_gets_its_error_in_the_array() {
+fn invalid_batch_member_gets_its_error_in_the_array() {
     let null = |message: &str| error("null", -32600, &format!("Invalid request: {message}"));
     let object = null("a message is a JSON object");
     let members = [
@@ -186,7 +186,7 @@ fn what_is_no_message_gets_its_error_in_the_array() {
             &null("`id` must be a string or an integer"),
         ])
     ));
-    // They all get one: what is limited is how many lines in a row do.
+    // Each member gets an error: the limit counts lines in a row.
     let many = vec!["1"; 12];
     session().check(&format!(
         "{}{}{}",
@@ -203,8 +203,8 @@ fn what_is_no_message_gets_its_error_in_the_array() {
 }
 
 #[test]
-fn what_belongs_in_no_batch_is_refused() {
-    let hello = crate::common::hello("2025-03-26");
+fn initialize_in_a_batch_is_refused() {
+    let hello = crate::support::server::hello("2025-03-26");
     let refused = error("1", -32600, "Invalid request: the session is already initialized");
     for info in [INFO, INFO.second_initialize(SecondInitialize::Restart)] {
         Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
@@ -223,8 +223,8 @@ fn what_belongs_in_no_batch_is_refused() {
 }
 
 #[test]
-fn room_for_the_answers_is_found_before_anything_is_done() {
-    // The smallest error that always fits takes so many bytes with ids of 20.
+fn batch_space_is_reserved_before_any_member_runs() {
+    // The smallest error with an id of 20 bytes takes this many bytes.
     let setup = |tx: usize, room: usize| {
         let info = INFO.limits(Limits::DEFAULT.with_id(20));
         Setup::new(info).tx(tx).slots(4, 64).batch_buffer(room).session(Revision::V2025_03_26)
@@ -247,7 +247,7 @@ fn room_for_the_answers_is_found_before_anything_is_done() {
         setup(tx, room).check(&format!("{}{}", calls(most), answers(most)));
         setup(tx, room).check(&format!("{}< {error}\n! fault BatchTooLarge\n{PING}", calls(most + 1)));
     }
-    // Notifications and responses need none.
+    // Notifications and responses need no space.
     let many = vec!["{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"; 50];
     setup(1024, 4096).check(&format!("{}{}", sends(&many), "! fault UnknownResponse\n".repeat(50)));
 }
@@ -257,7 +257,7 @@ pub(crate) const SMALL: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 
 #[test]
-fn an_answer_may_use_what_the_others_leave() {
+fn batch_response_may_use_unreserved_space() {
     let info = INFO.limits(Limits::DEFAULT.with_id(20));
     let frame = text("1", "").len();
     let large = |id: &str, bytes: usize| {
@@ -266,7 +266,7 @@ fn an_answer_may_use_what_the_others_leave() {
     };
     for (tx, buffer) in [(2000, 1997), (2000, 5000), (5000, 1997)] {
         let setup = Setup::new(info).tx(tx).slots(4, 64).batch_buffer(buffer).session(Revision::V2025_03_26);
-        // The second uses all that the first has left: the line is as long as an answer may be.
+        // The second response uses all space that the first left: the line has the maximum length.
         let first = 1997 - SMALL - frame - 1;
         let rest = |first: usize| 1997 - (frame + first) - 1 - frame;
         for (one, two) in [(first, rest(first)), (10, rest(10))] {
@@ -275,7 +275,7 @@ fn an_answer_may_use_what_the_others_leave() {
                 sends(&[&large("1", one), &large("2", two)]),
                 gets(&[&text("1", &"x".repeat(one)), &text("2", &"x".repeat(two))]),
             ));
-            // One byte more, and it is replaced by an error, for which there is room.
+            // With one byte more, an error replaces the response, and fits.
             let limit = 1997 - (frame + one);
             let too_large = error(
                 "2",

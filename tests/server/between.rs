@@ -1,5 +1,6 @@
-//! What a host does between an event and the next poll, while the answer to a request is still owed.
+//! Operations between an event and the next poll, while a response is due.
 
+use crate::support::transport::exchange;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{Change, Event, Feature, RequestOptions, Server, ServerConfig, Slot, Tools};
 use mcp_proto::{Action, Millis, Ticket};
@@ -7,27 +8,20 @@ use mcp_proto::{Action, Millis, Ticket};
 static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
-/// Moves what there is to move until there is an event.
+/// Moves bytes until an event. Returns whether there is one.
 pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };
-        let (out, mut receive) = io.split();
-        let (n, took) = (out.bytes().len(), receive.space().len().min(input.len()));
-        output.extend(out.bytes());
-        out.sent(n);
-        receive.space()[..took].copy_from_slice(&input[..took]);
-        *input = &input[took..];
-        receive.filled(took);
-        if n + took == 0 {
+        if !exchange(io, input, output) {
             return false;
         }
     }
 }
 
-/// A call that was let go, and what the host does then: in every size of the transmit buffer it gets its error.
+/// Drops a call, runs `then`, and expects the error of the call, for every size of the transmit buffer.
 fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
-    let hello =
-        crate::common::hello("2025-11-25").replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    let hello = crate::support::server::hello("2025-11-25")
+        .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
     let id = "7".repeat(62);
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{hello}}}
@@ -65,7 +59,7 @@ fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
 }
 
 #[test]
-fn a_call_that_was_let_go_gets_its_error_whatever_the_host_does_next() {
+fn dropped_call_gets_its_error_whatever_follows() {
     let reason = "x".repeat(180);
     let_go(&|_, _| {});
     let_go(&|server, asked| server.cancel(asked, &reason).unwrap());

@@ -1,7 +1,7 @@
-//! Clients that were written by a crib sheet: the rows of docs/compatibility.md that are about servers.
+//! Nonstandard clients: the rows of docs/compatibility.md about servers.
 
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Limits, ServerConfig};
 use mcp_proto::{KeepAlive, Millis, Revision, Revisions};
 
@@ -9,11 +9,11 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// What a request of the stateless era has in `_meta`.
+/// The `_meta` of a stateless request.
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 #[test]
-fn an_initialize_as_a_crib_sheet_has_it_opens_a_session() {
+fn nonstandard_initialize_opens_a_session() {
     let capabilities = r#"{"tools":true,"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"sampling":true,"experimental":{"sampling":true,"streaming":true}}"#;
     let params = format!(
         r#"{{"protocolVersion":"1.0.0","capabilities":{capabilities},"clientInfo":{{"name":"My AI Assistant","version":"2.1.0"}}}}"#
@@ -25,7 +25,7 @@ fn an_initialize_as_a_crib_sheet_has_it_opens_a_session() {
          > call 2 tools/call {{\"name\":\"who\"}}\n! call who {{}}\n\
          < result 2 …\"text\":\"2025-11-25 ClientCapabilities(2) {{}}\"…"
     ));
-    // Sampling is declared by its own name, and not as an experiment.
+    // Sampling is declared by its own name, not as an experimental capability.
     let params = params.replace(r#""sampling":true,"exp"#, r#""exp"#);
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected …\n\
@@ -35,7 +35,7 @@ fn an_initialize_as_a_crib_sheet_has_it_opens_a_session() {
 }
 
 #[test]
-fn members_that_the_protocol_does_not_have_are_ignored() {
+fn unknown_members_are_ignored() {
     session().check(
         r#"> {"jsonrpc":"2.0","id":1,"method":"ping","_meta":{"x":1},"extra":[{}]}
            < result 1
@@ -48,7 +48,7 @@ fn members_that_the_protocol_does_not_have_are_ignored() {
 }
 
 #[test]
-fn parameters_of_a_notification_may_be_absent_empty_or_null() {
+fn notification_params_may_be_absent_empty_or_null() {
     for params in ["", " {}", " null", " {\"_meta\":{}}"] {
         Setup::new(INFO).check(&format!(
             "> call 0 initialize {}\n< result 0 …\n! connected …\n\
@@ -59,7 +59,7 @@ fn parameters_of_a_notification_may_be_absent_empty_or_null() {
 }
 
 #[test]
-fn a_list_is_asked_for_with_or_without_parameters() {
+fn list_request_params_may_be_absent() {
     for params in ["", " {}", " null", " {\"cursor\":null}", " {\"_meta\":{},\"cursor\":null}"] {
         session()
             .check(&format!("> call 1 tools/list{params}\n< result 1 {{\"tools\":[{{\"name\":\"echo\",…]}}"));
@@ -71,7 +71,7 @@ fn a_list_is_asked_for_with_or_without_parameters() {
 }
 
 #[test]
-fn a_result_without_content_gets_an_empty_text() {
+fn result_without_content_gets_an_empty_text() {
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
         Setup::new(INFO).session(revision).check(
             "> call 1 tools/call {\"name\":\"empty\"}\n! call empty {}\n\
@@ -81,7 +81,7 @@ fn a_result_without_content_gets_an_empty_text() {
 }
 
 #[test]
-fn a_missing_jsonrpc_is_tolerated_where_the_server_says_so_and_nothing_else() {
+fn server_tolerates_missing_jsonrpc_only_if_configured() {
     let lines = r#"{"id":1,"method":"ping"}"#;
     session().check(&format!("> {lines}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion"));
     let tolerant = Setup::new(INFO.tolerate_missing_jsonrpc()).session(Revision::V2025_11_25);
@@ -110,24 +110,24 @@ fn a_missing_jsonrpc_is_tolerated_where_the_server_says_so_and_nothing_else() {
     );
 }
 
-/// What a client says that ends as one of the Language Server Protocol.
+/// The end of a session as in the Language Server Protocol.
 const SHUTDOWN: &str = "> call 1 shutdown\n< result 1\n* state Draining\n";
 
 #[test]
-fn a_shutdown_is_answered_and_exit_ends_the_connection() {
+fn lsp_shutdown_is_answered_and_exit_closes() {
     let refused = "> call 2 ping\n< error 2 -32600 …\n! fault ShuttingDown\n";
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
         Setup::new(INFO)
             .session(revision)
             .check(&format!("{SHUTDOWN}{refused}{refused}> note exit\n! closed\n* state Closed"));
     }
-    // Nothing that comes after an exit is looked at; it needs no shutdown before, and a shutdown no exit.
+    // Input after `exit` is ignored; `exit` needs no `shutdown`, and `shutdown` no `exit`.
     session().check("> note exit {}\n> call 2 ping\n> nonsense\n! closed");
     session().check(&format!("{SHUTDOWN}* eof\n! closed"));
     session().check(&format!("{SHUTDOWN}* shutdown\n! closed"));
     session()
         .check(&format!("{SHUTDOWN}* deadline 2000\n* time 1999\n* state Draining\n* time 2000\n! closed"));
-    // Before the session is ready, too.
+    // Also before the session is ready.
     Setup::new(INFO.strict_handshake()).check(&format!(
         "> call 0 initialize {}\n< result 0 …\n! connected …\n{SHUTDOWN}",
         hello("2025-11-25")
@@ -135,7 +135,7 @@ fn a_shutdown_is_answered_and_exit_ends_the_connection() {
 }
 
 #[test]
-fn what_is_in_flight_at_a_shutdown_is_finished() {
+fn requests_in_flight_at_lsp_shutdown_are_finished() {
     let defer = "> call \"d\" tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     let done = r#"* answer 0 done
         < result "d" {"content":[{"type":"text","text":"done"}]}"#;
@@ -152,19 +152,19 @@ fn what_is_in_flight_at_a_shutdown_is_finished() {
 }
 
 #[test]
-fn shutdown_and_exit_mean_nothing_where_they_are_not_understood() {
+fn lsp_shutdown_and_exit_are_unknown_if_disabled() {
     let alive = "> call 9 ping\n< result 9\n";
     let unknown = "> call 1 shutdown\n< error 1 -32601 Method not found: shutdown\n! fault UnknownMethod\n";
     let dropped = "> note exit\n! fault UnknownNotification\n";
     let off =
         |info: ServerConfig<'static>| Setup::new(info.lsp_shutdown(false)).session(Revision::V2025_11_25);
     off(INFO).check(&format!("{unknown}{dropped}{alive}"));
-    // The other way round they are not what they are called.
+    // A request `exit` and a notification `shutdown` are unknown.
     session().check(&format!(
         "> call 1 exit\n< error 1 -32601 …\n! fault UnknownMethod\n\
          > note shutdown\n! fault UnknownNotification\n{alive}"
     ));
-    // Nothing of it in the stateless era, whether or not there is a session beside it.
+    // The stateless era has neither, even if a session exists.
     for setup in [session(), Setup::new(INFO), Setup::new(INFO.revisions(Revisions::STATELESS))] {
         setup.check(&format!(
             "> call 1 shutdown {{{META}}}\n< error 1 -32601 …\n! fault UnknownMethod\n\
@@ -176,7 +176,7 @@ fn shutdown_and_exit_mean_nothing_where_they_are_not_understood() {
 }
 
 #[test]
-fn a_connection_that_a_client_shut_down_can_be_used_again_after_a_reset() {
+fn server_works_again_after_lsp_shutdown_and_reset() {
     session().check(&format!(
         "{SHUTDOWN}* reset\n* state Waiting\n> call 0 initialize {}\n< result 0 …\n! connected …\n\
          > call 1 ping\n< result 1",
@@ -185,7 +185,7 @@ fn a_connection_that_a_client_shut_down_can_be_used_again_after_a_reset() {
 }
 
 #[test]
-fn the_ids_of_a_client_and_those_of_the_server_are_not_the_same_ids() {
+fn client_and_server_ids_are_independent() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: true };
     session().pings(pings).check(
         r#"> call "ping-1" tools/call {"name":"defer"}

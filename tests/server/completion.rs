@@ -1,8 +1,8 @@
-//! Completion: values for arguments, from the catalogue or from the host.
+//! Completion: argument values from the catalogue or from the application.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::{Revision, Revisions};
 
 fn ask(reference: &str, name: &str, value: &str) -> String {
@@ -13,7 +13,7 @@ const REVIEW: &str = r#"{"type":"ref/prompt","name":"review"}"#;
 const BOOK: &str = r#"{"type":"ref/resource","uri":"lib:book/{id}"}"#;
 
 #[test]
-fn values_that_are_known_are_offered_by_the_machine() {
+fn catalogue_values_are_completed_by_the_server() {
     let cases = [
         ("style", "", r#"{"values":["short","shorter \"still\"","long"],"total":3,"hasMore":false}"#),
         ("style", "sh", r#"{"values":["short","shorter \"still\""],"total":2,"hasMore":false}"#),
@@ -37,7 +37,7 @@ fn values_that_are_known_are_offered_by_the_machine() {
 }
 
 #[test]
-fn other_values_are_the_hosts_and_a_hundred_at_most() {
+fn application_completes_other_values_up_to_100() {
     let values = |count: usize| -> String {
         (0..count).map(|number| format!("\"v{number}\"")).collect::<Vec<_>>().join(",")
     };
@@ -53,7 +53,7 @@ fn other_values_are_the_hosts_and_a_hundred_at_most() {
     }
     for (value, answer) in [
         ("total", r#"{"values":["a","b"],"total":1000,"hasMore":true}"#),
-        // There are at least as many as there are.
+        // The total is at least the number of values.
         ("wrong", r#"{"values":["a","b"],"total":2,"hasMore":false}"#),
     ] {
         setup.check(&format!(
@@ -62,7 +62,7 @@ fn other_values_are_the_hosts_and_a_hundred_at_most() {
             ask(BOOK, "id", value)
         ));
     }
-    // What does not fit is left out.
+    // Values that do not fit are omitted.
     let first = "0".repeat(40);
     let last = format!("{:040}", 13);
     Setup::new(LIBRARY).tx(2000).reply_room(750).session(Revision::V2025_06_18).check(&format!(
@@ -73,7 +73,7 @@ fn other_values_are_the_hosts_and_a_hundred_at_most() {
 }
 
 #[test]
-fn the_host_hears_what_was_chosen_before_and_everything_else() {
+fn completion_event_has_context_and_meta() {
     let params = r#","ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"book","value":"1"},"context":{"arguments":{"other":"a\"b"}}"#;
     let ask = stateless(1, "completion/complete", params).replace(
         r#""io.modelcontextprotocol/clientCap"#,
@@ -98,7 +98,7 @@ fn the_host_hears_what_was_chosen_before_and_everything_else() {
 }
 
 #[test]
-fn completion_for_what_does_not_exist_is_refused() {
+fn completion_for_an_unknown_reference_is_refused() {
     let reference =
         "Invalid params: `ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
     let argument = "Invalid params: `argument` must have a `name` and a `value`";

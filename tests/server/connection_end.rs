@@ -1,8 +1,9 @@
 //! The end of a connection: of its input, by `exit`, and the order of refusals until then.
 
 use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
+use crate::support::transport::feed;
 use mcp_proto::server::Server;
 use mcp_proto::{Action, KeepAlive, Millis, Revision};
 
@@ -73,10 +74,7 @@ fn a_client_that_reads_slowly_has_the_grace_again_each_time() {
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let line = format!("{}\n", ping("1"));
     let mut answer = format!("{}\n", pong("1")).into_bytes();
-    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-    let mut input = io.split().1;
-    input.space()[..line.len()].copy_from_slice(line.as_bytes());
-    input.filled(line.len());
+    feed(&mut server, Millis(0), line.as_bytes());
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     io.split().1.eof();
     // The grace of requests in flight comes first, then that of output.

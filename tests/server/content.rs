@@ -1,11 +1,11 @@
-//! What tools return, in the form that each revision has.
+//! Tool results in the form of each revision.
 
-use crate::common::Setup;
-use crate::common::library::{LIBRARY, LOG, TOOLS};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 
-/// A call of the stateless era.
+/// A stateless call.
 pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
     format!(
         r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}
@@ -13,11 +13,11 @@ pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
     )
 }
 
-/// What a result of the stateless era begins with.
+/// The first members of a stateless result.
 pub(crate) const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
-/// Calls a tool in a revision, and expects these members of its result.
+/// Calls a tool in this revision, and expects these members in the result.
 fn call(revision: Revision, info: ServerConfig<'static>, tool: &str, members: &str) {
     if revision == Revision::V2026_07_28 {
         let ask = stateless(1, "tools/call", &format!(r#","name":"{tool}""#));
@@ -31,7 +31,7 @@ fn call(revision: Revision, info: ServerConfig<'static>, tool: &str, members: &s
 }
 
 #[test]
-fn every_piece_of_content_has_the_form_of_its_revision() {
+fn content_has_the_form_of_its_revision() {
     for revision in Revision::ALL {
         let named = revision >= Revision::V2025_06_18;
         let since_d = revision >= Revision::V2025_11_25;
@@ -68,7 +68,7 @@ fn every_piece_of_content_has_the_form_of_its_revision() {
 }
 
 #[test]
-fn a_structured_value_stands_beside_the_pieces() {
+fn structured_content_is_written_beside_the_blocks() {
     for revision in Revision::ALL {
         let knows_objects = revision >= Revision::V2025_06_18;
         let knows_all = revision == Revision::V2026_07_28;
@@ -85,13 +85,13 @@ fn a_structured_value_stands_beside_the_pieces() {
             "only_structured",
             &format!(r#"{mirrored}"content":[{{"type":"text","text":"{{\"a\":\"\\\"\"}}"}}]"#),
         );
-        // Some clients want at least one piece.
+        // Some clients need at least one content block.
         call(revision, LIBRARY, "nothing", r#""content":[{"type":"text","text":""}]"#);
     }
 }
 
 #[test]
-fn a_result_may_have_a_meta_of_its_own_beside_the_name_of_the_server() {
+fn result_meta_is_merged_with_the_server_info() {
     for revision in Revision::ALL {
         let named =
             r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"},"own":{"x":1}}"#;
@@ -111,10 +111,10 @@ fn a_result_may_have_a_meta_of_its_own_beside_the_name_of_the_server() {
 }
 
 #[test]
-fn a_result_whose_parts_are_in_the_wrong_order_or_no_json_becomes_an_error() {
+fn misordered_or_invalid_result_becomes_an_error() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
         for tool in ["between", "twice", "late_meta", "bad_meta", "bad_block_meta"] {
-            // Older revisions leave it out, whatever it is.
+            // Older revisions omit it.
             if tool == "bad_block_meta" && revision == Revision::V2024_11_05 {
                 continue;
             }
@@ -130,7 +130,7 @@ static ALWAYS: Tools<'static> = TOOLS.always_structured_content();
 static ALWAYS_FEATURES: [&dyn Feature; 1] = [&ALWAYS];
 
 #[test]
-fn a_server_may_always_give_a_structured_value_where_no_schema_says_otherwise() {
+fn always_structured_content_is_added_without_a_schema() {
     let info = ServerConfig::new("s", "1").features(&ALWAYS_FEATURES);
     for revision in Revision::ALL {
         let knows = revision >= Revision::V2025_06_18;
@@ -145,7 +145,7 @@ fn a_server_may_always_give_a_structured_value_where_no_schema_says_otherwise() 
 }
 
 #[test]
-fn log_messages_and_changes_are_of_any_kind() {
+fn logs_and_changes_of_any_kind_can_be_sent_in_a_call() {
     Setup::new(LIBRARY).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/call {"name":"log_more"}
            ! call log_more {}

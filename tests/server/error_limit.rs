@@ -1,8 +1,8 @@
 //! The limit of errors without an id: so many in a row, counted anew from the next valid message.
 
 use super::batches::{self, gets, ping, pong, sends};
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
 use mcp_proto::Revision;
 use mcp_proto::server::{Limits, SecondInitialize};
 

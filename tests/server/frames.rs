@@ -1,16 +1,16 @@
-//! Whole messages instead of lines: each outgoing one says what it is and where it belongs.
+//! Message mode: kind and stream of each outbound message.
 
-use crate::common::demo::INFO;
-use crate::common::hello;
+use crate::support::server::hello;
+use crate::support::server::tools::INFO;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
-/// About what an HTTP server does: streams that stay open until their request is answered, and one for the rest.
+/// Acts like an HTTP server: a stream per request until its response, and a general stream.
 struct Router<'b> {
     server: Server<'b>,
     now: Millis,
-    /// What was sent on each stream, and what belongs to none.
+    /// The messages of each stream; `general` has those without a stream.
     streams: [Vec<String>; 4],
     general: Vec<String>,
     open: [bool; 4],
@@ -25,7 +25,7 @@ impl<'b> Router<'b> {
         Router { server, now: Millis(0), streams, general, open: [false; 4], tickets, events }
     }
 
-    /// A request comes in on a stream, by one of the two doors.
+    /// Gives a message to the server, as bytes or `parsed`.
     fn post(&mut self, stream: u32, message: &str, parsed: bool) {
         self.run();
         self.open[stream as usize] = message.contains("\"id\"");
@@ -101,7 +101,7 @@ fn defer(id: u32) -> String {
 }
 
 #[test]
-fn every_message_lands_on_the_stream_that_it_belongs_to() {
+fn messages_go_to_the_stream_they_belong_to() {
     for parsed in [false, true] {
         with_router(512, |mut router| {
             for stream in [1, 2, 3] {
@@ -113,7 +113,7 @@ fn every_message_lands_on_the_stream_that_it_belongs_to() {
                 r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
                 parsed,
             );
-            // Answered in another order than they came, with progress on the way.
+            // Answered in another order, with progress in between.
             router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
             router.run();
             router.server.reply(router.tickets[2]).unwrap().text("three");
@@ -157,7 +157,7 @@ fn every_message_lands_on_the_stream_that_it_belongs_to() {
 }
 
 #[test]
-fn a_message_may_hold_newlines_and_a_byte_order_mark() {
+fn message_may_contain_newlines_and_a_byte_order_mark() {
     with_router(512, |mut router| {
         router.post(1, "\u{feff}\n{\"jsonrpc\":\"2.0\",\r\n\"id\":1,\n\"method\":\"ping\"}\n", false);
         router.post(2, "{\n\"jsonrpc\":\"2.0\",\"id\":\n2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\n\"a\":1}}}", true);
@@ -169,7 +169,7 @@ fn a_message_may_hold_newlines_and_a_byte_order_mark() {
 }
 
 #[test]
-fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
+fn oversized_or_invalid_message_is_answered_on_its_stream() {
     with_router(160, |mut router| {
         let x = "x".repeat(300);
         router.post(
@@ -193,7 +193,7 @@ fn a_message_that_is_too_long_or_none_is_answered_on_its_stream() {
 }
 
 #[test]
-fn the_depth_limit_holds_at_every_door() {
+fn depth_limit_holds_for_every_input_method() {
     use mcp_proto::server::Limits;
     let info = INFO.limits(Limits::DEFAULT.with_depth(4));
     for parsed in [false, true] {
@@ -207,7 +207,7 @@ fn the_depth_limit_holds_at_every_door() {
 }
 
 #[test]
-fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
+fn messages_are_returned_if_busy_or_not_in_message_mode() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
@@ -215,14 +215,14 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
     assert_eq!(io.split().1.message(ping, StreamId(1)), Err(&ping[..]), "a server of lines takes bytes");
 
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
-    // The first answer fills the buffer: the second message waits, and a third one has no place.
+    // The first response fills the buffer: the second message waits, and a third is returned.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, input) = io.split();
         assert_eq!(input.is_ready(), taken);
         assert_eq!(input.message(ping, StreamId(nth)).is_ok(), taken);
     }
-    // A frame is sent whole or offered again.
+    // A message is sent whole or offered again.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     let n = out.bytes().len();
@@ -237,7 +237,7 @@ fn the_doors_are_shut_while_a_message_waits_and_without_frame_mode() {
 }
 
 #[test]
-fn the_end_of_input_lets_the_last_message_be_answered() {
+fn last_message_is_answered_after_the_end_of_input() {
     with_router(512, |mut router| {
         router.post(1, &defer(1), false);
         let Action::Io(io) = router.server.poll(router.now) else { panic!() };
@@ -252,7 +252,7 @@ fn the_end_of_input_lets_the_last_message_be_answered() {
 }
 
 #[test]
-fn a_message_can_be_read_in_place() {
+fn message_can_be_received_in_place() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
@@ -275,7 +275,7 @@ fn a_message_can_be_read_in_place() {
 }
 
 #[test]
-fn what_is_asked_for_a_request_goes_where_that_came_from() {
+fn request_during_a_call_goes_to_the_stream_of_the_call() {
     with_router(512, |mut router| {
         router.post(1, &defer(1), false);
         let during = RequestOptions::DEFAULT.timeout(Millis(10));
@@ -287,9 +287,9 @@ fn what_is_asked_for_a_request_goes_where_that_came_from() {
         assert_eq!(asked, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
         assert!(router.open[1], "the request is still to be answered");
         assert_eq!(router.general, [r#"Request {"jsonrpc":"2.0","id":3,"method":"ping"}"#]);
-        // The answer comes on a stream of its own.
+        // The client's response arrives on another stream.
         router.post(2, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, true);
-        // The request may have ended by then: its cancellation belongs to none.
+        // The call may have ended by then: the cancellation belongs to no stream.
         router.server.reply(router.tickets[0]).unwrap().text("done");
         router.run();
         router.now = Millis(10);

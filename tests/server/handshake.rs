@@ -1,7 +1,7 @@
-//! The handshake era: connecting, what is served when, and what each revision has.
+//! The handshake era: connecting, early requests, and differences between revisions.
 
-use crate::common::demo::{BARE, INFO, LISTED};
-use crate::common::{Setup, hello};
+use crate::support::server::tools::{BARE, INFO, LISTED};
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Icon, Revision, Theme};
 
@@ -9,7 +9,7 @@ const HANDSHAKE: [Revision; 4] =
     [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
 
 #[test]
-fn a_handshake_in_every_revision() {
+fn handshake_works_in_every_revision() {
     let info = INFO.title("T").description("D").website("https://w").instructions("I");
     for revision in HANDSHAKE {
         let details = match revision {
@@ -37,7 +37,7 @@ fn a_handshake_in_every_revision() {
 }
 
 #[test]
-fn the_client_is_shown_with_its_name_and_capabilities() {
+fn connected_event_shows_client_name_and_capabilities() {
     let params = r#"{"clientInfo":{"version":"1","name":"caf\u00e9","x":[1]},"capabilities":{"roots":{},"x":1},"protocolVersion":"2025-11-25","_meta":{}}"#;
     Setup::new(BARE).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected 2025-11-25 caf\u{e9} {{\"roots\":{{}},\"x\":1}}"
@@ -45,7 +45,7 @@ fn the_client_is_shown_with_its_name_and_capabilities() {
 }
 
 #[test]
-fn a_ping_is_answered_in_every_state() {
+fn ping_is_answered_in_every_state() {
     Setup::new(INFO).check(&format!(
         "> call 1 ping\n< result 1\n> call 2 ping {{}}\n< result 2\n\
          > call 3 initialize {}\n< result 3 …\n! connected 2025-11-25 c {{}}\n\
@@ -58,7 +58,7 @@ fn a_ping_is_answered_in_every_state() {
 }
 
 #[test]
-fn early_requests_are_served_unless_the_server_is_strict() {
+fn early_requests_are_served_unless_strict() {
     let hello = hello("2025-11-25");
     let open = format!("> call 0 initialize {hello}\n< result 0 …\n! connected 2025-11-25 c {{}}\n");
     let early = "> call 1 tools/call {\"name\":\"echo\"}\n";
@@ -77,7 +77,7 @@ fn early_requests_are_served_unless_the_server_is_strict() {
 }
 
 #[test]
-fn what_is_not_offered_is_not_found() {
+fn method_of_a_missing_feature_is_not_found() {
     let methods = [
         "tools/list",
         "tools/call",
@@ -98,7 +98,7 @@ fn what_is_not_offered_is_not_found() {
 }
 
 #[test]
-fn log_messages_are_those_that_the_client_wants() {
+fn log_messages_follow_the_level_of_the_client() {
     let debug = "< note notifications/message {\"level\":\"debug\",\"logger\":\"l\",\"data\":\"debug\"}\n";
     let warning = debug.replace("debug", "warning");
     let emergency = debug.replace("debug", "emergency");
@@ -135,7 +135,7 @@ fn log_messages_are_those_that_the_client_wants() {
 }
 
 #[test]
-fn a_result_has_what_its_revision_has() {
+fn result_has_the_members_of_its_revision() {
     for revision in HANDSHAKE {
         let knows_structure = revision >= Revision::V2025_06_18;
         let object = if knows_structure { r#""structuredContent":{"a":"1\""},"# } else { "" };
@@ -178,7 +178,7 @@ static FULL: Tools<'static> = Tools::new(&[Tool::new("t", " {\"type\":\n\"object
 static FULL_FEATURES: [&dyn Feature; 1] = [&FULL];
 
 #[test]
-fn a_tool_is_listed_with_what_its_revision_has() {
+fn tool_is_listed_with_the_members_of_its_revision() {
     for revision in HANDSHAKE {
         let named = revision >= Revision::V2025_06_18;
         let title = if named { r#""title":"T","# } else { "" };
@@ -189,7 +189,7 @@ fn a_tool_is_listed_with_what_its_revision_has() {
         };
         let meta = if named { r#","_meta":{"a": 1}"# } else { "" };
         let output = if named { r#","outputSchema":{"type":"object"}"# } else { "" };
-        // The title has a place among the hints in the one revision that has no other for it.
+        // One revision has the title only among the annotations.
         let hints = match revision {
             Revision::V2024_11_05 => "".into(),
             _ => format!(
@@ -215,7 +215,7 @@ static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 #[test]
-fn a_host_may_list_its_own_tools_and_takes_calls_of_any_name() {
+fn dynamic_tools_are_listed_and_called_by_any_name() {
     assert_eq!(LISTED.map(|tool| tool.name()), ["one", "two", "three"]);
     let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     Setup::new(info).session(Revision::V2025_11_25).check(

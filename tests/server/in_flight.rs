@@ -1,7 +1,8 @@
-//! Requests that are answered later, and everything that can happen to them before.
+//! Deferred requests: replies, cancellation, timeouts, progress, shutdown, reset.
 
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
+use crate::support::transport::feed;
 use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
 use mcp_proto::{Action, KeepAlive, Millis, Revision, State};
 
@@ -16,14 +17,14 @@ fn defer(id: &str) -> String {
 }
 
 #[test]
-fn a_ticket_is_eight_bytes_and_a_copy() {
+fn ticket_is_eight_bytes_and_copy() {
     fn is_copy<T: Copy>() {}
     is_copy::<mcp_proto::Ticket>();
     assert_eq!(size_of::<mcp_proto::Ticket>(), 8);
 }
 
 #[test]
-fn a_deferred_request_is_answered_once_by_its_ticket() {
+fn deferred_request_is_answered_once_by_ticket() {
     session().check(&format!(
         "{}{}* deferred 2\n* answer 1 done\n< result \"b\" {DONE}\n* answer 1 again\n! not now Gone\n\
          * forget 0\n* deferred 1\n* fail 0 no\n< error 1 7 no\n* answer 0 again\n! not now Gone\n* deferred 0\n\
@@ -35,7 +36,7 @@ fn a_deferred_request_is_answered_once_by_its_ticket() {
 }
 
 #[test]
-fn a_call_that_is_let_go_gets_an_error() {
+fn dropped_call_gets_an_error() {
     session().check(
         "> call 1 tools/call {\"name\":\"drop\"}\n! call drop {}\n! fault Unanswered\n\
          < error 1 -32603 Internal error: the request was not answered\n> call 2 ping\n< result 2",
@@ -43,7 +44,7 @@ fn a_call_that_is_let_go_gets_an_error() {
 }
 
 #[test]
-fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
+fn call_is_returned_if_every_slot_is_taken() {
     session().slots(1, 32).check(&format!(
         "{}{}! full\n< error 2 -32603 Too many requests in flight (at most 1)\n\
          > call 3 ping\n< result 3\n\
@@ -60,7 +61,7 @@ fn when_every_slot_is_taken_the_call_comes_back_and_the_machine_goes_on() {
 }
 
 #[test]
-fn a_server_may_refuse_calls_by_itself_while_every_slot_is_taken() {
+fn server_can_refuse_calls_while_every_slot_is_taken() {
     let setup = || Setup::new(INFO.refuse_when_full()).session(Revision::V2025_11_25);
     setup().slots(1, 32).check(&format!(
         "{}> call 2 tools/call {{\"name\":\"echo\"}}\n\
@@ -69,12 +70,12 @@ fn a_server_may_refuse_calls_by_itself_while_every_slot_is_taken() {
          > call 4 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 4 …",
         defer("1"),
     ));
-    // Without slots nothing is ever deferred, and nothing is refused for it.
+    // Without slots no request is deferred, and none is refused for that.
     setup().slots(0, 0).check("> call 2 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 2 …");
 }
 
 #[test]
-fn a_cancelled_request_gets_no_answer() {
+fn cancelled_request_gets_no_response() {
     session().check(&format!(
         "{}> note notifications/cancelled {{\"requestId\":\"\\u0061\",\"reason\":\"too \\\"slow\\\"\"}}\n\
          ! cancelled 0 too \"slow\"\n* deferred 0\n* answer 0 late\n! not now Gone\n\
@@ -89,7 +90,7 @@ fn a_cancelled_request_gets_no_answer() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_gets_an_error() {
+fn expired_request_gets_an_error() {
     let late = "Internal error: the request was not finished in time";
     session().check(&format!(
         "* deadline none\n{}* deadline 60000\n\
@@ -107,7 +108,7 @@ fn a_request_that_takes_too_long_gets_an_error() {
 }
 
 #[test]
-fn progress_grows_and_goes_to_whoever_asked_for_it() {
+fn progress_increases_and_needs_a_token() {
     for token in ["7", "\"t\\u0061/\\/\"", "-0", "\"\""] {
         let note =
             |rest: &str| format!("< note notifications/progress {{\"progressToken\":{token},{rest}}}\n");
@@ -119,7 +120,7 @@ fn progress_grows_and_goes_to_whoever_asked_for_it() {
                     format!(",\"message\":\"{text}\"")
                 }
             };
-            let told = [
+            let notified = [
                 note(&format!("\"progress\":1,\"total\":10{}", message("a"))),
                 note("\"progress\":1.5,\"total\":10"),
                 note(&format!("\"progress\":1…0,\"total\":10{}", message("b"))),
@@ -127,7 +128,7 @@ fn progress_grows_and_goes_to_whoever_asked_for_it() {
             Setup::new(INFO).session(revision).check(&format!(
                 "> call 1 tools/call {{\"name\":\"progress\",\"_meta\":{{\"progressToken\":{token}}}}}\n\
                  ! call progress {{}}\n! not now NotWanted\n{}< result 1 {DONE}",
-                told.concat()
+                notified.concat()
             ));
         }
         session().check(&format!(
@@ -143,7 +144,7 @@ fn progress_grows_and_goes_to_whoever_asked_for_it() {
 }
 
 #[test]
-fn without_a_token_that_can_be_kept_there_is_no_progress() {
+fn progress_needs_a_token_that_fits() {
     let refused = "! not now NotWanted\n".repeat(4);
     for meta in [
         "",
@@ -157,23 +158,23 @@ fn without_a_token_that_can_be_kept_there_is_no_progress() {
              > call 2 tools/call {{\"name\":\"defer\"{meta}}}\n! call defer {{}}\n* progress 0 1\n! not now NotWanted"
         ));
     }
-    // Too long to be kept beside the id: 64 bytes a slot, two for the id.
+    // The token does not fit beside the id: 64 bytes a slot, two for the id.
     for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
         let token = format!("\"{}\"", "t".repeat(length - 2));
-        let told = if refusal.is_empty() {
+        let notified = if refusal.is_empty() {
             format!("< note notifications/progress {{\"progressToken\":{token},\"progress\":1}}\n")
         } else {
             refusal.into()
         };
         session().check(&format!(
             "> call 11 tools/call {{\"name\":\"defer\",\"_meta\":{{\"progressToken\":{token}}}}}\n! call defer {{}}\n\
-             * progress 0 1\n{told}* answer 0 done\n< result 11 {DONE}"
+             * progress 0 1\n{notified}* answer 0 done\n< result 11 {DONE}"
         ));
     }
 }
 
 #[test]
-fn what_a_deferred_request_logs_is_filtered_as_it_asked() {
+fn deferred_request_logs_at_its_requested_level() {
     session().check(&format!(
         "{}* log-to 0 debug a\n< note notifications/message {{\"level\":\"debug\",\"data\":\"a\"}}\n\
          > call 2 logging/setLevel {{\"level\":\"error\"}}\n< result 2\n* log-to 0 debug b\n! not now NotWanted\n\
@@ -183,7 +184,7 @@ fn what_a_deferred_request_logs_is_filtered_as_it_asked() {
 }
 
 #[test]
-fn who_finds_no_room_is_told_when_there_is_some() {
+fn busy_send_leads_to_writable() {
     let setup = session().tx(1024);
     setup.check(&format!(
         "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n* log error no room\n! not now Busy\n\
@@ -194,16 +195,16 @@ fn who_finds_no_room_is_told_when_there_is_some() {
 }
 
 #[test]
-fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
+fn request_waiting_for_space_is_not_lost() {
     let waiting = "> call 3 ping\n";
-    // Room again, while a line waits.
+    // Space is free again while a line waits.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n{waiting}* unblock\n\
          < result 1 {DONE}\n! room\n< result 3\n* answer 1 done\n< result 2 {DONE}",
         defer("1"),
         defer("2"),
     ));
-    // A deadline, while a line waits: the host hears of it at once, the error for it waits for room, too.
+    // A timeout while a line waits: the event is emitted at once, and the error waits for space, too.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n! expired 1\n* answer 1 late\n! not now Gone\n* unblock\n\
          < result 1 {DONE}\n< error 2 -32603 …\n< result 3\n",
@@ -213,7 +214,7 @@ fn a_request_that_waits_for_room_is_not_lost_when_something_else_happens() {
 }
 
 #[test]
-fn cancellations_are_heard_while_nothing_can_be_written() {
+fn cancellations_are_received_while_output_is_blocked() {
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n> note notifications/cancelled {{\"requestId\":2}}\n\
          ! cancelled 1\n* deferred 0\n* unblock\n< result 1 {DONE}",
@@ -223,7 +224,7 @@ fn cancellations_are_heard_while_nothing_can_be_written() {
 }
 
 #[test]
-fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
+fn requests_in_flight_at_end_of_input_get_a_grace_period() {
     session().check(&format!(
         "{}{}> call 3 ping\n< result 3\n* eof\n* state Draining\n* deadline 2000\n\
          * answer 1 done\n< result 2 {DONE}\n* time 1999\n* time 2000\n< error 1 -32603 …\n! expired 0\n! closed",
@@ -236,7 +237,7 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
         "* time 100\n{}* eof\n* deadline 107\n* time 107\n< error 1 -32603 …\n! expired 0\n! closed",
         defer("1")
     ));
-    // A request that comes with the end is still served.
+    // A request directly before the end is still served.
     session().check(
         r#"* send {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}
            * eof
@@ -244,7 +245,7 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
            < result 1 …
            ! closed"#,
     );
-    // A client that does not read has once more that long, from when the last answer is written.
+    // A client that does not read gets the grace period again after the last response.
     let stuck = format!(
         "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline 7000\n* state Draining\n",
         defer("1")
@@ -254,7 +255,7 @@ fn what_is_in_flight_at_the_end_of_input_has_some_grace() {
 }
 
 #[test]
-fn a_shutdown_refuses_what_is_new_and_finishes_what_is_in_flight() {
+fn shutdown_refuses_new_requests_and_finishes_others() {
     session().check(&format!(
         "{}* time 50\n* shutdown\n* state Draining\n* deadline 2050\n> call 2 tools/call {{\"name\":\"echo\"}}\n\
          < error 2 -32600 …\n! fault ShuttingDown\n> note notifications/cancelled {{\"requestId\":1}}\n\
@@ -267,7 +268,7 @@ fn a_shutdown_refuses_what_is_new_and_finishes_what_is_in_flight() {
 }
 
 #[test]
-fn when_nothing_can_be_written_any_more_everything_ends() {
+fn failed_write_closes_the_server() {
     session().check(&format!(
         "{}* deferred 1\n* broken\n! closed\n* deferred 0\n* answer 0 late\n! not now Gone\n* state Closed",
         defer("1")
@@ -275,8 +276,8 @@ fn when_nothing_can_be_written_any_more_everything_ends() {
 }
 
 #[test]
-fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
-    let hello = crate::common::hello("2025-11-25");
+fn reset_forgets_all_and_old_tickets_stay_invalid() {
+    let hello = crate::support::server::hello("2025-11-25");
     session().check(&format!(
         "{}* changed\n< note notifications/tools/list_changed\n* block\n* changed\n* eof\n* reset\n* unblock\n* state Waiting\n* deferred 0\n\
          * answer 0 late\n! not now Gone\n\
@@ -288,7 +289,7 @@ fn a_reset_forgets_everything_but_that_old_tickets_are_old() {
 }
 
 #[test]
-fn a_silent_client_is_pinged_and_then_given_up() {
+fn silent_client_is_pinged_then_closed() {
     let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
     let setup = |close| Setup::new(INFO).pings(pings(close)).session(Revision::V2025_11_25);
     let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
@@ -303,49 +304,52 @@ fn a_silent_client_is_pinged_and_then_given_up() {
         "* time 100\n{one}* time 110\n! silent\n* deadline 210\n{}! fault UnknownResponse\n* state Ready\n* time 210\n{two}",
         pong(1)
     ));
-    // An error answers too: some clients do not know the method.
+    // An error is a response, too: some clients do not know the method.
     setup(true).check(&format!(
         "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
     ));
-    // Not before the handshake is complete.
+    // No ping before the handshake is complete.
     Setup::new(INFO).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
     // A new client does not answer for the old one.
     let info = INFO.second_initialize(SecondInitialize::Restart);
     Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
          > note notifications/initialized\n! ready\n* time 110\n* state Ready\n* time 200\n{two}",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
 }
 
 #[test]
-fn a_changed_list_is_told_once_when_somebody_can_hear_it() {
-    let told = "< note notifications/tools/list_changed\n";
-    session().check(&format!("* changed\n{told}* changed\n{told}"));
-    session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{told}{told}"));
+fn list_change_is_sent_once_when_a_client_can_receive_it() {
+    let notified = "< note notifications/tools/list_changed\n";
+    session().check(&format!("* changed\n{notified}* changed\n{notified}"));
+    session().check(&format!("* block\n* changed\n* changed\n* changed\n* unblock\n{notified}{notified}"));
     session().check(&format!(
-        "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{told}"
+        "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{notified}"
     ));
-    // Nor is it forgotten at the end, however long the client takes to read.
-    session().check(&format!("* block\n* changed\n* changed\n* shutdown\n* unblock\n{told}{told}! closed"));
-    session().check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{told}{told}! closed"));
-    session().check(&format!("* changed\n{told}* shutdown\n! closed"));
+    // It is sent at the end, too, however slowly the client reads.
+    session().check(&format!(
+        "* block\n* changed\n* changed\n* shutdown\n* unblock\n{notified}{notified}! closed"
+    ));
+    session()
+        .check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{notified}{notified}! closed"));
+    session().check(&format!("* changed\n{notified}* shutdown\n! closed"));
     // Not before the handshake is complete.
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     ));
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\
-         * changed\n* state Serving\n> note notifications/initialized\n! ready\n{told}",
-        crate::common::hello("2025-11-25")
+         * changed\n* state Serving\n> note notifications/initialized\n! ready\n{notified}",
+        crate::support::server::hello("2025-11-25")
     ));
 }
 
 #[test]
-fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
-    // Answers that use all of their room, and room for two of them: the notices come between answers that wait.
+fn list_change_precedes_the_next_response_at_any_pace() {
+    // Responses of the maximum size, and space for two of them: notifications go between waiting responses.
     let calls: String = (10..40)
         .map(|id| {
             let arguments = "{\"bytes\":320}";
@@ -363,7 +367,7 @@ fn a_changed_list_is_told_before_the_next_answer_however_output_drains() {
 }
 
 #[test]
-fn what_has_changed_is_told_before_the_end() {
+fn list_change_is_sent_before_the_end() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let lines = [
@@ -374,11 +378,7 @@ fn what_has_changed_is_told_before_the_end() {
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n".into(),
     ];
     for line in lines {
-        if let Action::Io(io) = server.poll(Millis(0)) {
-            let mut input = io.split().1;
-            input.space()[..line.len()].copy_from_slice(line.as_bytes());
-            input.filled(line.len());
-        }
+        feed(&mut server, Millis(0), line.as_bytes());
         while let Action::Event = server.poll(Millis(0)) {
             server.event();
         }

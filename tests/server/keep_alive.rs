@@ -1,8 +1,8 @@
 //! Keep-alive: which input counts, which answers end a ping, and when a silent client is reported.
 
 use super::batches::{self, gets, sends};
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::Millis;
 use mcp_proto::{KeepAlive, Revision};
 

@@ -1,12 +1,11 @@
-//! Buffers at their limits: pages that fit, the smallest buffers that work, and answers that are too large.
+//! Buffers at their limits: page sizes, minimum sizes, oversized responses.
 
-use crate::common::demo::{BARE, INFO};
-use crate::common::{Host, Setup, Way, hello};
+use crate::support::server::tools::{BARE, INFO};
+use crate::support::server::{ServerHarness, Setup, hello};
+use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
 use mcp_proto::{Action, ConfigError, Millis, ProtocolError, Revision, Revisions, SendError};
-
-const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
 static CATALOGUE: [Tool<'static>; 9] = [
     Tool::new("a", "{}"),
@@ -24,7 +23,7 @@ static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
 static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
-/// How much a server with this information needs to write with.
+/// The smallest transmit buffer of a server with this configuration.
 fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     let make = |tx: usize| {
         let (mut rx, mut tx) = (vec![0; 4096], vec![0; tx]);
@@ -33,7 +32,7 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
         server.map(drop)
     };
     let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
-    // A frame needs more than a line: what `new` asks for is not yet enough.
+    // Message mode needs more than lines: the size that `new` requires is not enough.
     let needed = match make(first) {
         Ok(()) => first,
         Err(ConfigError::TxTooSmall { needed }) => needed,
@@ -44,21 +43,20 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     needed
 }
 
-/// Sends lines and collects what is written.
-fn exchange(host: &mut Host<'_>, line: &str) -> Vec<String> {
-    host.pending.extend_from_slice(line.as_bytes());
-    host.pending.push(b'\n');
-    host.run();
-    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+/// Sends a line and returns the output lines.
+fn exchange(harness: &mut ServerHarness<'_>, line: &str) -> Vec<String> {
+    harness.transport.write_line(line.as_bytes());
+    harness.run();
+    let output = harness.take_output();
     output.lines().map(String::from).collect()
 }
 
-/// Asks for all pages of the list of tools, and gives their names.
-fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
+/// Requests all pages of the tool list. Returns the names of each page.
+fn list_all(harness: &mut ServerHarness<'_>) -> (Vec<String>, usize) {
     let (mut names, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
         let lines = exchange(
-            host,
+            harness,
             &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{cursor}}}}}"#),
         );
         let [line] = &lines[..] else { panic!("one answer: {lines:?}") };
@@ -75,32 +73,32 @@ fn list_all(host: &mut Host<'_>) -> (Vec<String>, usize) {
     }
 }
 
-fn connect(host: &mut Host<'_>) {
+fn connect(harness: &mut ServerHarness<'_>) {
     let line =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}}"#, hello("2025-11-25"));
-    assert_eq!(exchange(host, &line).len(), 1);
+    assert_eq!(exchange(harness, &line).len(), 1);
 }
 
 #[test]
-fn a_catalogue_is_listed_completely_whatever_fits_into_a_page() {
+fn catalogue_is_listed_completely_for_any_page_size() {
     let info = ServerConfig::new("s", "1").features(&STATIC_FEATURES);
     let expected: Vec<_> = CATALOGUE.iter().map(Tool::name).collect();
     let least = needed(&info, false);
     let mut seen = std::collections::BTreeSet::new();
     for size in least..least + 1200 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
-        connect(&mut host);
-        let (names, pages) = list_all(&mut host);
+        let mut harness = ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+        connect(&mut harness);
+        let (names, pages) = list_all(&mut harness);
         assert_eq!(names, expected, "with {size} bytes");
-        assert!(host.notes.events.iter().all(|event| !event.starts_with("fault")));
+        assert!(harness.record.events.iter().all(|event| !event.starts_with("fault")));
         seen.insert(pages);
     }
     assert!(seen.len() > 2 && seen.contains(&1), "{seen:?}");
 }
 
 #[test]
-fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
+fn dynamic_entry_too_large_for_a_page_is_omitted() {
     static LARGE: [Tool<'static>; 5] = [
         Tool::new("one", "{}"),
         Tool::new("large", "{}").description(concat!(
@@ -116,13 +114,13 @@ fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
     let info = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
     for size in 345..500 {
         let (mut rx, mut tx) = ([0; 256], vec![0; size]);
-        let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
-        host.notes.listed = &LARGE;
-        connect(&mut host);
-        let (names, _) = list_all(&mut host);
+        let mut harness = ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+        harness.record.listed = &LARGE;
+        connect(&mut harness);
+        let (names, _) = list_all(&mut harness);
         assert_eq!(names, ["one", "two", "three"], "with {size} bytes");
         let mut left_out = 0;
-        for fault in &host.notes.faults {
+        for fault in &harness.record.faults {
             let ProtocolError::EntriesLeftOut { count } = fault else { panic!("{fault}") };
             assert!(fault.by_host() && *count > 0);
             left_out += count;
@@ -131,7 +129,7 @@ fn an_entry_of_the_host_that_fits_into_no_page_is_left_out_and_reported() {
     }
 }
 
-/// Every message that the machine makes by itself, each with the longest id.
+/// A message that leads to each response of the server itself, with the longest id.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(
@@ -169,7 +167,7 @@ fn machine_made(id: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
+fn minimum_buffer_fits_every_message_of_the_server() {
     let large = ServerConfig::new("s", "1").instructions("instructions that are longer than any error could ever be, so \
         that the answer to `initialize` and to `server/discover` decides how much is needed, and nothing else does at all");
     let infos = [
@@ -191,8 +189,9 @@ fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
         let id = format!("\"{}\"", "i".repeat(if size < 400 { 6 } else { limit - 2 }));
         for line in machine_made(&id) {
             let (mut rx, mut tx) = ([0; 4096], vec![0; size]);
-            let mut host = Host::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), WHOLE);
-            let lines = exchange(&mut host, &line);
+            let mut harness =
+                ServerHarness::new(Server::new(&info, &mut rx, &mut tx[..]).unwrap(), Pace::FAST);
+            let lines = exchange(&mut harness, &line);
             assert_eq!(lines.len(), 1, "{line} with {size} bytes: {lines:?}");
             assert!(Json::parse(lines[0].as_bytes()).is_ok());
             assert!(!lines[0].contains("too large"), "{line}: {lines:?}");
@@ -202,7 +201,7 @@ fn what_a_server_needs_is_enough_for_everything_it_says_by_itself() {
 }
 
 #[test]
-fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
+fn receive_buffer_must_hold_an_id_and_a_margin() {
     for id in [8, 64, 200] {
         let info = BARE.limits(Limits::DEFAULT.with_id(id));
         let make = |rx: usize| {
@@ -217,7 +216,7 @@ fn a_receive_buffer_has_to_hold_an_id_and_some_more() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_at_the_start() {
+fn invalid_configuration_is_refused_by_new() {
     fn new(tools: &[Tool<'_>]) -> Result<(), ConfigError> {
         let tools = Tools::try_new(tools)?;
         let features: [&dyn Feature; 1] = [&tools];
@@ -244,7 +243,7 @@ fn what_cannot_work_is_refused_at_the_start() {
     }
     let large = "x".repeat(2000);
     assert!(matches!(new(&[a, b.description(&large)]), Err(ConfigError::TxTooSmall { needed: 2001.. })));
-    // Each is a sentence for a developer.
+    // The message names the entry.
     assert!(ConfigError::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
     let nothing = BARE.revisions(Revisions::HANDSHAKE.and(Revisions::STATELESS));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -260,14 +259,14 @@ fn what_cannot_work_is_refused_at_the_start() {
 }
 
 #[test]
-fn slots_with_little_text_make_ids_shorter() {
+fn little_slot_text_limits_the_id_length() {
     let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25);
     setup.check("> call \"12345678\" ping\n< result \"12345678\"");
     setup.check("> call \"123456789\" ping\n< error - -32600 …\n! fault IdTooLong");
 }
 
 #[test]
-fn an_answer_that_is_too_large_becomes_a_small_error() {
+fn oversized_response_becomes_a_small_error() {
     let setup = Setup::new(INFO).tx(600).session(Revision::V2025_11_25);
     let error = "< error 1 -32603 Internal error: the answer is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
     let arguments = |bytes: usize| format!("{{\"bytes\":{bytes}}}");
@@ -277,7 +276,7 @@ fn an_answer_that_is_too_large_becomes_a_small_error() {
             "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
         )
     };
-    // The line, its newline included, has 75 bytes besides the text.
+    // The line has 75 bytes beside the text, including the newline.
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let most = 600 - frame;
     setup.check(&format!("{}< result 1 …\n", call(most)));
@@ -295,7 +294,7 @@ fn an_answer_that_is_too_large_becomes_a_small_error() {
 }
 
 #[test]
-fn a_handler_that_writes_no_json_value_is_found_out() {
+fn handler_that_writes_invalid_json_gets_an_error() {
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
          < error 1 -32603 Internal error: the answer is not valid JSON\n> call 2 ping\n< result 2",
@@ -303,8 +302,8 @@ fn a_handler_that_writes_no_json_value_is_found_out() {
 }
 
 #[test]
-fn progress_and_log_messages_leave_room_for_an_error() {
-    // 420 bytes: two or three notifications fit, and then the call is still answered.
+fn progress_and_logs_leave_space_for_an_error() {
+    // 420 bytes hold two or three notifications and the response.
     let info = INFO.limits(Limits::DEFAULT.with_id(8));
     let setup = Setup::new(info).tx(420).slots(0, 0).session(Revision::V2025_11_25);
     setup.check(
@@ -314,7 +313,7 @@ fn progress_and_log_messages_leave_room_for_an_error() {
 }
 
 #[test]
-fn answers_that_are_too_large_are_told_one_by_one() {
+fn oversized_responses_are_reported_one_by_one() {
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 80]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();
@@ -325,21 +324,14 @@ fn answers_that_are_too_large_are_told_one_by_one() {
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"defer\",\"_meta\":{meta}}}}}\n"
         );
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-        let mut input = io.split().1;
-        input.space()[..line.len()].copy_from_slice(line.as_bytes());
-        input.filled(line.len());
+        feed(&mut server, Millis(0), line.as_bytes());
         assert!(matches!(server.poll(Millis(0)), Action::Event));
         let Some(Event::Call(call)) = server.event() else { panic!("call") };
         tickets.push(call.defer(None).unwrap());
     }
     let large = "x".repeat(2000);
     server.reply(tickets[0]).unwrap().text(&large);
-    assert_eq!(
-        server.reply(tickets[1]).map(drop),
-        Err(SendError::Busy),
-        "the first one is to be told before"
-    );
+    assert_eq!(server.reply(tickets[1]).map(drop), Err(SendError::Busy), "the first one is reported first");
     assert!(matches!(server.poll(Millis(0)), Action::Event));
     assert!(matches!(server.event(), Some(Event::ProtocolError(ProtocolError::ReplyTooLarge { .. }))));
     assert!(matches!(server.poll(Millis(0)), Action::Event));

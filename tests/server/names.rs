@@ -1,8 +1,8 @@
 //! Names of tools, methods and parameters are compared decoded, whatever was called before.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
-use crate::common::library::RESOURCES;
+use crate::support::server::Setup;
+use crate::support::server::catalogue::RESOURCES;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 

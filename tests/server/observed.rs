@@ -1,11 +1,10 @@
 //! An observer changes nothing: the client and the application see the same with and without one.
 
-use crate::common::demo::INFO;
-use crate::common::{Host, Way, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{ServerHarness, hello};
+use crate::support::transport::Pace;
 use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError};
-
-const WHOLE: Way = Way { rx: 0, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
 
 /// Both orders that clients write their members in.
 const LINES: [&str; 2] = [
@@ -24,27 +23,26 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
 }
 
 /// The output and the events of a session that receives `input` after its handshake.
-fn session(info: &ServerConfig<'_>, input: &[u8], way: Way, observed: bool) -> (String, Vec<String>) {
+fn session(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
     let server = server.reply_room(1024).unwrap();
     let server = if observed { server.observe(&mut observer) } else { server };
-    let mut host = Host::new(server, way);
+    let mut harness = ServerHarness::new(server, pace);
     let hello = hello("2025-11-25");
     let initialize = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#);
     for line in [&*initialize, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#] {
-        host.pending.extend_from_slice(line.as_bytes());
-        host.pending.push(b'\n');
+        harness.transport.write_line(line.as_bytes());
     }
-    host.pending.extend_from_slice(input);
-    host.run();
-    (String::from_utf8_lossy(&host.output).into_owned(), host.notes.events.clone())
+    harness.transport.write(input);
+    harness.run();
+    (String::from_utf8_lossy(&harness.transport.output).into_owned(), harness.record.events.clone())
 }
 
 /// Asserts that an observer changes nothing, and that the last request is answered. Returns the output.
 #[track_caller]
-fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> String {
+fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], pace: Pace) -> String {
     let mut input = Vec::new();
     for id in ["1", "2", "3"] {
         input.extend_from_slice(line(pattern, id, r#"{"a":1}"#).as_bytes());
@@ -52,7 +50,7 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> Strin
     input.extend_from_slice(probe);
     input.extend_from_slice(line(pattern, "77", "{}").as_bytes());
     input.extend_from_slice(line(pattern, "78", r#"{"b":[2]}"#).as_bytes());
-    let (plain, observed) = (session(info, &input, way, false), session(info, &input, way, true));
+    let (plain, observed) = (session(info, &input, pace, false), session(info, &input, pace, true));
     assert_eq!(plain, observed, "{}", String::from_utf8_lossy(probe));
     assert!(plain.0.contains(r#""id":78,"#), "{}\n{}", String::from_utf8_lossy(probe), plain.0);
     plain.0
@@ -62,18 +60,18 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], way: Way) -> Strin
 fn damaged_requests_are_handled_alike() {
     for pattern in LINES {
         let request = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
-        assert!(same(&INFO, pattern, &request, WHOLE).contains(r#""id":45,"result""#));
+        assert!(same(&INFO, pattern, &request, Pace::FAST).contains(r#""id":45,"result""#));
         for at in 0..request.len() {
             for byte in *b"\"{}[]:,\\ 0e.-a\n\r\x80\x18" {
                 let mut other = request.clone();
                 other[at] = byte;
-                same(&INFO, pattern, &other, WHOLE);
+                same(&INFO, pattern, &other, Pace::FAST);
                 other.insert(at + 1, request[at]);
-                same(&INFO, pattern, &other, WHOLE);
+                same(&INFO, pattern, &other, Pace::FAST);
             }
             let mut shorter = request.clone();
             shorter.remove(at);
-            same(&INFO, pattern, &shorter, WHOLE);
+            same(&INFO, pattern, &shorter, Pace::FAST);
         }
     }
 }
@@ -134,11 +132,11 @@ fn ids_and_arguments_of_all_kinds_are_handled_alike() {
     let info = INFO.limits(Limits::DEFAULT.with_depth(8));
     for pattern in LINES {
         for id in ids {
-            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), WHOLE);
+            same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
         }
         let more = deep.iter().chain(&texts).map(String::as_str);
         for arguments in arguments.into_iter().chain(more) {
-            same(&info, pattern, line(pattern, "45", arguments).as_bytes(), WHOLE);
+            same(&info, pattern, line(pattern, "45", arguments).as_bytes(), Pace::FAST);
         }
     }
 }
@@ -147,10 +145,10 @@ fn ids_and_arguments_of_all_kinds_are_handled_alike() {
 fn output_does_not_depend_on_how_input_is_split() {
     for pattern in LINES {
         let probe = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#);
-        let expected = same(&INFO, pattern, probe.as_bytes(), WHOLE);
+        let expected = same(&INFO, pattern, probe.as_bytes(), Pace::FAST);
         for read in 1..200 {
-            let way = Way { read, ..WHOLE };
-            assert_eq!(same(&INFO, pattern, probe.as_bytes(), way), expected, "{way:?}");
+            let pace = Pace { read, ..Pace::FAST };
+            assert_eq!(same(&INFO, pattern, probe.as_bytes(), pace), expected, "{pace:?}");
         }
     }
 }
@@ -170,7 +168,7 @@ fn restarted_session_answers_in_its_own_revision() {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":50,\"method\":\"initialize\",\"params\":{hello}}}\n")
         };
         let probe = [again(older), call("51"), call("52"), again(newer), call("53"), call("54")].concat();
-        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        let said = same(&info, pattern, probe.as_bytes(), Pace::FAST);
         let padded = |line: &&str| line.contains("structuredContent");
         let ids: Vec<_> = said.lines().filter(padded).map(|line| &line[22..24]).collect();
         assert_eq!(ids, ["1,", "2,", "3,", "53", "54", "77", "78"], "{said}");
@@ -184,13 +182,13 @@ fn calls_go_to_the_tool_that_they_name() {
     for (pattern, name) in LINES.into_iter().flat_map(|pattern| names.map(|name| (pattern, name))) {
         for info in [&info, &INFO] {
             let probe = line(&pattern.replace("echo", name), "45", r#"{"a":1}"#);
-            same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), WHOLE);
-            same(info, &pattern.replace("echo", "who"), probe.as_bytes(), WHOLE);
+            same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), Pace::FAST);
+            same(info, &pattern.replace("echo", "who"), probe.as_bytes(), Pace::FAST);
         }
     }
     for pattern in LINES {
         let probe = line(&pattern.replace("echo", "who"), "45", r#"{"a":1}"#);
-        let said = same(&info, pattern, probe.as_bytes(), WHOLE);
+        let said = same(&info, pattern, probe.as_bytes(), Pace::FAST);
         assert_eq!(said.matches("structuredContent").count(), 5, "who has none: {said}");
     }
 }
@@ -201,7 +199,7 @@ fn ids_longer_than_the_limit_are_refused() {
         let info = INFO.limits(Limits::DEFAULT.with_id(limit));
         for pattern in LINES {
             for id in (1..20).map(|length| "1234567890123456789"[..length].to_string()) {
-                let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), WHOLE);
+                let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
                 let answer = format!(r#""id":{id},"result""#);
                 assert_eq!(said.contains(&answer), id.len() <= limit, "{id}, {limit}: {said}");
             }
@@ -214,7 +212,7 @@ fn id_of_a_deferred_request_is_refused() {
     for pattern in LINES {
         let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
         let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
-        assert!(same(&INFO, pattern, probe.as_bytes(), WHOLE).contains(r#""id":45,"error""#));
+        assert!(same(&INFO, pattern, probe.as_bytes(), Pace::FAST).contains(r#""id":45,"error""#));
     }
 }
 
@@ -222,7 +220,7 @@ fn id_of_a_deferred_request_is_refused() {
 fn each_request_with_a_token_gets_its_progress() {
     for pattern in LINES {
         let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
-        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), WHOLE);
+        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), Pace::FAST);
         assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::batches::{cancel, gets, ping, pong, sends, text, tool};
-use crate::common::demo::INFO;
-use crate::common::{Host, Way, glob, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{ServerHarness, glob, hello};
+use crate::support::transport::{Order, Pace, PeerInput};
 use mcp_proto::server::{Event, Server, Slot};
 use mcp_proto::{Action, Direction, KeepAlive, Millis, Observer, ProtocolError, SendError, StreamId};
 
@@ -24,42 +25,43 @@ impl Observer for Recorder {
         let sign = if direction == Direction::In { '>' } else { '<' };
         let fault = match outcome {
             Ok(()) => String::new(),
-            Err(fault) => format!(" ! {}", crate::common::demo::name_of(&format!("{fault:?}"))),
+            Err(fault) => format!(" ! {}", crate::support::server::tools::name_of(&format!("{fault:?}"))),
         };
         self.0.lock().unwrap().push(format!("{sign} {line}{fault}"));
     }
 }
 
-/// What an answer may take in these dialogues.
+/// What an answer may take in these scripts.
 const REPLY_ROOM: usize = 800;
 
-/// Runs a dialogue behind the handshake. A step is `> line` or a command of the host. Returns what the observer was
+/// Runs a script behind the handshake. A step is `> line` or a command of the application. Returns what the observer was
 /// shown, and the output.
-fn run(version: &str, tx: usize, way: Way, steps: &[String]) -> (Vec<String>, Vec<String>) {
+fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut rx, mut tx, mut batches) = ([0; 1000], vec![0; tx], [0; 2000]);
     let (mut slots, mut ids, mut recorder) = ([Slot::EMPTY; 4], [0; 256], Recorder::default());
     let seen = recorder.clone();
     let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap().reply_room(REPLY_ROOM).unwrap();
     let server = server.batch_buffer(&mut batches).in_flight(&mut slots, &mut ids).unwrap();
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: false };
-    let mut host = Host::new(server.keep_alive(pings).observe(&mut recorder), way);
+    let mut harness = ServerHarness::new(server.keep_alive(pings).observe(&mut recorder), pace);
     let open = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#, hello(version));
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    host.pending = format!("{open}\n{ready}\n").into_bytes();
-    host.run();
-    let welcome = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    harness.transport.write_line(open.as_bytes());
+    harness.transport.write_line(ready.as_bytes());
+    harness.run();
+    let welcome = harness.take_output();
     assert_eq!(seen.take(), [format!("> {open}"), out(welcome.trim_end()), format!("> {ready}")]);
     for step in steps {
         match step.trim_end().strip_prefix("> ") {
-            Some(line) => host.pending.extend_from_slice(format!("{line}\n").as_bytes()),
+            Some(line) => harness.transport.write_line(line.as_bytes()),
             None => {
-                host.run();
-                host.command(step);
+                harness.run();
+                harness.command(step);
             }
         }
     }
-    host.run();
-    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
+    harness.run();
+    let output = harness.take_output();
     (seen.take(), output.lines().map(out).collect())
 }
 
@@ -68,18 +70,21 @@ fn run(version: &str, tx: usize, way: Way, steps: &[String]) -> (Vec<String>, Ve
 #[track_caller]
 fn check(version: &str, steps: &[String], expected: &[String]) {
     for tx in [REPLY_ROOM, REPLY_ROOM + 1, REPLY_ROOM + 61, 2 * REPLY_ROOM, 5000] {
-        for (read, write, reads_first) in
-            [(usize::MAX, usize::MAX, false), (1, 1, false), (usize::MAX, 1, true), (7, 5, true)]
-        {
-            let way = Way { rx: 1000, grown: false, read, write, reads_first };
-            let (seen, output) = run(version, tx, way, steps);
+        for (read, write, order) in [
+            (usize::MAX, usize::MAX, Order::WriteFirst),
+            (1, 1, Order::WriteFirst),
+            (usize::MAX, 1, Order::ReadFirst),
+            (7, 5, Order::ReadFirst),
+        ] {
+            let pace = Pace { read, write, order, messages: false };
+            let (seen, output) = run(version, tx, pace, steps);
             let sent: Vec<_> = seen.iter().filter(|line| line.starts_with("< ")).cloned().collect();
-            assert_eq!(sent, output, "{way:?}");
+            assert_eq!(sent, output, "{pace:?}");
             let same = seen.len() == expected.len()
                 && seen.iter().zip(expected).all(|(seen, expected)| glob(expected.trim_end(), seen));
             assert!(
                 same || expected.is_empty(),
-                "{way:?}\nseen:\n{}\nexpected:\n{}",
+                "{pace:?}\nseen:\n{}\nexpected:\n{}",
                 seen.join("\n"),
                 expected.join("\n")
             );
@@ -335,24 +340,23 @@ fn after_a_reset_an_observer_sees_the_new_messages_only() {
     let (mut rx, mut tx, mut recorder) = ([0; 1000], [0; 2000], Recorder::default());
     let seen = recorder.clone();
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(REPLY_ROOM).unwrap();
-    let way = Way { rx: 1000, grown: false, read: usize::MAX, write: usize::MAX, reads_first: false };
-    let mut host = Host::new(server.observe(&mut recorder), way);
+    let mut harness = ServerHarness::new(server.observe(&mut recorder), Pace::FAST);
     let line = |id: &str| format!("{}\n", ping(id));
     for end in ["reset", "broken"] {
-        host.blocked = true;
-        host.pending = (line("1") + &line("22") + "half of a line").into_bytes();
-        host.run();
+        harness.transport.peer_input = PeerInput::Blocked;
+        harness.transport.write((line("1") + &line("22") + "half of a line").as_bytes());
+        harness.run();
         // The answers were offered, and never taken.
         let before = [format!("> {}", ping("1")), out(&pong("1")), format!("> {}", ping("22"))];
         assert_eq!(seen.take(), [&before[..], &[out(&pong("22"))]].concat());
-        host.command(end);
-        host.run();
-        host.reset();
-        host.blocked = false;
-        host.pending = (line("333") + &line("4")).into_bytes();
-        host.run();
+        harness.command(end);
+        harness.run();
+        harness.reset();
+        harness.transport.peer_input = PeerInput::Open;
+        harness.transport.write((line("333") + &line("4")).as_bytes());
+        harness.run();
         let after = [format!("> {}", ping("333")), out(&pong("333")), format!("> {}", ping("4"))];
         assert_eq!(seen.take(), [&after[..], &[out(&pong("4"))]].concat());
-        assert_eq!(std::mem::take(&mut host.output), (pong("333") + "\n" + &pong("4") + "\n").into_bytes());
+        assert_eq!(harness.take_output(), pong("333") + "\n" + &pong("4") + "\n");
     }
 }

@@ -1,12 +1,13 @@
-//! Batches whose answers take time: what is sent meanwhile, deferred members, and the end of each.
+//! Batches with deferred members: messages in between, timeouts, and the end.
 
 use super::batches::{INFO, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
-use crate::common::Setup;
+use crate::support::server::Setup;
+use crate::support::transport::exchange;
 use mcp_proto::server::{Limits, SecondInitialize};
 use mcp_proto::{KeepAlive, Millis, Revision};
 
 #[test]
-fn what_is_sent_meanwhile_comes_before_the_answers() {
+fn messages_sent_during_a_batch_precede_its_responses() {
     let progress = call("1", "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
     let note = |progress: &str, message: &str| {
         format!(
@@ -24,7 +25,7 @@ fn what_is_sent_meanwhile_comes_before_the_answers() {
             note("10", ",\"message\":\"b\""),
             gets(&[&pong("0"), &text("1", "done"), &text("2", "{}")]),
         ));
-        // A list that a handler has changed.
+        // A handler changed a list.
         setup.check(&format!(
             "{}! call change {{}}\n! call echo {{}}\n< note notifications/tools/list_changed\n{}",
             sends(&[&tool("1", "change"), &tool("2", "echo")]),
@@ -34,7 +35,7 @@ fn what_is_sent_meanwhile_comes_before_the_answers() {
 }
 
 #[test]
-fn forgotten_answers_are_errors_in_the_array() {
+fn dropped_batch_members_are_errors_in_the_array() {
     let forgotten = error("1", -32603, "Internal error: the request was not answered");
     session().check(&format!(
         "{}! call drop {{}}\n! fault Unanswered\n! call unbalanced {{}}\n! fault InvalidReply\n{}",
@@ -49,7 +50,7 @@ fn forgotten_answers_are_errors_in_the_array() {
 }
 
 #[test]
-fn a_batch_stays_open_until_its_deferred_members_are_answered() {
+fn batch_stays_open_until_deferred_members_are_answered() {
     let batch = format!(
         "{}! call defer {{}}\n! call defer {{}}\n",
         sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")])
@@ -62,14 +63,14 @@ fn a_batch_stays_open_until_its_deferred_members_are_answered() {
             Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
-    // All that goes on meanwhile: calls, cancellations, pings, other batches.
+    // Other traffic continues: calls, cancellations, pings, other batches.
     let other = format!(
         "{}! call echo {{}}\n{}",
         sends(&[&tool("1x", "echo").replace("1x", "11"), &ping("12")]),
         gets(&[&text("11", "{}"), &pong("12")])
     );
     session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
-    // In those nothing can be deferred.
+    // Members of other batches cannot be deferred.
     let busy = error("21", -32603, "Too many requests in flight (at most 4)");
     session().check(&format!(
         "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",
@@ -77,7 +78,7 @@ fn a_batch_stays_open_until_its_deferred_members_are_answered() {
         gets(&[&busy, &pong("22")]),
         gets(&[&pong("2"), &text("1", "a"), &text("3", "b")]),
     ));
-    // One that is deferred alone is.
+    // A call outside a batch can.
     session().check(&format!(
         "{batch}> {}\n! call defer {{}}\n* answer 2 alone\n< {}\n{both}",
         tool("31", "defer"),
@@ -86,7 +87,7 @@ fn a_batch_stays_open_until_its_deferred_members_are_answered() {
 }
 
 #[test]
-fn ids_are_in_use_while_their_request_is_in_flight() {
+fn batch_ids_are_in_use_while_in_flight() {
     let twice = error(
         "1",
         -32600,
@@ -100,7 +101,7 @@ fn ids_are_in_use_while_their_request_is_in_flight() {
 }
 
 #[test]
-fn a_cancelled_member_is_left_out() {
+fn cancelled_batch_member_is_omitted() {
     let batch = format!(
         "{}! call defer {{}}\n! call defer {{}}\n",
         sends(&[&tool("1", "defer"), &tool("3", "defer")])
@@ -109,9 +110,9 @@ fn a_cancelled_member_is_left_out() {
     let second = format!("> {}\n! cancelled 1\n", cancel("3"));
     session().check(&format!("{batch}{first}* answer 1 b\n{}{PING}", gets(&[&text("3", "b")])));
     session().check(&format!("{batch}* answer 1 b\n{first}{}{PING}", gets(&[&text("3", "b")])));
-    // If nothing is left, nothing is sent.
+    // A batch without remaining responses sends nothing.
     session().check(&format!("{batch}{first}{second}{PING}* deferred 0\n"));
-    // By the same batch, and by another.
+    // Reused in the same batch, and in another.
     session().check(&format!(
         "{}! call defer {{}}\n! cancelled 0\n{}",
         sends(&[&tool("1", "defer"), &cancel("1"), &ping("2")]),
@@ -131,7 +132,7 @@ fn a_cancelled_member_is_left_out() {
 }
 
 #[test]
-fn a_member_that_takes_too_long_is_an_error_in_the_array() {
+fn expired_batch_member_is_an_error_in_the_array() {
     let late = error("1", -32603, "Internal error: the request was not finished in time");
     let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
     let setup = Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26);
@@ -143,7 +144,7 @@ fn a_member_that_takes_too_long_is_an_error_in_the_array() {
 }
 
 #[test]
-fn the_end_of_a_connection_closes_an_open_batch() {
+fn end_of_connection_closes_an_open_batch() {
     let batch = format!("{}! call defer {{}}\n", sends(&[&tool("1", "defer"), &ping("2")]));
     for how in ["eof", "shutdown"] {
         session().check(&format!(
@@ -158,8 +159,8 @@ fn the_end_of_a_connection_closes_an_open_batch() {
     }
     session().check(&format!("{batch}* broken\n! closed\n"));
     session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
-    // A client that starts over gets nothing of the old one.
-    let hello = crate::common::hello("2025-03-26");
+    // A new client gets no response of the old session.
+    let hello = crate::support::server::hello("2025-03-26");
     let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
     setup.session(Revision::V2025_03_26).check(&format!(
         "{batch}> call 5 initialize {hello}\n< result 5 …\n! restarted\n! connected 2025-03-26 c {{}}\n{PING}{}\
@@ -170,7 +171,7 @@ fn the_end_of_a_connection_closes_an_open_batch() {
 }
 
 #[test]
-fn pings_of_the_server_do_not_wait_for_a_batch() {
+fn server_pings_do_not_wait_for_a_batch() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: false };
     session().pings(pings).check(&format!(
         "{}! call defer {{}}\n* time 100\n< call \"ping-1\" ping\n\
@@ -181,26 +182,26 @@ fn pings_of_the_server_do_not_wait_for_a_batch() {
 }
 
 #[test]
-fn members_wait_for_room_for_what_they_say_beside_their_answers() {
+fn batch_members_wait_for_space_for_notifications() {
     let progress =
         |id: &str| call(id, "tools/call", "{\"name\":\"progress\",\"_meta\":{\"progressToken\":5}}");
-    let told = "< note notifications/progress …\n".repeat(3);
-    let heard = "! call progress {}\n! not now NotWanted\n";
+    let notified = "< note notifications/progress …\n".repeat(3);
+    let events = "! call progress {}\n! not now NotWanted\n";
     let both = sends(&[&progress("1"), &progress("2")]);
     let answers = gets(&[&text("1", "done"), &text("2", "done")]);
     let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
-    setup.check(&format!("{both}{heard}{heard}{told}{told}{answers}{PING}"));
-    // The error of a member of an earlier batch waits for its own array.
+    setup.check(&format!("{both}{events}{events}{notified}{notified}{answers}{PING}"));
+    // The error of an earlier batch's member waits for its own array.
     setup.check(&format!(
-        "{}! call defer {{}}\n* block\n{both}{heard}* time 100\n! expired 0\n* unblock\n{heard}{told}{told}{answers}{}",
+        "{}! call defer {{}}\n* block\n{both}{events}* time 100\n! expired 0\n* unblock\n{events}{notified}{notified}{answers}{}",
         sends(&[&tool("9", "defer")]),
         gets(&[&error("9", -32603, "Internal error: the request was not finished in time")])
     ));
 }
 
 #[test]
-fn a_batch_is_dealt_with_before_the_host_answers_others() {
+fn batch_is_processed_before_other_replies() {
     use mcp_proto::server::{Event, Server, Slot};
     use mcp_proto::{Action, SendError};
     let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
@@ -208,7 +209,7 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
     let info = INFO;
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
     let mut server = server.batch_buffer(&mut room).in_flight(&mut slots, &mut ids).unwrap();
-    let hello = call("0", "initialize", &crate::common::hello("2025-03-26"));
+    let hello = call("0", "initialize", &crate::support::server::hello("2025-03-26"));
     let first = format!("[{}]", tool("1", "defer"));
     let second = format!("[{},{}]", tool("2", "echo"), ping("3"));
     let mut input = format!("{hello}\n{first}\n{second}\n").into_bytes();
@@ -219,7 +220,7 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
                 Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
                 Event::Call(call) => {
                     call.text("second");
-                    // It would stand in the midst of the other answers.
+                    // A reply now would be written between the other responses.
                     assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), SendError::Busy);
                 }
                 Event::Writable => {
@@ -229,17 +230,12 @@ fn a_batch_is_dealt_with_before_the_host_answers_others() {
                 _ => {}
             },
             Action::Io(io) => {
-                let (out, mut receive) = io.split();
-                output.extend_from_slice(out.bytes());
-                let n = out.bytes().len();
-                out.sent(n);
-                if n == 0 && input.is_empty() {
+                let mut rest = &input[..];
+                if !exchange(io, &mut rest, &mut output) {
+                    assert!(rest.is_empty(), "it neither reads nor writes");
                     break;
                 }
-                let n = input.len().min(receive.space().len());
-                receive.space()[..n].copy_from_slice(&input[..n]);
-                receive.filled(n);
-                input.drain(..n);
+                input = rest.to_vec();
             }
             Action::Closed => break,
         }

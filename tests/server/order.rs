@@ -1,7 +1,7 @@
 //! Orders that a server guarantees: they depend on deadlines and on slots, never on how fast output drains.
 
-use crate::common::demo::INFO;
-use crate::common::{Setup, hello};
+use crate::support::server::tools::INFO;
+use crate::support::server::{Setup, hello};
 use mcp_proto::Revision;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{

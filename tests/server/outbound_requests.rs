@@ -1,7 +1,7 @@
 //! Requests of the server's own: when their timeout starts, which ids end them, and what is counted.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::Revision;
 
 const ALL: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;

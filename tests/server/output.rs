@@ -1,12 +1,13 @@
-//! How answers share the transmit buffer, and who sees them.
+//! The transmit buffer: sharing, reserved space, observers.
 
-use crate::common::demo::{INFO, Notes, handle};
-use crate::common::{Host, Setup, Way};
+use crate::support::server::tools::{INFO, Record, handle};
+use crate::support::server::{ServerHarness, Setup};
+use crate::support::transport::{Pace, feed};
 use mcp_proto::server::Server;
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Revision};
 
 #[test]
-fn several_answers_leave_in_one_write() {
+fn several_responses_leave_in_one_write() {
     let (mut one, mut two) = ([0; 1024], [0; 1024]);
     let cases: [(Buffer<'_>, _, _); 3] =
         [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
@@ -18,10 +19,7 @@ fn several_answers_leave_in_one_write() {
         }
         let lines: String =
             (0..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
-        let (_, mut input) = io.split();
-        input.space()[..lines.len()].copy_from_slice(lines.as_bytes());
-        input.filled(lines.len());
+        feed(&mut server, Millis(0), lines.as_bytes());
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (out, _) = io.split();
         assert_eq!(out.bytes().iter().filter(|byte| **byte == b'\n').count(), answers);
@@ -29,7 +27,7 @@ fn several_answers_leave_in_one_write() {
 }
 
 #[test]
-fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
+fn response_never_exceeds_its_reserved_space() {
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let call = |bytes: usize| {
         let arguments = format!("{{\"bytes\":{bytes}}}");
@@ -47,7 +45,7 @@ fn an_answer_uses_its_room_and_never_more_however_much_is_free() {
 }
 
 #[test]
-fn a_room_that_is_larger_than_the_buffer_is_the_buffer() {
+fn reply_space_is_limited_by_the_buffer() {
     for room in [600, 601, usize::MAX] {
         let setup = Setup::new(INFO).tx(600).reply_room(room).session(Revision::V2025_11_25);
         setup.check("> call 1 ping\n< result 1\n");
@@ -55,14 +53,14 @@ fn a_room_that_is_larger_than_the_buffer_is_the_buffer() {
 }
 
 #[test]
-fn a_list_has_the_same_pages_however_output_drains() {
+fn list_has_the_same_pages_at_any_output_pace() {
     let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n".repeat(5);
     for tx in [500, 700, 1500] {
         Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
     }
 }
 
-/// Keeps what it sees.
+/// Records the observed lines.
 #[derive(Default)]
 struct Trace(Vec<(Direction, String, Option<ProtocolError>)>);
 
@@ -73,17 +71,17 @@ impl Observer for Trace {
 }
 
 #[test]
-fn an_observer_sees_every_line_with_what_became_of_it() {
+fn observer_sees_every_line_with_its_outcome() {
     let mut trace = Trace::default();
     let (mut rx, mut tx) = ([0; 160], [0; 1024]);
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut host = Host::new(server, Way { rx: 160, grown: false, read: 5, write: 3, reads_first: false });
+    let mut harness = ServerHarness::new(server, Pace { read: 5, write: 3, ..Pace::FAST });
     let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
     let open = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,
-        crate::common::hello("2025-11-25")
+        crate::support::server::hello("2025-11-25")
     );
     let lines = [
         open.as_str(),
@@ -98,15 +96,14 @@ fn an_observer_sees_every_line_with_what_became_of_it() {
         r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
     ];
     for line in lines {
-        host.pending.extend_from_slice(line.as_bytes());
-        host.pending.push(b'\n');
+        harness.transport.write_line(line.as_bytes());
     }
-    host.run();
-    host.command("answer 0 done");
-    host.command("changed");
-    host.run();
-    let output = String::from_utf8(std::mem::take(&mut host.output)).unwrap();
-    drop(host);
+    harness.run();
+    harness.command("answer 0 done");
+    harness.command("changed");
+    harness.run();
+    let output = harness.take_output();
+    drop(harness);
     let of = |wanted: Direction| trace.0.iter().filter(move |(direction, ..)| *direction == wanted);
     let seen_out: Vec<_> = of(Direction::Out).map(|(_, line, _)| line.as_str()).collect();
     assert_eq!(seen_out, output.lines().collect::<Vec<_>>(), "everything that was written, in order");
@@ -135,11 +132,11 @@ fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> Str
         let params = format!(r#"{{"name":"large","arguments":{{"bytes":{bytes}}},"_meta":{meta}}}"#);
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n")
     });
-    let (mut output, mut notes) = (Vec::new(), Notes::default());
+    let (mut output, mut record) = (Vec::new(), Record::default());
     loop {
         match server.poll(Millis(0)) {
             Action::Closed => panic!("nothing has ended"),
-            Action::Event => handle(server.event().unwrap(), &mut notes),
+            Action::Event => handle(server.event().unwrap(), &mut record),
             Action::Io(io) => {
                 let (out, mut input) = io.split();
                 let n = out.bytes().len().min(written);
@@ -191,10 +188,7 @@ fn an_answer_is_written_as_soon_as_its_room_is_free() {
         let mut server = server.reply_room(room).unwrap();
         for id in [1, 2] {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
-            let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-            let mut input = io.split().1;
-            input.space()[..line.len()].copy_from_slice(line.as_bytes());
-            input.filled(line.len());
+            feed(&mut server, Millis(0), line.as_bytes());
         }
         let mut offered = |sent: usize| {
             let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };

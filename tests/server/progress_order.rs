@@ -1,7 +1,7 @@
 //! The order of progress: within a request it grows, and what is sent again is a request of its own.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::{Revision, Revisions};
 
 /// A call of `defer` that wants progress under `token`, in the stateless era.

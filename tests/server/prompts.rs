@@ -1,13 +1,13 @@
-//! Prompts: their list, what they need, and their messages.
+//! Prompts: lists, arguments, and messages.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Argument, Prompt, Prompts};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
-fn a_prompt_is_listed_with_what_its_revision_has() {
+fn prompt_is_listed_with_the_members_of_its_revision() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         let named = revision >= Revision::V2025_06_18;
         let icons = if revision >= Revision::V2025_11_25 { r#","icons":[{"src":"data:,i"}]"# } else { "" };
@@ -26,7 +26,7 @@ fn a_prompt_is_listed_with_what_its_revision_has() {
 }
 
 #[test]
-fn a_prompt_is_messages_made_from_arguments() {
+fn prompt_messages_are_made_from_arguments() {
     let messages = |modified: &str| {
         format!(
             r#""description":"About it","messages":[{{"role":"user","content":{{"type":"text","text":"a \"b\""}}}},{{"role":"assistant","content":{{"type":"image","data":"AQID","mimeType":"image/png","annotations":{{"audience":["user","assistant"],"priority":1{modified}}}}}}},{{"role":"user","content":{{"type":"resource","resource":{{"uri":"lib:log","mimeType":"text/plain","text":"quiet"}}}}}}]"#
@@ -71,7 +71,7 @@ fn a_prompt_is_messages_made_from_arguments() {
 }
 
 #[test]
-fn a_prompt_that_is_unknown_or_lacks_something_is_refused() {
+fn unknown_prompt_or_missing_argument_is_refused() {
     let cases = [
         ("{}", "Invalid params: `name` must be the name of a prompt", "InvalidParams"),
         (r#"{"name":7}"#, "Invalid params: `name` must be the name of a prompt", "InvalidParams"),
@@ -113,7 +113,7 @@ fn a_prompt_that_is_unknown_or_lacks_something_is_refused() {
 }
 
 #[test]
-fn a_host_may_list_its_own_prompts_and_take_numbers_as_text() {
+fn dynamic_prompts_accept_numbers_as_text() {
     Setup::new(BY_HOST).session(Revision::V2025_11_25).check(
         r#"> call 1 prompts/list
            ! list prompts
@@ -128,7 +128,7 @@ fn a_host_may_list_its_own_prompts_and_take_numbers_as_text() {
 }
 
 #[test]
-fn catalogues_of_prompts_are_checked() {
+fn prompt_catalogue_is_validated() {
     let (a, b) = (Prompt::new("a"), Prompt::new("b"));
     assert!(Prompts::try_new(&[a, b]).is_ok());
     assert_eq!(Prompts::try_new(&[a, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));

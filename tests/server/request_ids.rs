@@ -1,8 +1,8 @@
 //! Ids of requests that have ended without an answer, and of those that are still in flight.
 
 use super::batches::{self, error, gets, pong, sends, text, tool};
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::Limits;
 use mcp_proto::{Millis, Revision};
 

@@ -2,8 +2,9 @@
 
 use super::batches::{gets, ping, pong, sends, text, tool};
 use super::between::event;
-use crate::common::library::EVERYTHING;
-use crate::common::{Setup, hello};
+use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::{Setup, hello};
+use crate::support::transport::feed;
 use mcp_proto::server::{Event, SecondInitialize, Server, ServerConfig, Slot};
 use mcp_proto::{Action, KeepAlive, Millis, Revision, SendError, State};
 
@@ -223,10 +224,7 @@ fn a_reset_before_the_next_poll_drops_what_was_about_to_happen() {
     });
     between_polls("an answer that is written in part", &|server| {
         let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-        let mut input = io.split().1;
-        input.space()[..line.len()].copy_from_slice(line);
-        input.filled(line.len());
+        feed(server, Millis(0), line);
         let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
         io.split().0.sent(9);
     });

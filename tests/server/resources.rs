@@ -1,13 +1,13 @@
-//! Resources: their lists, and what can be read.
+//! Resources: lists, templates, and reading.
 
-use crate::common::Setup;
-use crate::common::library::{BY_HOST, LIBRARY};
-use crate::content::{HEAD, stateless};
+use super::content::{HEAD, stateless};
+use crate::support::server::Setup;
+use crate::support::server::catalogue::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Feature, Resource, Resources, ServerConfig, Template};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
-fn a_resource_is_listed_with_what_its_revision_has() {
+fn resource_is_listed_with_the_members_of_its_revision() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         let named = revision >= Revision::V2025_06_18;
         let icons = if revision >= Revision::V2025_11_25 { r#","icons":[{"src":"data:,i"}]"# } else { "" };
@@ -43,7 +43,7 @@ fn a_resource_is_listed_with_what_its_revision_has() {
 }
 
 #[test]
-fn every_catalogue_is_listed_page_by_page() {
+fn each_catalogue_is_listed_page_by_page() {
     const LONG: &str = match std::str::from_utf8(&[b'd'; 150]) {
         Ok(text) => text,
         Err(_) => "",
@@ -56,7 +56,7 @@ fn every_catalogue_is_listed_page_by_page() {
     static FEATURES: [&dyn Feature; 1] = [&RESOURCES];
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
     let rest = format!(r#","description":"{LONG}"}}]"#);
-    // There is room for one of them, and for what a page ends with.
+    // The buffer holds one entry and the end of the page.
     Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
         r#"> call 1 resources/list
            < result 1 {{"resources":[{{"uri":"a:1","name":"r"{rest},"nextCursor":"p1"}}
@@ -73,11 +73,11 @@ fn every_catalogue_is_listed_page_by_page() {
 }
 
 #[test]
-fn what_is_offered_is_declared() {
+fn configured_features_are_declared() {
     let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}"#;
     let ask = stateless(1, "server/discover", "");
     Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}}}}"));
-    let hello = crate::common::hello("2024-11-05");
+    let hello = crate::support::server::hello("2024-11-05");
     Setup::new(LIBRARY).check(&format!(
         "> call 1 initialize {hello}\n< result 1 …{all},\"logging\":{{}}}},…\n! connected 2024-11-05 c {{}}"
     ));
@@ -86,7 +86,7 @@ fn what_is_offered_is_declared() {
 }
 
 #[test]
-fn what_is_in_the_catalogue_or_fits_a_template_can_be_read() {
+fn resources_and_template_matches_can_be_read() {
     Setup::new(LIBRARY).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/read {"uri":"lib:log"}
            ! read lib:log (Some("log"), None, None)
@@ -124,14 +124,14 @@ fn what_is_in_the_catalogue_or_fits_a_template_can_be_read() {
     Setup::new(LIBRARY).check(&format!(
         "{ask}! read lib:log …\n< result 1 {{{HEAD},\"ttlMs\":0,\"cacheScope\":\"private\",\"contents\":[…]}}"
     ));
-    // `_meta` of the request is there.
+    // The `_meta` of the request is visible.
     let ask = stateless(1, "resources/read", r#","uri":"lib:x/y""#);
     Setup::new(LIBRARY)
         .check(&format!("{ask}! read lib:x/y …\n< result 1 …io.modelcontextprotocol/protocolVersion…"));
 }
 
 #[test]
-fn what_does_not_exist_is_not_found_whoever_says_so() {
+fn missing_resource_is_not_found() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         Setup::new(LIBRARY).session(revision).check(
             r#"> call 1 resources/read {"uri":"lib:\u0062"}
@@ -152,7 +152,7 @@ fn what_does_not_exist_is_not_found_whoever_says_so() {
            {two}! read lib:book/none …
            < error 2 -32602 Resource not found data {{"uri":"lib:book/none"}}"#
     ));
-    // A URI that has no room in the answer is left out of it.
+    // A URI that does not fit is omitted from the error.
     let uri = "y".repeat(2000);
     Setup::new(LIBRARY).tx(2000).session(Revision::V2025_11_25).check(&format!(
         "> call 1 resources/read {{\"uri\":\"{uri}\"}}\n\
@@ -161,7 +161,7 @@ fn what_does_not_exist_is_not_found_whoever_says_so() {
 }
 
 #[test]
-fn a_deferred_read_is_answered_as_one() {
+fn deferred_read_is_answered_with_contents() {
     Setup::new(LIBRARY).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/read {"uri":"lib:book/defer"}
            ! read lib:book/defer …
@@ -180,7 +180,7 @@ fn a_deferred_read_is_answered_as_one() {
 }
 
 #[test]
-fn a_host_may_list_its_own_resources_and_is_asked_for_any() {
+fn dynamic_resources_are_listed_and_read_by_any_uri() {
     Setup::new(BY_HOST).session(Revision::V2025_11_25).check(
         r#"> call 1 resources/list
            ! list resources
@@ -202,7 +202,7 @@ fn a_host_may_list_its_own_resources_and_is_asked_for_any() {
 }
 
 #[test]
-fn catalogues_of_resources_are_checked() {
+fn resource_catalogue_is_validated() {
     let (a, b) = (Resource::new("lib:a", "a"), Resource::new("lib:b", "a"));
     assert!(Resources::try_new(&[a, b]).is_ok());
     assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));

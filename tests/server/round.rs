@@ -1,7 +1,7 @@
-//! Requests of several rounds in 2026-07-28, and what they are answered with in the revisions before.
+//! Required input: retried requests of 2026-07-28, and the errors in older revisions.
 
-use crate::common::Setup;
-use crate::common::demo::INFO;
+use crate::support::server::Setup;
+use crate::support::server::tools::INFO;
 use mcp_proto::server::{Experimental, Extensions, Feature, Server, ServerConfig};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -15,7 +15,7 @@ fn info() -> ServerConfig<'static> {
     INFO.revisions(Revisions::STATELESS)
 }
 
-/// A call of a tool with what its parameters have besides, and the event that it is.
+/// A call with further params, and its event.
 fn call(id: u32, name: &str, capabilities: &str, arguments: &str, more: &str) -> String {
     let more = if more.is_empty() { String::new() } else { format!(",{more}") };
     format!(
@@ -30,7 +30,7 @@ fn needs(arguments: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_call_is_answered_with_what_it_needs() {
+fn call_is_answered_with_its_input_requests() {
     let cases = [
         (r#"{"inputs":"a=roots"}"#, r#""inputRequests":{"a":{"method":"roots/list"}}"#.to_string()),
         (r#"{"state":"\"1\n"}"#, r#""requestState":"\"1\n""#.into()),
@@ -61,7 +61,7 @@ fn a_call_is_answered_with_what_it_needs() {
 }
 
 #[test]
-fn what_comes_back_is_seen_with_the_call_that_is_made_again() {
+fn retried_call_has_its_input_responses() {
     let text = |text: &str| format!(r#"< result 1 {{"resultType":"complete",…"text":"{text}"…"#) + "\n";
     let setup = Setup::new(info());
     let answers = r#""inputResponses":{"b":{"roots":[]},"a":{"action":"accept"},"c":7}"#;
@@ -71,7 +71,7 @@ fn what_comes_back_is_seen_with_the_call_that_is_made_again() {
         &(needs("{}", &format!(r#"{answers},"requestState":"x\"y""#)) + &text(&format!("{both} state x…y"))),
     );
     setup.check(&(needs("{}", r#""requestState":"""#) + &text(" state ")));
-    // `null` is nothing.
+    // `null` counts as absent.
     let nothing = r#""inputResponses":null,"requestState":null"#;
     setup.check(&format!(
         "{}< result 1 {{{HEAD},\"requestState\":\"s\"}}",
@@ -86,7 +86,7 @@ fn what_comes_back_is_seen_with_the_call_that_is_made_again() {
     {
         setup.check(&malformed(more));
     }
-    // Before that revision they mean nothing.
+    // Older revisions ignore them.
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/call {"name":"echo","inputResponses":7,"requestState":7}
            ! call echo {}
@@ -95,7 +95,7 @@ fn what_comes_back_is_seen_with_the_call_that_is_made_again() {
 }
 
 #[test]
-fn a_client_that_lacks_what_is_needed_is_told_so() {
+fn missing_capability_is_an_error_that_names_it() {
     let lacking = |needed: &str| {
         format!(
             "< error 1 -32021 Missing required client capability data {{\"requiredCapabilities\":{needed}}}\n"
@@ -121,7 +121,7 @@ fn a_client_that_lacks_what_is_needed_is_told_so() {
 }
 
 #[test]
-fn a_deferred_call_may_need_something_too() {
+fn deferred_call_may_require_input() {
     Setup::new(info()).check(&format!(
         "{}{}* needs 0 k=roots\n< result 2 {{{HEAD},\"inputRequests\":{{\"k\":{{\"method\":\"roots/list\"}}}},\"requestState\":\"s\"}}\n\
          * deferred 1\n* needs 0 k=roots\n! not now Gone\n* needs 1 k=roots\n< error 3 -32021 … data …\n* deferred 0",
@@ -131,7 +131,7 @@ fn a_deferred_call_may_need_something_too() {
 }
 
 #[test]
-fn a_host_that_asks_wrongly_is_told_and_the_client_gets_an_error() {
+fn invalid_input_request_is_reported_and_answered_with_error() {
     let wrong = |fault: &str| format!("< error 1 -32603 …\n! fault {fault}\n");
     let setup = Setup::new(info());
     setup.check(&(needs("{}", "") + &wrong("NoRoundTrip")));
@@ -139,7 +139,7 @@ fn a_host_that_asks_wrongly_is_told_and_the_client_gets_an_error() {
     setup.check(&(needs(r#"{"inputs":"a=broken"}"#, "") + &wrong("InvalidReply")));
     let small = needs(&format!(r#"{{"state":"{}"}}"#, "x".repeat(1000)), "");
     Setup::new(info()).tx(1000).check(&(small + &wrong("ReplyTooLarge")));
-    // In a session nobody sends a call again.
+    // In a session a call is not retried.
     Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{{\"state\":\"s\"}}}}\n! call needs {{\"state\":\"s\"}}\n{}",
         wrong("NoRoundTrip")
@@ -147,7 +147,7 @@ fn a_host_that_asks_wrongly_is_told_and_the_client_gets_an_error() {
 }
 
 #[test]
-fn pages_that_have_to_be_opened_are_named_as_each_revision_knows_it() {
+fn required_urls_have_the_form_of_each_revision() {
     let urls = r#"{"urls":1}"#;
     let page = |message: &str, path: &str, id: &str| {
         format!(r#"{{"mode":"url","message":"{message}","url":"https://example.com/{path}"{id}}}"#)
@@ -172,7 +172,7 @@ fn pages_that_have_to_be_opened_are_named_as_each_revision_knows_it() {
 }
 
 #[test]
-fn what_goes_beyond_the_specification_is_declared_and_seen() {
+fn extensions_are_declared_and_seen() {
     static EXTENSIONS: Extensions<'_> =
         Extensions::new(&[("com.example/a", "{}"), ("com.example/b", "{\"x\":\n1}")]);
     static EXPERIMENTAL: Experimental<'_> = Experimental::new(&[("odd", "{}")]);
@@ -185,7 +185,7 @@ fn what_goes_beyond_the_specification_is_declared_and_seen() {
            > call 2 initialize {}
            < result 2 {{"protocolVersion":"2025-11-25","capabilities":{{"experimental":{{"odd":{{}}}}}},…}}
            ! connected 2025-11-25 c {{}}"#,
-        crate::common::hello("2025-11-25"),
+        crate::support::server::hello("2025-11-25"),
     ));
     let declared = r#"{"extensions":{"com.example/a":{"v":2}}}"#;
     Setup::new(INFO).check(&format!(

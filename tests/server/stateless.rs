@@ -1,11 +1,11 @@
-//! The stateless era: each request says what it needs, and stands alone.
+//! The stateless era: discovery, checks of `_meta`, logs, both eras together.
 
-use crate::common::Setup;
-use crate::common::demo::{BARE, INFO};
+use crate::support::server::Setup;
+use crate::support::server::tools::{BARE, INFO};
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 use mcp_proto::{Millis, Revision, Revisions};
 
-/// A request of the stateless era: `call id method meta params`, with what `_meta` and the parameters have besides.
+/// A stateless request with further members of `_meta` and params.
 fn call(id: &str, method: &str, meta: &str, params: &str) -> String {
     format!(
         r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{meta}}}{params}}}
@@ -17,7 +17,7 @@ fn tool(id: &str, name: &str) -> String {
     call(id, "tools/call", "", &format!(r#","name":"{name}""#))
 }
 
-/// What every result begins with.
+/// The first members of every result.
 const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
@@ -26,13 +26,13 @@ fn stateless() -> Setup {
 }
 
 #[test]
-fn a_client_discovers_what_the_server_is() {
+fn discover_describes_the_server() {
     let ask = call("1", "server/discover", "", "");
     let capabilities = r#""capabilities":{"tools":{"listChanged":true},"logging":{}}"#;
     let cases = [
         (INFO.revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
         (INFO, r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#),
-        // It names itself here even if it does not elsewhere.
+        // Discovery has the server info even if other results omit it.
         (INFO.anonymous_results().revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
     ];
     for (info, versions) in cases {
@@ -49,7 +49,7 @@ fn a_client_discovers_what_the_server_is() {
 }
 
 #[test]
-fn every_result_says_that_it_is_complete_and_who_gave_it() {
+fn stateless_results_have_type_and_server_info() {
     let object = tool("1", "object");
     let list = tool("2", "list");
     let fail = tool("3", "fail");
@@ -74,7 +74,7 @@ static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
 #[test]
-fn a_list_says_how_long_it_is_fresh_whoever_made_it() {
+fn list_results_have_a_time_to_live() {
     let ask = call("1", "tools/list", "", "");
     let info = ServerConfig::new("s", "1").cache(Millis(7), false);
     let tools = r#"[{"name":"one",…}]"#;
@@ -85,14 +85,14 @@ fn a_list_says_how_long_it_is_fresh_whoever_made_it() {
             "{ask}{events}< result 1 {{{HEAD},\"ttlMs\":7,\"cacheScope\":\"private\",\"tools\":{tools}}}"
         ));
     }
-    // Nothing of this in the handshake era.
+    // The handshake era has none of these members.
     Setup::new(info.features(&NO_TOOLS_FEATURES))
         .session(Revision::V2025_11_25)
         .check("> call 1 tools/list\n< result 1 {\"tools\":[]}");
 }
 
 #[test]
-fn a_request_is_checked_in_the_order_of_the_specification() {
+fn stateless_request_is_checked_in_the_specified_order() {
     let version = r#""io.modelcontextprotocol/protocolVersion":"#;
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":"#;
     let level = r#""io.modelcontextprotocol/logLevel":"#;
@@ -104,13 +104,13 @@ fn a_request_is_checked_in_the_order_of_the_specification() {
     let now = format!(r#"{version}"2026-07-28",{capabilities}{{}}"#);
     let invalid = "-32602 Invalid params: …";
     let cases: &[(&str, String, String, &str)] = &[
-        // Missing or wrong keys come first, whatever else is wrong.
+        // First: missing or invalid keys of `_meta`.
         ("no/such", String::new(), invalid.into(), "InvalidParams"),
         ("no/such", format!("{capabilities}{{}}"), invalid.into(), "InvalidParams"),
         ("no/such", format!(r#"{version}"1900-01-01""#), invalid.into(), "InvalidParams"),
         ("no/such", format!("{version}7,{capabilities}{{}}"), invalid.into(), "InvalidParams"),
         ("no/such", format!(r#"{version}"2026-07-28",{capabilities}[]"#), invalid.into(), "InvalidParams"),
-        // Then the version, of server/discover too.
+        // Second: the version, also of `server/discover`.
         (
             "no/such",
             format!(r#"{version}"1900-01-01",{capabilities}{{}}"#),
@@ -129,7 +129,7 @@ fn a_request_is_checked_in_the_order_of_the_specification() {
             unsupported("?"),
             "UnsupportedRevision",
         ),
-        // Then the method.
+        // Third: the method.
         (
             "no/such",
             format!(r#"{now},{level}"x""#),
@@ -140,7 +140,7 @@ fn a_request_is_checked_in_the_order_of_the_specification() {
         ("ping", now.clone(), "-32601 Method not found: ping".into(), "UnknownMethod"),
         ("logging/setLevel", now.clone(), "-32601 …".into(), "UnknownMethod"),
         ("prompts/list", now.clone(), "-32601 …".into(), "UnknownMethod"),
-        // Then its parameters.
+        // Fourth: the params.
         ("tools/list", format!(r#"{now},{level}"x""#), invalid.into(), "InvalidParams"),
         ("tools/list", format!("{now},{level}7"), invalid.into(), "InvalidParams"),
         ("server/discover", format!(r#"{now},{level}"x""#), invalid.into(), "InvalidParams"),
@@ -161,7 +161,7 @@ fn a_request_is_checked_in_the_order_of_the_specification() {
 }
 
 #[test]
-fn a_log_message_goes_to_a_request_that_asked_for_it() {
+fn stateless_logs_go_to_requests_that_asked() {
     let ask = |level: &str| {
         let level = format!(r#","io.modelcontextprotocol/logLevel":{level}"#);
         call("1", "tools/call", &level, r#","name":"log""#)
@@ -178,7 +178,7 @@ fn a_log_message_goes_to_a_request_that_asked_for_it() {
         let refused = "! not now NotWanted\n".repeat(3 - kept);
         stateless().check(&format!("{}! call log {{}}\n{refused}{lines}< result 1 …", ask(level)));
     }
-    // What a session wants is none of its business, and the other way round.
+    // The log level of a session does not affect stateless requests, nor the reverse.
     Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
         "> call 9 logging/setLevel {{\"level\":\"debug\"}}\n< result 9\n\
          {}! call log {{}}\n! not now NotWanted\n! not now NotWanted\n! not now NotWanted\n< result 2 …",
@@ -187,7 +187,7 @@ fn a_log_message_goes_to_a_request_that_asked_for_it() {
 }
 
 #[test]
-fn a_request_shows_what_its_client_said_in_it_and_nothing_else() {
+fn stateless_request_shows_only_its_own_meta() {
     Setup::new(INFO).session(Revision::V2025_06_18).check(
         r#"> call 1 tools/call {"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}
            ! call who {}
@@ -199,7 +199,7 @@ fn a_request_shows_what_its_client_said_in_it_and_nothing_else() {
 }
 
 #[test]
-fn both_eras_live_on_one_connection() {
+fn one_connection_serves_both_eras() {
     let (deferred, again) = (tool("\"new\"", "defer"), tool("\"old\"", "echo"));
     Setup::new(INFO).session(Revision::V2025_06_18).check(&format!(
         r#"> call "old" tools/call {{"name":"defer"}}
@@ -220,7 +220,7 @@ fn both_eras_live_on_one_connection() {
            < result 8 {{"content":…}}"#,
         tool("7", "echo"),
     ));
-    // A cancellation finds the requests of both.
+    // A cancellation finds requests of both eras.
     Setup::new(INFO).check(&format!(
         "{}! call defer {{}}\n> note notifications/cancelled {{\"requestId\":1,\"reason\":\"w\\u0068y\"}}\n\
          ! cancelled 0 why\n* deferred 0\n* answer 0 x\n! not now Gone\n* state Waiting",

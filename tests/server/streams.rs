@@ -1,7 +1,7 @@
-//! Subscriptions and batches on transports with several streams: where their messages go.
+//! Message mode: the streams of subscriptions and batches.
 
-use crate::common::demo::TOOLS;
-use crate::common::hello;
+use crate::support::server::hello;
+use crate::support::server::tools::TOOLS;
 use mcp_proto::server::{Change, Event, Feature, Server, ServerConfig, Slot, Subscriptions};
 use mcp_proto::{Action, Millis, StreamId, Ticket};
 
@@ -9,13 +9,13 @@ static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
 
 static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
-struct Host<'b> {
+struct ServerHarness<'b> {
     server: Server<'b>,
     sent: Vec<String>,
     tickets: Vec<Ticket>,
 }
 
-impl Host<'_> {
+impl ServerHarness<'_> {
     fn post(&mut self, stream: u32, message: &str) {
         self.run();
         let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing else is due") };
@@ -51,7 +51,7 @@ impl Host<'_> {
         }
     }
 
-    /// What was sent since the last time.
+    /// Expects these messages since the last call.
     #[track_caller]
     fn expect(&mut self, sent: &[String]) {
         self.run();
@@ -59,34 +59,34 @@ impl Host<'_> {
     }
 }
 
-fn with_host(test: impl FnOnce(Host<'_>)) {
+fn with_harness(test: impl FnOnce(ServerHarness<'_>)) {
     let (mut rx, mut tx, mut batches) = ([0; 1024], [0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
     let server =
         Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap().batch_buffer(&mut batches);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut host = Host { server, sent: Vec::new(), tickets: Vec::new() };
-    host.post(
+    let mut harness = ServerHarness { server, sent: Vec::new(), tickets: Vec::new() };
+    harness.post(
         0,
         &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#, hello("2025-03-26")),
     );
-    host.post(0, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    host.sent.clear();
-    test(host);
+    harness.post(0, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    harness.sent.clear();
+    test(harness);
 }
 
 #[test]
-fn what_a_subscription_hears_belongs_to_it_to_its_end() {
-    with_host(|mut host| {
-        host.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
+fn subscription_messages_belong_to_its_stream() {
+    with_harness(|mut harness| {
+        harness.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
         let of = |kind: &str, text: &str| format!("{kind} Subscription(StreamId(2)) {text}");
         let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":7"#;
-        host.expect(&[of(
+        harness.expect(&[of(
             "Notification",
             &format!(r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{tag}}},"notifications":{{"toolsListChanged":true}}}}}}"#),
         )]);
-        host.server.changed(Change::Tools);
-        host.expect(&[
+        harness.server.changed(Change::Tools);
+        harness.expect(&[
             r#"Notification Connection {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.into(),
             of(
                 "Notification",
@@ -95,43 +95,43 @@ fn what_a_subscription_hears_belongs_to_it_to_its_end() {
                 ),
             ),
         ]);
-        // The answer ends the stream: nothing comes behind it.
-        let ticket = host.tickets[0];
-        host.server.end_subscription(ticket).unwrap();
-        host.expect(&[of(
+        // The response ends the stream: no message follows.
+        let ticket = harness.tickets[0];
+        harness.server.end_subscription(ticket).unwrap();
+        harness.expect(&[of(
             "Response",
             &format!(
                 r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete",{tag},"io.modelcontextprotocol/serverInfo":{{"name":"s","version":"1"}}}}}}}}"#
             ),
         )]);
-        assert_eq!(host.server.deferred(), 0);
+        assert_eq!(harness.server.deferred(), 0);
     });
 }
 
 #[test]
-fn the_answers_to_a_batch_go_where_it_came_from() {
+fn batch_responses_go_to_the_stream_of_the_batch() {
     let mut largest = 0;
-    with_host(|mut host| {
-        host.post(
+    with_harness(|mut harness| {
+        harness.post(
             3,
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"defer"}}]"#,
         );
-        host.post(1, r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#);
-        host.expect(&[r#"Response Request(StreamId(1)) [{"jsonrpc":"2.0","id":3,"result":{}}]"#.into()]);
-        let ticket = host.tickets[0];
-        host.server.reply(ticket).unwrap().text("x");
-        host.expect(&[r#"Response Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
-        // The largest array there can be: the second answer uses all that the first leaves.
+        harness.post(1, r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#);
+        harness.expect(&[r#"Response Request(StreamId(1)) [{"jsonrpc":"2.0","id":3,"result":{}}]"#.into()]);
+        let ticket = harness.tickets[0];
+        harness.server.reply(ticket).unwrap().text("x");
+        harness.expect(&[r#"Response Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
+        // The largest array: the second response uses all space that the first left.
         let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
         for bytes in 800..1000 {
-            host.tickets.clear();
-            host.post(3, &format!("[{},{defer}]", defer.replace('4', "5")));
-            let tickets = host.tickets.clone();
-            host.server.reply(tickets[0]).unwrap().text("a");
-            host.run();
-            host.server.reply(tickets[1]).unwrap().text("b".repeat(bytes));
-            host.run();
-            let sent = std::mem::take(&mut host.sent);
+            harness.tickets.clear();
+            harness.post(3, &format!("[{},{defer}]", defer.replace('4', "5")));
+            let tickets = harness.tickets.clone();
+            harness.server.reply(tickets[0]).unwrap().text("a");
+            harness.run();
+            harness.server.reply(tickets[1]).unwrap().text("b".repeat(bytes));
+            harness.run();
+            let sent = std::mem::take(&mut harness.sent);
             let fits = sent.len() == 1 && sent[0].contains(&"b".repeat(bytes));
             assert!(fits || sent.len() == 1 && sent[0].contains("too large"), "{bytes}: {sent:?}");
             largest = largest.max(if fits { sent[0].len() } else { 0 });

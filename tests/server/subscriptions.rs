@@ -1,8 +1,8 @@
-//! Who hears of changes: the session, and each subscription of the stateless era by itself.
+//! Change notifications for sessions and for stateless subscriptions.
 
-use crate::common::demo::{BARE, TOOLS};
-use crate::common::library::EVERYTHING;
-use crate::common::{Setup, hello};
+use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::tools::{BARE, TOOLS};
+use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Subscriptions, Tools};
 use mcp_proto::{Revision, Revisions};
 
@@ -33,7 +33,7 @@ fn acknowledged(id: &str, filter: &str) -> String {
     format!("< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n", tag(id))
 }
 
-/// A subscription to the list of tools, with what is said and heard.
+/// A subscription to the tool list: its request, acknowledgment and event.
 fn tools(id: &str) -> String {
     let filter = r#"{"toolsListChanged":true}"#;
     format!("{}{}! listening [Tools] []\n", listen(id, filter), acknowledged(id, filter))
@@ -55,12 +55,14 @@ fn ended(id: &str) -> String {
 }
 
 #[test]
-fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
+fn notifications_match_the_filter_and_carry_its_id() {
     for id in ["1", "\"1\"", "\"l\\u0069sten\"", "0", "\"\""] {
-        let (open, told) = (tools(id), told(id));
-        both().check(&format!("{open}* deadline none\n* changed\n{told}* changed\n{told}* deferred 1\n"));
+        let (open, notified) = (tools(id), told(id));
+        both().check(&format!(
+            "{open}* deadline none\n* changed\n{notified}* changed\n{notified}* deferred 1\n"
+        ));
     }
-    // Nothing that it did not ask for, and nothing that was not declared.
+    // No notification outside the filter, and none that was not declared.
     let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
     for filter in [
         "{}",
@@ -73,7 +75,7 @@ fn a_subscription_hears_what_it_asked_for_with_its_own_id() {
 }
 
 #[test]
-fn what_is_no_filter_is_refused() {
+fn invalid_filter_is_refused() {
     let refused =
         "< error 1 -32602 Invalid params: `notifications` must be an object\n! fault InvalidParams\n";
     for params in ["", r#","notifications":null"#, r#","notifications":[]"#, r#","notifications":true"#] {
@@ -84,7 +86,7 @@ fn what_is_no_filter_is_refused() {
                  ! fault MissingClientCapability\n* deferred 0\n";
     let tasks = r#","notifications":{"taskIds":["t"],"toolsListChanged":true}"#;
     both().check(&format!("{}{needs}", request("1", "subscriptions/listen", "{}", tasks)));
-    // Who knows tasks is told that there are none here.
+    // A filter for tasks is answered: the server has none.
     let knows = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let open = acknowledged("1", r#"{"toolsListChanged":true}"#);
     both().check(&format!(
@@ -94,7 +96,7 @@ fn what_is_no_filter_is_refused() {
 }
 
 #[test]
-fn without_the_feature_there_is_no_such_method() {
+fn listen_is_unknown_without_the_feature() {
     let unknown = "< error 1 -32601 Method not found: subscriptions/listen\n! fault UnknownMethod\n";
     Setup::new(BARE).check(&format!("{}{unknown}", listen("1", "{}")));
     let info = ServerConfig::new("s", "1").features(&[&Subscriptions]);
@@ -103,7 +105,7 @@ fn without_the_feature_there_is_no_such_method() {
         listen("1", r#"{"toolsListChanged":true}"#),
         acknowledged("1", "{}")
     ));
-    // It belongs to the stateless era, and its siblings to the other.
+    // `listen` belongs to the stateless era, `subscribe` to the other.
     let unknown =
         |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
     for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision)) {
@@ -123,20 +125,20 @@ fn without_the_feature_there_is_no_such_method() {
 }
 
 #[test]
-fn several_subscriptions_each_hear_their_own() {
+fn subscriptions_each_receive_their_own_notifications() {
     let silent = format!("{}{}! listening [] []\n", listen("7", "{}"), acknowledged("7", "{}"));
     let open = format!("{}{silent}{}", tools("1"), tools("\"b\""));
     for tx in [700, 900, 4096] {
         let setup = both().tx(tx).reply_room(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
-    // What waits for room is told once: here all but the first one, which had room.
-    let heard = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
-    both().tx(700).check(&format!("{open}* block\n{}* unblock\n{heard}", "* changed\n".repeat(5)));
+    // Changes that wait for space are sent once: all but the first, which had space.
+    let events = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
+    both().tx(700).check(&format!("{open}* block\n{}* unblock\n{events}", "* changed\n".repeat(5)));
 }
 
 #[test]
-fn a_subscription_takes_a_slot_and_no_time() {
+fn subscription_takes_a_slot_and_has_no_timeout() {
     let full = "< error 3 -32603 Too many requests in flight: at most 2\n! fault TooManyInFlight\n";
     both().slots(2, 64).check(&format!(
         "{}{}{}{full}* time 100000000\n* deferred 2\n* changed\n{}{}",
@@ -148,20 +150,20 @@ fn a_subscription_takes_a_slot_and_no_time() {
     ));
     let none = "< error 1 -32603 Too many requests in flight: at most 0\n! fault TooManyInFlight\n";
     both().slots(0, 0).check(&format!("{}{none}", listen("1", "{}")));
-    // Its id is in use.
+    // The id of a subscription is in use.
     let twice = "< error 1 -32600 Invalid request: a request with this id is still in flight: …\n! fault DuplicateId\n";
     both().check(&format!("{}{}{twice}", tools("1"), listen("1", "{}")));
-    // And it is not to be answered by the host.
+    // The application cannot reply to a subscription.
     both().check(&format!("{}* answer 0 x\n! not now Gone\n", tools("1")));
 }
 
 #[test]
-fn a_cancelled_subscription_hears_nothing_more() {
+fn cancelled_subscription_receives_nothing() {
     let cancel =
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
-    // What was said before the cancellation came is told, whether output drains at once or in pieces.
+    // Changes before the cancellation are sent, at any output pace.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
         let setup = both().tx(tx).reply_room(700);
@@ -174,10 +176,10 @@ fn a_cancelled_subscription_hears_nothing_more() {
 }
 
 #[test]
-fn the_server_ends_a_subscription_with_its_answer() {
+fn server_ends_a_subscription_with_its_response() {
     let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
     both().check(&format!("{}{end}", tools("1")));
-    // After what it was not told yet, and however little is read.
+    // The response follows the pending notifications, at any pace.
     for tx in [700, 4096] {
         both().tx(tx).reply_room(700).check(&format!(
             "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
@@ -188,7 +190,7 @@ fn the_server_ends_a_subscription_with_its_answer() {
             ended("1"),
         ));
     }
-    // What changes after its answer it does not hear, even if the rest still waits for room.
+    // Changes after the response are not sent, even if earlier ones still wait.
     for tx in [1100, 4096] {
         let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
@@ -208,19 +210,19 @@ fn the_server_ends_a_subscription_with_its_answer() {
 }
 
 #[test]
-fn the_end_of_a_connection_ends_its_subscriptions() {
+fn end_of_connection_ends_its_subscriptions() {
     let open = format!("{}{}", tools("1"), tools("2"));
     let end = format!("{}{}! closed\n", ended("1"), ended("2"));
     for how in ["eof", "shutdown"] {
         for tx in [700, 4096] {
             let setup = both().tx(tx).reply_room(700);
             setup.check(&format!("{open}* {how}\n{end}"));
-            let told = format!("{}{}", told("1"), told("2"));
-            setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{told}{end}"));
+            let notified = format!("{}{}", told("1"), told("2"));
+            setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{notified}{end}"));
         }
-        // A client that does not read is given up.
+        // A client that does not read is closed.
         both().check(&format!("{open}* block\n* {how}\n* time 2000\n* time 4000\n! closed\n"));
-        // Deferred calls may still be answered.
+        // Deferred calls can still be answered.
         let call = request("3", "tools/call", "{}", r#","name":"defer""#);
         both().check(&format!(
             "{open}{call}! call defer {{}}\n* {how}\n{}{}* answer 2 x\n< result 3 …\n! closed\n",
@@ -231,7 +233,7 @@ fn the_end_of_a_connection_ends_its_subscriptions() {
 }
 
 #[test]
-fn a_new_session_begins_without_subscriptions() {
+fn new_session_starts_without_subscriptions() {
     use mcp_proto::server::SecondInitialize;
     let hello = hello("2025-11-25");
     let again = format!(
@@ -244,7 +246,7 @@ fn a_new_session_begins_without_subscriptions() {
 }
 
 #[test]
-fn what_was_not_declared_is_never_told() {
+fn undeclared_change_is_never_sent() {
     static TOOLS: Tools<'static> = Tools::new(&[]);
     static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("a:b", "b")]);
     static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
@@ -258,11 +260,11 @@ fn what_was_not_declared_is_never_told() {
 }
 
 #[test]
-fn a_session_and_subscriptions_hear_side_by_side() {
+fn session_and_subscriptions_are_both_notified() {
     let both_told = format!("< note notifications/tools/list_changed\n{}", told("1"));
     let setup = both().session(Revision::V2025_11_25);
     setup.check(&format!("{}* changed\n{both_told}", tools("1")));
-    // The session hears only when the handshake is complete, a subscription before.
+    // The session is notified after the handshake, a subscription already before.
     let hello = hello("2025-11-25");
     both().check(&format!(
         "{}* changed\n{}> call 2 initialize {hello}\n< result 2 …\n! connected 2025-11-25 c {{}}\n\
@@ -272,7 +274,7 @@ fn a_session_and_subscriptions_hear_side_by_side() {
     ));
 }
 
-/// With resources of a catalogue: what is not in it cannot be watched.
+/// With a catalogue: only its resources can be subscribed to.
 mod watching {
     use super::*;
     use mcp_proto::server::{Resource, Resources, Template};
@@ -287,7 +289,7 @@ mod watching {
     const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&DECLARED);
 
     #[test]
-    fn a_session_watches_what_there_is() {
+    fn session_subscribes_to_existing_resources() {
         let setup = Setup::new(INFO).subscription_buffer(100).session(Revision::V2025_11_25);
         let updated = |uri: &str| format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n");
         setup.check(&format!(
@@ -306,7 +308,7 @@ mod watching {
                  < error 1 -32002 Resource not found data {\"uri\":\"none:\"}\n! fault UnknownResource\n",
             );
         }
-        // Not declared: not there.
+        // An undeclared method is unknown.
         let info = ServerConfig::new("s", "1").features(&SILENT);
         Setup::new(info).subscription_buffer(100).session(Revision::V2025_11_25).check(
             "> call 1 resources/subscribe {\"uri\":\"lib:log\"}\n\
@@ -315,7 +317,7 @@ mod watching {
     }
 
     #[test]
-    fn a_subscription_watches_what_there_is() {
+    fn subscription_selects_existing_resources() {
         let filter =
             r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","none:","lib:book/7"]}"#;
         let honoured = r#"{"resourcesListChanged":true,"resourceSubscriptions":["lib:log","lib:book/7"]}"#;

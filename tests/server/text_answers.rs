@@ -1,5 +1,6 @@
-//! A result of one text is what it would be as a result of one piece of content, whatever room there is for it.
+//! Text results equal results with one content block, for any buffer size.
 
+use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Millis, Next, ProtocolError};
 
@@ -11,18 +12,18 @@ static PADDED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&P
 /// How a call is answered.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// As a piece of content, not as a text.
+    /// As a content block instead of a text.
     piece: bool,
     failed: bool,
     later: bool,
 }
 
-/// Answers a call, now or later.
+/// Answers a call or a deferred call.
 macro_rules! answer {
     ($reply:expr, $answer:expr, $text:expr) => {
         match ($answer.piece, $answer.failed) {
             (false, false) => {
-                // In three pieces.
+                // In three parts.
                 let third = $text.chars().count() / 3;
                 let (before, after) = $text.split_at($text.char_indices().nth(third).map_or(0, |(at, _)| at));
                 $reply.text((before, "", after));
@@ -38,7 +39,7 @@ macro_rules! answer {
     };
 }
 
-/// What a server says to these lines, and the faults that it reports.
+/// The output and the protocol errors of a server for these lines.
 fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String, Vec<ProtocolError>) {
     let (mut server, mut input) = (server, lines.as_bytes());
     let (mut output, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());
@@ -46,15 +47,10 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {
                 Next::Write(out) => {
-                    output.extend_from_slice(out.bytes());
-                    let length = out.bytes().len();
-                    out.sent(length);
+                    take_output(out, usize::MAX, &mut output);
                 }
-                Next::Read(mut space) if !input.is_empty() => {
-                    let length = space.space().len().min(input.len());
-                    space.space()[..length].copy_from_slice(&input[..length]);
-                    input = &input[length..];
-                    space.filled(length);
+                Next::Read(receive) if !input.is_empty() => {
+                    give_input(receive, usize::MAX, &mut input);
                 }
                 _ => {
                     let Some(ticket) = kept.pop() else { break };
@@ -75,7 +71,7 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
     (String::from_utf8(output).expect("text"), faults)
 }
 
-/// Both ways to answer give the same: whatever is said to these lines, in so much room.
+/// Expects equal output for text and content, with `room` bytes. Returns all output.
 fn alike(info: &'static ServerConfig<'static>, lines: &str, text: &str, room: usize) -> String {
     let mut all = String::new();
     for (failed, later, grown) in [(false, false, false), (true, false, true), (false, true, false)] {
@@ -111,7 +107,7 @@ fn call(id: &str) -> String {
 const ROOM: usize = 700;
 
 #[test]
-fn any_id_and_any_text_in_any_revision() {
+fn text_result_equals_content_result_for_any_id() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         for info in [&PLAIN, &PADDED] {
             for id in
@@ -136,7 +132,7 @@ fn any_id_and_any_text_in_any_revision() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_alike() {
+fn oversized_text_result_fails_like_oversized_content() {
     let lines = hello("2025-11-25") + &call("\"a\"") + &call("2");
     let (mut fitted, mut refused) = (0, 0);
     for length in ROOM - 120..=ROOM {

@@ -1,8 +1,8 @@
 //! Room for the URIs of watched resources, to the byte, and what becomes of it when one is watched no more.
 
-use crate::common::Setup;
-use crate::common::hello;
-use crate::common::library::EVERYTHING;
+use crate::support::server::Setup;
+use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::hello;
 use mcp_proto::Revision;
 
 /// What an entry takes beside its URI.

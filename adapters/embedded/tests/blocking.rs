@@ -1,8 +1,6 @@
 //! A link that blocks.
 
-mod common;
-
-use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};

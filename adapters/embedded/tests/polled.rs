@@ -1,8 +1,6 @@
 //! The steps of a main loop, over a line that is cut, slow, moody and broken in every place.
 
-mod common;
-
-use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::ErrorKind;
 use mcp_proto::client::{self, ClientConfig, Connect};
 use mcp_proto::{Client, Millis};

@@ -1,8 +1,6 @@
 //! The queue between an interrupt and the main loop.
 
-mod common;
-
-use common::{Host, INITIALIZE, WELCOME, ping, pong, with_server};
+use crate::common::{Host, INITIALIZE, WELCOME, ping, pong, with_server};
 use embedded_io::{Read, ReadReady, Write, WriteReady};
 use mcp_proto_embedded::{BytesLost, Halves, Pump, PumpStatus, Queue, SESSION_MARK};
 

@@ -1,14 +1,12 @@
 //! Async links: an executor of a few lines, futures that are dropped at every poll, and both directions at once.
 
-mod common;
-
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::Slot;
@@ -172,7 +170,7 @@ fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
     let uart = RefCell::new(Uart { reads: 20, ..Uart::text(&input) });
     let (stuck, time) = (Cell::new(true), Cell::new(0));
     let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 2048], [Slot::EMPTY; 2], [0; 256]);
-    let server = Server::new(&common::INFO, &mut rx, &mut tx).unwrap().reply_room(400).unwrap();
+    let server = Server::new(&crate::common::INFO, &mut rx, &mut tx).unwrap().reply_room(400).unwrap();
     let server = &mut server.in_flight(&mut slots, &mut text).unwrap();
     let (mut pump, mut host) = (Pump::new(), Host::default());
     let half = || Half { uart: &uart, delay: 0, stuck: &stuck };

@@ -145,7 +145,7 @@ fn example(name: &str) -> Command {
     let test: PathBuf = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
     let path = profile.join("examples").join(name);
-    // `cargo test` builds the examples; `cargo test --test child` does not.
+    // `cargo test` builds the examples; `cargo test --test it` does not.
     assert!(path.exists(), "build it first: cargo build -p mcp-proto-std --examples");
     Command::new(path)
 }

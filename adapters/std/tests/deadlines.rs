@@ -1,9 +1,6 @@
 //! Servers and clients close within their deadlines, whatever the peer does.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +9,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::peer::{Peer, call};
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
-use peer::{Peer, call};
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("wait", "{}"),

@@ -1,15 +1,14 @@
 //! Queries of server handles, and client requests of every kind in flight.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::peer::{Peer, call};
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
@@ -18,8 +17,6 @@ use mcp_proto::server::{
     Tools,
 };
 use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
-use peer::{Peer, call};
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();

@@ -1,9 +1,6 @@
 //! Servers with many connections over TCP and Unix sockets.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,12 +10,12 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::peer::stateless_call;
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError, Revision};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServeError, ServerHandle, Stop};
-use peer::stateless_call;
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("who", "{}"),

@@ -1,9 +1,6 @@
 //! Worker threads of a server: reuse, waiting, end; in both eras.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
+use crate::peer::{Peer, call, stateless_call};
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServerHandle};
-use peer::{Peer, call, stateless_call};
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("who", "{}"),

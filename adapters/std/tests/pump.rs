@@ -1,16 +1,14 @@
 //! The pump without server or client handles.
 #![cfg(unix)]
 
-mod time_limit;
-
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, Server};
 use mcp_proto_std::{Pump, PumpStatus};
-use time_limit::{TEST_TIMEOUT, within};
 
 static INFO: ServerConfig = ServerConfig::new("test", "1");
 

@@ -1,8 +1,6 @@
 //! Reconnection of clients after the loss of a server.
 #![cfg(unix)]
 
-mod time_limit;
-
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::server::{Change, Event, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, Notification, Reconnect, Serve, ServerHandle, Stderr,
     Stop,
 };
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("crash", "{}"), Tool::new("wait", "{}")]).list_changed();

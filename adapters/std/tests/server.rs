@@ -1,19 +1,17 @@
 //! The server over pipes and sockets, with hand-written messages.
 #![cfg(unix)]
 
-mod peer;
-
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::peer::{Peer, call, initialize};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_std::{Serve, ServerHandle};
-use peer::{Peer, call, initialize};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),

@@ -1,19 +1,16 @@
 //! Servers on one thread: reading and writing never block each other.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::peer::{call, initialize};
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::server::{Change, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
-use peer::{call, initialize};
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();

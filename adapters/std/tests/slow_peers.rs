@@ -1,9 +1,6 @@
 //! Peers that are slow, stop reading, or close within a message; for both roles.
 #![cfg(unix)]
 
-mod peer;
-mod time_limit;
-
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -11,13 +8,13 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::peer::{Peer, call, initialize};
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::Revision;
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, ConnectError, Connector, Serve, ServerHandle};
-use peer::{Peer, call, initialize};
-use time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("steps", "{}"), Tool::new("wait", "{}")]);

@@ -1,18 +1,16 @@
 //! Stress test: many threads share one client; every response matches and no slot leaks.
 #![cfg(unix)]
 
-mod time_limit;
-
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PendingCall, Serve, ServerHandle};
-use time_limit::{TEST_TIMEOUT, within};
 
 const THREADS: u32 = 16;
 const CALLS: u32 = 500;

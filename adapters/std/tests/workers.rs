@@ -1,19 +1,17 @@
 //! Requests of workers to the client, deferred requests of every kind, change notifications.
 #![cfg(unix)]
 
-mod peer;
-
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use crate::peer::{Peer, call};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
     Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions,
     Template, Tool, Tools,
 };
 use mcp_proto_std::{RequestError, ServerHandle};
-use peer::{Peer, call};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("greet", "{}"), Tool::new("hasty", "{}"), Tool::new("touch", "{}")]);

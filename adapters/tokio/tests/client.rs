@@ -1,12 +1,11 @@
 //! The client with a server of this crate and with scripted servers.
 
-mod peer;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::peer::{SOON, Trickle};
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Logging, ServerConfig, Tool, Tools};
@@ -15,7 +14,6 @@ use mcp_proto_tokio::{
     CallError, CallOptions, ClientHandle, ConnectError, Connector, InputResponse, Notification, Serve,
     ServerHandle,
 };
-use peer::{SOON, Trickle};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
 };

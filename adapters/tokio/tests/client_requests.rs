@@ -2,10 +2,10 @@
 
 #[path = "../../handles/fixtures/full_server.rs"]
 mod full_server;
-mod peer;
 
 use std::time::Duration;
 
+use crate::peer::SOON;
 use full_server::{FORM, INFO, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
@@ -15,7 +15,6 @@ use mcp_proto_tokio::{
     CallError, CallOptions, ClientHandle, Connector, InputResponse, Notification, Serve, ServerHandle,
     ServerRequest, Subscription,
 };
-use peer::SOON;
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};

@@ -1,16 +1,14 @@
 //! Queries and notifications of server handles.
 
-mod peer;
-
 use std::time::Duration;
 
+use crate::peer::{Peer, SOON, call};
 use mcp_proto::Level;
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::server::{
     Change, Event, Logging, Resource, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto_tokio::{Connector, RequestError, Serve, ServerHandle};
-use peer::{Peer, SOON, call};
 use tokio::io::duplex;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -69,7 +67,7 @@ async fn is_watched_works_when_client_does_not_read() {
             sender.send(server.clone()).unwrap();
         }
     });
-    peer.send(&peer::initialize("2025-11-25", "{}")).await;
+    peer.send(&crate::peer::initialize("2025-11-25", "{}")).await;
     assert!(peer.line().await.contains("protocolVersion"));
     let handle = handle.recv().await.unwrap();
     let logs = handle.clone();

@@ -1,7 +1,5 @@
 //! The pump without server or client handles: cancel safety, batching of writes, deadlines, wakers.
 
-mod peer;
-
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -9,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::peer::{SOON, Trickle, call, initialize};
 use mcp_proto::client::{ClientConfig, Connect, Options, Outcome};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
 use mcp_proto_tokio::{Pump, PumpStatus};
-use peer::{SOON, Trickle, call, initialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -176,7 +174,7 @@ async fn many_responses_leave_in_one_flushed_write() {
         assert_eq!(writes.concat().iter().filter(|byte| **byte == b'\n').count(), 101);
         assert_eq!((writes.len(), *flushes), (1, 1));
     }
-    more.write_all(peer::PING.as_bytes()).await.unwrap();
+    more.write_all(crate::peer::PING.as_bytes()).await.unwrap();
     drop(more);
     server.await.unwrap();
     assert_eq!(output.0.lock().unwrap().0.len(), 2);
@@ -219,7 +217,7 @@ async fn responses_leave_during_constant_input() {
             self.0 += 1;
             let text = match self.0 {
                 1 => initialize("2025-11-25", "{}"),
-                n if n % 100 == 0 => peer::PING.to_owned(),
+                n if n % 100 == 0 => crate::peer::PING.to_owned(),
                 _ => NOTE.to_owned(),
             };
             space.put_slice(text.as_bytes());
@@ -299,7 +297,7 @@ async fn constant_wakes_do_not_starve_requests() {
     });
     let mut received = [0; 40];
     for _ in 0..3 {
-        here.write_all(peer::PING.as_bytes()).await.unwrap();
+        here.write_all(crate::peer::PING.as_bytes()).await.unwrap();
         assert_ne!(timeout(SOON, here.read(&mut received)).await.unwrap().unwrap(), 0);
     }
     drop(here);

@@ -1,16 +1,14 @@
 //! The server over streams, with hand-written messages.
 
-mod peer;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::peer::{PING, Peer, SOON, Trickle, call, cancel, initialize};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Limits, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis};
 use mcp_proto_tokio::{Serve, ServerHandle};
-use peer::{PING, Peer, SOON, Trickle, call, cancel, initialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};

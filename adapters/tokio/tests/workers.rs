@@ -1,16 +1,14 @@
 //! Requests of tasks to the client, deferred requests of every kind, change notifications.
 
-mod peer;
-
 use std::time::Duration;
 
+use crate::peer::{Peer, call, cancel};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
     Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions,
     Template, Tool, Tools,
 };
 use mcp_proto_tokio::ServerHandle;
-use peer::{Peer, call, cancel};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind, Member, Scanner};
-use mcp_proto_dialogues::direct::{Way, play};
-use mcp_proto_dialogues::{Dialogue, Step};
+use mcp_proto_transcripts::direct::{Way, play};
+use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::{Mutation, chosen, mutate};
 
@@ -25,7 +25,7 @@ struct Input {
 pub fn check(bytes: &[u8]) {
     static ALL: OnceLock<Vec<Dialogue>> = OnceLock::new();
     let Some(input) = super::input::<Input>(bytes) else { return };
-    let all = ALL.get_or_init(mcp_proto_dialogues::all);
+    let all = ALL.get_or_init(mcp_proto_transcripts::all);
     let mut dialogue = chosen(all, input.dialogue).clone();
     for mutation in input.mutations.iter().take(12) {
         mutate(&mut dialogue, *mutation, all);

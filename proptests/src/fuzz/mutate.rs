@@ -2,7 +2,7 @@
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind};
-use mcp_proto_dialogues::{Dialogue, Step};
+use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 /// One change of what a peer says. Numbers of lines and of values go round.
 #[derive(Debug, Clone, Copy, Arbitrary)]

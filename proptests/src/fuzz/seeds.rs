@@ -1,15 +1,15 @@
-//! Where fuzzing begins: what is said in the dialogues of `adapters/dialogues`, as inputs of the targets.
+//! Where fuzzing begins: what is said in the dialogues of `tests/transcripts`, as inputs of the targets.
 
 use std::collections::BTreeSet;
 
-use mcp_proto_dialogues::{Dialogue, Step};
+use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::number_of;
 
 /// Inputs for each target.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
-    let dialogues = mcp_proto_dialogues::all();
+    let dialogues = mcp_proto_transcripts::all();
     // A limit and two bytes about moves; then the text. See the inputs of the targets.
     let scan = lines(&dialogues).into_iter().map(|line| [&[64, 3, 7], &line[..]].concat()).collect();
     let line = dialogues.iter().filter(|dialogue| dialogue.is_server()).map(|dialogue| {
@@ -67,7 +67,7 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();
-    for line in lines(&mcp_proto_dialogues::all()) {
+    for line in lines(&mcp_proto_transcripts::all()) {
         let Ok(line) = String::from_utf8(line) else { continue };
         let strings = line.split('"').skip(1).step_by(2);
         let is_word = |word: &&str| {

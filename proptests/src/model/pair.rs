@@ -312,13 +312,13 @@ impl World<'_, '_> {
                     end.starts_with("Error")
                 }
                 Call::Ping => end.starts_with("Result"),
-                _ => !end.starts_with("RequestFailure"),
+                _ => !end.starts_with("Failed"),
             };
             let right = right
                 || !self.honest
                 || self.ends
-                || !self.patient && end.starts_with("RequestFailure(TimedOut")
-                || self.is_slow(call) && end.starts_with("RequestFailure");
+                || !self.patient && end.starts_with("Failed(TimedOut")
+                || self.is_slow(call) && end.starts_with("Failed");
             if !right {
                 return Err(format!("{call:?}, the request {n}, ends with {end}"));
             }

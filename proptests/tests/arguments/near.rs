@@ -1,4 +1,4 @@
-//! Values that fit a schema, or nearly.
+//! Strategies for values that match a schema or nearly match it.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -87,7 +87,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values that fit the schema, or nearly.
+/// Values that match the schema or nearly match it.
 pub(crate) fn near(schema: &Value) -> BoxedStrategy<Value> {
     let fits = fitting(schema);
     prop_oneof![30 => fits, 1 => anything(), 1 => Just(Value::Null)].boxed()

@@ -1,4 +1,4 @@
-//! Types of every kind that can be derived.
+//! Argument types of every kind that can be derived.
 
 use mcp_proto::ToolArguments;
 use mcp_proto::schema::Node;

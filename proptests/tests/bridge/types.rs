@@ -1,4 +1,4 @@
-//! Types in every form that serde can derive, and values of them.
+//! Types of every form that serde can derive, and strategies for their values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ representations! {
     Closed closed;
 }
 
-/// Newtypes and tuples of everything, where the representation allows them.
+/// Newtypes and tuples of all types, where the representation allows them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Tuples {
     Number(u64),

@@ -1,4 +1,4 @@
-//! A client and a server that talk to each other, and all that they write.
+//! A connected client and server, and all their messages.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::written::Written;
 use serde_json::Value;
 
-use crate::tools::handle;
+use super::tools::handle;
 
 fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-/// They have told each other what they have to say after each `run`.
+/// After each `run`, no bytes are in transit.
 pub(crate) struct Pair {
     pub(crate) client: Client<'static>,
     pub(crate) server: Server<'static>,
@@ -41,7 +41,7 @@ impl Pair {
             .in_flight_grown(100)
             .keep_alive(pings)
             .observe(leak(by_client.clone()));
-        // Small enough to need several pages, and for an answer not to fit.
+        // Small enough for several pages, and for a response that does not fit.
         let server = Server::new(leak(server_info), Buffer::grown(3000), leak([0; 2000]))
             .unwrap()
             .in_flight_grown(10)
@@ -55,7 +55,7 @@ impl Pair {
         Pair { client, server, by_client, by_server, up, down, now: Millis(0), deferred, heard }
     }
 
-    /// The client's line, as any other client might write it.
+    /// Writes a line as another client might.
     pub(crate) fn raw(&mut self, line: &str) {
         self.up.extend(line.as_bytes());
         self.up.push(b'\n');
@@ -117,7 +117,7 @@ impl Pair {
         }
     }
 
-    /// Checks all that was written since the last time.
+    /// Checks all messages since the last call.
     pub(crate) fn check(&mut self, schemas: &Schemas, revision: &str) -> usize {
         let by_client = std::mem::take(&mut *self.by_client.0.lock().unwrap());
         let by_server = std::mem::take(&mut *self.by_server.0.lock().unwrap());
@@ -154,7 +154,7 @@ impl Pair {
     }
 }
 
-/// What is absent is left out, and never written as `null`: but for the id of an error without one.
+/// Absent members are omitted, never `null`, except the id of an error without one.
 fn no_null(line: &str) {
     fn has(value: &Value) -> bool {
         match value {

@@ -1,4 +1,4 @@
-//! A server with tools that answer in every way that there is.
+//! A server with tools that answer in every way.
 
 use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions, Ticket};
@@ -35,7 +35,7 @@ static TOOLS: Tools = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-/// What it is in one revision.
+/// The configuration for one revision.
 pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
     ServerConfig::new("server", "1.0")
         .title("The \"server\"")

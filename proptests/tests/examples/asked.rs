@@ -1,4 +1,4 @@
-//! What a client is asked, and what it answers: examples as a question of a round, and as the answer to one.
+//! Examples of input requests and input responses, in a retried request.
 
 use mcp_proto::client::{
     ElicitForm, Event, IncludeContext, InputRequest, InputResponses, ModelPreferences, Options, Property,
@@ -8,10 +8,10 @@ use mcp_proto::input::{Action, ElicitResult, Roots, Sampled};
 use mcp_proto::json::Json;
 use serde_json::{Value, json};
 
-use crate::peer::Peer;
-use crate::rebuild::{block, number, object, open, some, string, tool};
+use super::peer::Peer;
+use super::rebuild::{block, number, object, open, some, string, tool};
 
-/// The questions of a round, as the views say them: the members of `inputRequests`.
+/// The members of `inputRequests`, rebuilt from the views.
 fn questions(event: &Event<'_>) -> Value {
     let Event::InputRequired(needs) = event else { panic!("{event:?}") };
     let asked = needs.requests().map(|(key, input)| {
@@ -84,7 +84,7 @@ fn property(it: Property<'_>) -> Value {
 fn sample(it: Sample<'_>) -> Value {
     assert_eq!(it.include_context(), IncludeContext::None, "no example says anything else");
     let choice = match it.tool_choice() {
-        // Said or not: it is the same.
+        // Present or absent, the meaning is the same.
         ToolChoice::Auto => None,
         other => panic!("{other:?}"),
     };
@@ -110,14 +110,14 @@ fn preferences(it: ModelPreferences<'_>) -> Value {
     ])
 }
 
-/// One piece stands alone: every example has it so.
+/// A single block is no array, as in every example.
 fn message(it: SampleMessage<'_>) -> Value {
     let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
     json!({"role": it.role().unwrap().as_str(), "content": content})
 }
 
-/// A round whose questions are these.
+/// A client whose request got these input requests.
 fn asks(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {
@@ -126,14 +126,14 @@ fn asks(requests: &Value, state: Option<&Value>) -> Value {
     json!({"result": result})
 }
 
-/// What the views say of these questions.
+/// These input requests, rebuilt from the views.
 pub(crate) fn asked(requests: &Value) -> Value {
     let mut peer = Peer::that_does_everything();
     peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
     peer.answer(&asks(requests, None), questions)
 }
 
-/// The whole of a result: its questions as the views say them, and the state as it comes back.
+/// A whole result: its input requests from the views, and its state from the retry.
 pub(crate) fn input_required(result: &Value) -> Value {
     let mut peer = Peer::that_does_everything();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
@@ -156,7 +156,7 @@ pub(crate) fn input_required(result: &Value) -> Value {
     ])
 }
 
-/// These answers, as a client writes them, who was asked for them. On the way a server's views are held against each.
+/// These input responses as a client writes them. Each is also compared with the server's view.
 pub(crate) fn answered(responses: &Value) -> Value {
     let responses = responses.as_object().unwrap();
     let requests = responses.iter().map(|(key, response)| (key.clone(), question(response))).collect();
@@ -177,7 +177,7 @@ pub(crate) fn answered(responses: &Value) -> Value {
     found
 }
 
-/// What is asked to get such an answer.
+/// The input request for such a response.
 fn question(response: &Value) -> Value {
     let (method, params) = match response {
         it if it.get("roots").is_some() => return json!({"method": "roots/list"}),
@@ -231,7 +231,7 @@ fn write(answers: &mut InputResponses<'_, '_>, key: &str, response: &Value) {
     }
 }
 
-/// What a server reads of an answer.
+/// A response, rebuilt from the server's view.
 fn seen_by_a_server(response: Json<'_>) -> Value {
     if let Some(answer) = ElicitResult::from_json(response) {
         assert_eq!(answer.action(), Action::Accept);

@@ -4,12 +4,12 @@ use mcp_proto::client::{ClientConfig, Connect, Event};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
 use serde_json::{Value, json};
 
-/// The client of the examples.
+/// The configuration of the client.
 const INFO: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
 
 static PLAIN: ClientConfig<'static> = INFO;
 
-/// One that does all that it could be asked for.
+/// The configuration of a client with all capabilities.
 static EVERYTHING: ClientConfig<'static> = INFO.capabilities(
     ClientCapabilities::ROOTS
         .with(ClientCapabilities::SAMPLING_TOOLS)
@@ -23,7 +23,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A client that waits for the answer to `server/discover`.
+    /// A client that waits for the response to `server/discover`.
     pub(crate) fn new() -> Peer {
         Peer::from_config(&PLAIN)
     }
@@ -34,17 +34,17 @@ impl Peer {
         Peer { client, sent: Vec::new() }
     }
 
-    /// A client that is connected to a server that offers everything.
+    /// A client connected to a server with all features.
     pub(crate) fn connected() -> Peer {
         Peer::new().connects()
     }
 
-    /// The same, and it does all that it could be asked for.
+    /// The same, for a client with all capabilities.
     pub(crate) fn that_does_everything() -> Peer {
         Peer::from_config(&EVERYTHING).connects()
     }
 
-    /// One that declares this. It is leaked.
+    /// A leaked configuration with these capabilities.
     pub(crate) fn that_declares(
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],
@@ -65,7 +65,7 @@ impl Peer {
         peer
     }
 
-    /// Answers the last request, and reads what comes of that.
+    /// Answers the last request, and reads the event.
     pub(crate) fn answer(&mut self, answer: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let id = self.pump(&[], &|_| Value::Null).0.pop().expect("a request")["id"].clone();
         let mut answer = answer.clone();
@@ -74,20 +74,20 @@ impl Peer {
         self.hear(&answer, read)
     }
 
-    /// Says something, and reads the event that comes of it.
+    /// Sends a message, and reads the event.
     pub(crate) fn hear(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let mut found = self.pump(format!("{message}\n").as_bytes(), &read).1;
         assert_eq!(found.len(), 1, "events after {message}");
         found.remove(0)
     }
 
-    /// What was sent since the last time.
+    /// The messages since the last call.
     pub(crate) fn sent(&mut self) -> Vec<Value> {
         self.pump(&[], &|_| panic!("an event"));
         std::mem::take(&mut self.sent)
     }
 
-    /// Lets all bytes go, and returns what was sent so far and what was read of the events.
+    /// Moves all bytes. Returns the messages and the values read from the events.
     fn pump(&mut self, mut line: &[u8], read: &dyn Fn(&Event<'_>) -> Value) -> (Vec<Value>, Vec<Value>) {
         let mut found = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The JSON of a value, built from what the getters of its view say. Only what is open by nature is taken as it stands:
+//! Rebuilds JSON from the getters of views. Only open values are copied:
 //! `_meta`, schemas, structured content, the data of logs and errors.
 
 use mcp_proto::ServerCapabilities;
@@ -21,7 +21,7 @@ pub(crate) fn number(number: mcp_proto::Decimal) -> Value {
     serde_json::from_str(&number.to_string()).unwrap()
 }
 
-/// An array, or nothing if it is empty.
+/// An array, or `None` if it is empty.
 pub(crate) fn some(values: impl Iterator<Item = Value>) -> Option<Value> {
     let values: Vec<Value> = values.collect();
     (!values.is_empty()).then_some(Value::Array(values))
@@ -32,7 +32,7 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Val
     Value::Object(there.collect::<Map<_, _>>())
 }
 
-/// With the members that say how long it is fresh, unless it is not at all.
+/// With the cache members, unless the result is not cacheable.
 fn fresh(mut value: Value, freshness: Freshness) -> Value {
     if freshness != Freshness::default() {
         value["ttlMs"] = freshness.fresh_for.0.into();
@@ -41,7 +41,7 @@ fn fresh(mut value: Value, freshness: Freshness) -> Value {
     value
 }
 
-/// The client only takes results that are complete.
+/// The client accepts only complete results.
 const COMPLETE: &str = "complete";
 
 fn icon(icon: Icon<'_>) -> Value {
@@ -62,7 +62,7 @@ fn annotations(about: Annotations<'_>) -> Option<Value> {
     (value != json!({})).then_some(value)
 }
 
-/// The text, which stands for bytes.
+/// The text of the bytes.
 fn base64(data: Base64<'_>) -> Value {
     let mut bytes = vec![0; data.decoded_len()];
     let length = bytes.len();
@@ -275,7 +275,7 @@ pub(crate) fn connected(event: &Event<'_>) -> Value {
     fresh(value, server.freshness())
 }
 
-/// From the bits, and what is open: extensions.
+/// From the capability bits and the extensions.
 pub(crate) fn capabilities(event: &Event<'_>) -> Value {
     use ServerCapabilities as C;
     let Event::Connected(server) = event else { panic!("{event:?}") };

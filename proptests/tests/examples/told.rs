@@ -1,15 +1,15 @@
-//! Subscriptions and cancellations: examples that belong to a request, whose id is the machine's own.
+//! Examples of subscriptions and cancellations, whose request id the client chooses.
 
 use mcp_proto::client::{Event, Filter, Listed, Options, Outcome};
 use mcp_proto::{Client, SendError, Ticket};
 use serde_json::{Value, json};
 
-use crate::peer::Peer;
-use crate::rebuild::{object, open, some, string};
+use super::peer::Peer;
+use super::rebuild::{object, open, some, string};
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Subscribes to what the parameters of an example say.
+/// Subscribes with the params of an example.
 pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     let wanted = &params["notifications"];
     let uris = wanted["resourceSubscriptions"].as_array().map_or(&[][..], Vec::as_slice);
@@ -27,7 +27,7 @@ pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, 
     client.listen(filter, Options::DEFAULT)
 }
 
-/// A client with a subscription that waits for its acknowledgment, and the id of that.
+/// A client with an unacknowledged subscription, and its id.
 fn listening() -> (Peer, Ticket, Value) {
     let mut peer = Peer::connected();
     let ticket = peer.client.listen(Filter::NOTHING.tools(), Options::DEFAULT).unwrap();
@@ -35,7 +35,7 @@ fn listening() -> (Peer, Ticket, Value) {
     (peer, ticket, id)
 }
 
-/// A notification under a subscription, or its parameters. Which subscription it is has become a ticket.
+/// A notification for a subscription, or its params. The subscription id became a ticket.
 pub(crate) fn notification(method: &str, params: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
     let mut params = params.clone();

@@ -1,4 +1,4 @@
-//! A client with few slots, its host, and a server that says anything at any time.
+//! A client with few slots, its application, and a server that sends anything at any time.
 
 mod states;
 
@@ -11,8 +11,8 @@ use mcp_proto::{Buffer, Client, ClientCapabilities, Millis, Revision, SendError,
 use mcp_proto_proptests::explore::World;
 use serde_json::Value;
 
-use crate::Changes;
-use crate::lines::{Lines, Wants};
+use super::Changes;
+use super::lines::{Lines, Wants};
 use states::is_connecting;
 
 const TIMEOUTS: Timeouts = Timeouts {
@@ -27,7 +27,7 @@ static AUTOMATIC: ClientConfig = ClientConfig::new("c", "1").capabilities(DECLAR
 static HANDSHAKE: ClientConfig = AUTOMATIC.connect(Connect::Handshake);
 static STATELESS: ClientConfig = AUTOMATIC.connect(Connect::Stateless);
 
-/// What a request of the host's is.
+/// The kind of a client request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Call,
@@ -35,19 +35,19 @@ enum Kind {
     Subscription,
 }
 
-/// A request of the host's that has not ended.
+/// An open client request.
 #[derive(Debug)]
 struct Open {
     ticket: Ticket,
     kind: Kind,
-    /// When it was sent.
+    /// The time when it was sent.
     since: u64,
     require_input: bool,
-    /// Its time is over only if it is not.
+    /// Its timeout runs only while it is not acknowledged.
     acknowledged: bool,
 }
 
-/// Requests of the server's with one id.
+/// Server requests with one id.
 #[derive(Debug, Default)]
 struct Count {
     sent: usize,
@@ -60,15 +60,15 @@ struct Scene {
     lines: Lines,
     changes: Rc<RefCell<Changes>>,
     open: Vec<Open>,
-    /// Requests of the server's that the host keeps: when each came.
+    /// Deferred server requests, with their times of arrival.
     kept: Vec<(Ticket, String, u64)>,
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
-    /// What the server has read and not answered, with its method, and what it has answered last.
+    /// Unanswered requests with their methods, and the last answered one.
     read: Vec<(u64, String)>,
     last: Option<u64>,
     ids: BTreeSet<u64>,
-    /// How the client has tried to connect.
+    /// The connection attempts of the client.
     tried: Vec<String>,
     while_blocked: Vec<&'static str>,
     state: State,
@@ -106,7 +106,7 @@ impl Scene {
     fn request(&mut self, id: &str, method: &str) {
         let count = self.counts.entry(id.to_owned()).or_default();
         count.sent += 1;
-        // In the stateless era nothing is asked by requests, and so none is answered.
+        // The stateless era has no server requests, so none is answered.
         count.excused += usize::from(self.client.revision() == Some(Revision::V2026_07_28));
         self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
     }
@@ -117,12 +117,12 @@ impl Scene {
         self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
-    /// The request that connects, if the server has read it and not answered.
+    /// The unanswered request that connects.
     fn connecting(&self) -> Option<(u64, String)> {
         self.read.iter().rev().find(|it| is_connecting(&it.1)).cloned()
     }
 
-    /// The first other one with this method, or any.
+    /// The first other request with this method, or with any.
     fn waits(&self, method: &str) -> Option<(u64, String)> {
         self.read.iter().find(|it| !is_connecting(&it.1) && it.1.contains(method)).cloned()
     }
@@ -193,7 +193,7 @@ impl Scene {
         if let Some((ticket, excused)) = taken {
             let at = self.kept.iter().position(|it| it.0 == ticket).expect("it was kept");
             let (_, id, _) = self.kept.remove(at);
-            // Where the connection is another one, nobody waits any more.
+            // On a new connection, no server request is open.
             if let Some(count) = self.counts.get_mut(&id).filter(|_| excused) {
                 count.excused += 1;
             }
@@ -242,7 +242,7 @@ impl Scene {
                 assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
             }
             (None, Some(method)) => {
-                // What is taken back is not answered, or is it?
+                // A cancelled request may or may not be answered.
                 if let (true, Some(id)) =
                     (method.ends_with("/cancelled"), message["params"]["requestId"].as_u64())
                 {
@@ -398,7 +398,7 @@ impl World for Scene {
                         SendError::Busy => self.lines.blocked,
                         _ => false,
                     };
-                    // What was cancelled takes its slot until the server could be told.
+                    // A cancelled request keeps its slot until the cancellation is sent.
                     assert!(fits || why == SendError::Full && self.lines.blocked, "{why:?}");
                     return false;
                 }

@@ -1,17 +1,17 @@
-//! The bytes between a machine and its peer, and what was said as a dialogue.
+//! The bytes between a machine and its peer, and the session as text.
 
 use mcp_proto::{Action, Machine, Millis};
 use serde_json::Value;
 
-/// What both sides of the connection have of it.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     pub(crate) now: u64,
-    /// What the peer has sent and the machine has not read.
+    /// Bytes from the peer that the machine has not read.
     incoming: Vec<u8>,
-    /// What the machine has written and the peer has not looked at: the beginning of a line.
+    /// The beginning of a line from the machine.
     begun: Vec<u8>,
-    /// The peer says nothing more; the machine knows that.
+    /// The peer closed its output; the machine knows.
     pub(crate) ended: bool,
     told_end: bool,
     /// The peer does not read; it has gone.
@@ -23,11 +23,11 @@ pub(crate) struct Lines {
     pub(crate) dialogue: String,
 }
 
-/// What a machine wants after it has moved all the bytes that it could.
+/// The need of a machine after all possible bytes moved.
 pub(crate) enum Wants {
-    /// To tell its host something.
+    /// An event is available.
     Event,
-    /// Nothing, at this time.
+    /// Nothing at this time.
     Rest,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
         self.dialogue.push_str(&format!("{mark} {text}\n"));
     }
 
-    /// The peer says a line.
+    /// The peer writes a line.
     pub(crate) fn say(&mut self, line: &str) {
         let shown = if line.len() > 300 { &line[..60] } else { line };
         self.note('>', shown);
@@ -44,7 +44,7 @@ impl Lines {
         self.incoming.push(b'\n');
     }
 
-    /// Moves bytes until the machine wants something else: what it has written, line by line.
+    /// Moves bytes until the machine needs something else. Returns the output lines.
     pub(crate) fn settle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
         let mut written = Vec::new();
         for _ in 0..1_000 {
@@ -90,7 +90,7 @@ impl Lines {
         panic!("it does not come to rest");
     }
 
-    /// Another connection.
+    /// Replaces the connection.
     pub(crate) fn begin_again(&mut self) {
         let (now, dialogue) = (self.now, std::mem::take(&mut self.dialogue));
         *self = Lines { now, dialogue, ..Lines::default() };

@@ -1,4 +1,4 @@
-//! A server with few slots, its host, and a client that says anything at any time.
+//! A server with few slots, its application, and a client that sends anything at any time.
 
 mod states;
 
@@ -14,8 +14,8 @@ use mcp_proto::server::{
 use mcp_proto::{Buffer, Millis, SendError, Server, State, Ticket};
 use mcp_proto_proptests::explore::World;
 
-use crate::Changes;
-use crate::lines::{Lines, Wants};
+use super::Changes;
+use super::lines::{Lines, Wants};
 
 const DEFERRED: u64 = 50;
 const ASKED: u64 = 30;
@@ -30,11 +30,11 @@ const LIMITS: Limits = Limits::DEFAULT
 static REFUSES: ServerConfig = ServerConfig::new("s", "1").features(&FEATURES).limits(LIMITS);
 static RESTARTS: ServerConfig = REFUSES.second_initialize(SecondInitialize::Restart);
 
-/// A request that the host has kept, or one of its own.
+/// A deferred request, or a server request.
 #[derive(Debug)]
 struct Kept {
     ticket: Ticket,
-    /// Its id, as it is written: of one of the server's own as soon as the client has read it.
+    /// The id as text; for a server request, known once the client read it.
     id: String,
     due: u64,
     subscription: bool,
@@ -45,7 +45,7 @@ struct Kept {
 struct Count {
     sent: usize,
     answered: usize,
-    /// Cancelled, or forgotten with their session.
+    /// Cancelled, or dropped with their session.
     excused: usize,
 }
 
@@ -55,18 +55,18 @@ struct Scene {
     changes: Rc<RefCell<Changes>>,
     kept: Vec<Kept>,
     asked: Vec<Kept>,
-    /// Tickets of what has ended.
+    /// Tickets of ended requests.
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
     grace: Option<u64>,
     /// No more errors without an id.
     muted: bool,
     nameless: usize,
-    /// What was done while the client did not read.
+    /// The operations while the client did not read.
     while_blocked: Vec<&'static str>,
-    /// Subscriptions that the host has ended, and whose answer the client has not read.
+    /// Subscriptions ended by the application whose response the client has not read.
     ended: usize,
-    /// Where the connection was when it was last looked at.
+    /// The last observed state of the connection.
     state: State,
 }
 
@@ -116,7 +116,7 @@ impl Scene {
         self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
-    /// The host hears something.
+    /// Handles an event.
     fn event(&mut self) {
         let Scene { server, lines, kept, asked, gone, counts, .. } = self;
         let event = server.event().expect("poll said that there is one");
@@ -187,7 +187,7 @@ impl Scene {
         self.lines.note('!', &text);
     }
 
-    /// Notes how the state has changed.
+    /// Records the state change.
     fn look(&mut self) {
         let (before, after) = (self.state, self.server.state());
         if before != after {
@@ -196,7 +196,7 @@ impl Scene {
         self.state = after;
     }
 
-    /// Goes on until nothing more can be done at this time, and looks at everything.
+    /// Runs until nothing moves at this time, and checks everything.
     fn settle(&mut self) {
         loop {
             self.look();
@@ -219,7 +219,7 @@ impl Scene {
         match (id, message.get("method").is_some()) {
             (Some(id), true) => {
                 let it = self.asked.iter_mut().find(|it| it.id.is_empty());
-                // It may have been taken back before the client could read it.
+                // It may be cancelled before the client read it.
                 if let Some(it) = it {
                     it.id = id;
                 }
@@ -228,7 +228,7 @@ impl Scene {
                 let count = self.counts.get_mut(&id).expect("an answer to what was asked");
                 count.answered += 1;
                 assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
-                // A subscription ends with its result, and without a word to the host.
+                // A subscription ends with its result, and without an event.
                 let is_result = message.get("result").is_some();
                 if is_result && id == "3" && self.ended > 0 {
                     self.ended -= 1;
@@ -243,7 +243,7 @@ impl Scene {
         }
     }
 
-    /// What holds in every state.
+    /// Checks the invariants of every state.
     fn check(&mut self) {
         let Scene { server, lines, kept, asked, gone, counts, .. } = self;
         let state = server.state();
@@ -292,7 +292,7 @@ impl World for Scene {
         let subscription = self.kept.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
         let says = !self.lines.ended && !self.lines.closed && !self.lines.broken;
-        // What changes nothing that waits.
+        // Operations that do not affect waiting requests.
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
         if self.lines.blocked && !is_plain && self.while_blocked.len() >= 2 {
@@ -300,9 +300,9 @@ impl World for Scene {
         }
         let before = self.nameless;
         let is_possible = match step {
-            // What the client says.
+            // The messages of the client.
             _ if step.starts_with('>') => says,
-            // What the host does.
+            // The operations of the application.
             "answer" => first.is_some(),
             "forget" => first.is_some(),
             "end" => subscription.is_some(),
@@ -377,7 +377,7 @@ impl World for Scene {
                 let ticket = ticket.expect("it was looked at");
                 match self.server.reply(ticket) {
                     Ok(reply) => {
-                        // Who looks and says nothing may still answer later.
+                        // A reply that is dropped without an answer may follow later.
                         if step == "answer" {
                             reply.text("late");
                             self.kept.retain(|it| it.ticket != ticket);
@@ -393,7 +393,7 @@ impl World for Scene {
             "end" => {
                 let ticket = subscription.expect("it was looked at");
                 if let Err(why) = self.server.end_subscription(ticket) {
-                    // It ends already, and the client has not read so.
+                    // The subscription is already ending, and the client has not read it.
                     assert!(why == SendError::Gone && self.lines.blocked && self.state == State::Draining);
                     return false;
                 }
@@ -445,7 +445,7 @@ impl World for Scene {
             self.while_blocked.push(step);
         }
         self.settle();
-        // Who leaves says nothing more.
+        // A client that left sends nothing.
         self.lines.ended |= step == "> exit" && self.server.state() == State::Draining;
         let noise = self.nameless - before;
         assert!(noise <= 8, "{noise} errors in a row have no id");

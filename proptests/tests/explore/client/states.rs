@@ -1,9 +1,9 @@
-//! What is tried in each state of a client, and how many there are.
+//! The checks in each client state, and the number of states.
 
 use mcp_proto_proptests::explore::{Check, explore};
 
+use super::super::{assert_all_seen, assert_counted};
 use super::*;
-use crate::{assert_all_seen, assert_counted};
 
 pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
@@ -20,7 +20,7 @@ fn answers_a_ping(scene: &mut Scene) {
     }
 }
 
-/// The server goes: everything ends, and the client can begin anew.
+/// The server closes: every request ends, and the client can reconnect.
 fn ends(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -50,7 +50,7 @@ fn shuts_down(scene: &mut Scene) {
     }
 }
 
-/// If nobody says anything any more, everything ends by its time.
+/// Without further input, every request ends by its timeout.
 fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {
@@ -64,7 +64,7 @@ fn times_out(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 4] = [answers_a_ping, ends, shuts_down, times_out];
 
-/// How many states there are, and how far away the last one is.
+/// The number of states, and the distance of the last one.
 #[track_caller]
 fn run(
     info: &'static ClientConfig<'static>,
@@ -78,7 +78,7 @@ fn run(
 }
 
 #[test]
-fn every_state_of_a_client_that_connects() {
+fn connecting_client_has_no_lost_request_or_dead_end() {
     let changes = Rc::default();
     let steps = [
         "> accept",
@@ -104,7 +104,7 @@ fn every_state_of_a_client_that_connects() {
 }
 
 #[test]
-fn every_state_of_a_client_in_a_session() {
+fn client_in_a_session_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",
@@ -132,7 +132,7 @@ fn every_state_of_a_client_in_a_session() {
 }
 
 #[test]
-fn every_state_of_a_client_without_a_session() {
+fn stateless_client_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",
@@ -156,7 +156,7 @@ fn every_state_of_a_client_without_a_session() {
 }
 
 #[test]
-fn every_state_of_a_client_while_nothing_can_be_written() {
+fn blocked_client_has_no_lost_request_or_dead_end() {
     let steps = [
         "> accept",
         "> result",

@@ -1,11 +1,11 @@
-//! What is tried in each state of a server, and how many there are.
+//! The checks in each server state, and the number of states.
 
 use mcp_proto_proptests::explore::{Check, explore};
 
+use super::super::{assert_all_seen, assert_counted};
 use super::*;
-use crate::{assert_all_seen, assert_counted};
 
-/// A ping is answered: with a result where there will be more to say.
+/// A ping is answered, with a result unless the server is ending.
 fn answers_a_ping(scene: &mut Scene) {
     if scene.lines.ended || scene.lines.closed || scene.lines.broken {
         return;
@@ -22,7 +22,7 @@ fn answers_a_ping(scene: &mut Scene) {
     assert!(result || scene.server.state() == State::Draining, "{last}");
 }
 
-/// The client goes: the server comes to its end, and nothing is owed.
+/// The client closes: the server ends, and no response is missing.
 fn ends(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -39,13 +39,13 @@ fn ends(scene: &mut Scene) {
             assert_eq!(count.sent, count.answered + count.excused, "{id}: {count:?}");
         }
     }
-    // And it can begin anew.
+    // The server can be reset and used again.
     assert!(scene.step("reset"));
     assert!(scene.step("> ping"));
     assert_eq!(scene.counts["\"p\""].answered, 1);
 }
 
-/// The host ends it.
+/// The application shuts the server down.
 fn shuts_down(scene: &mut Scene) {
     if scene.lines.closed {
         return;
@@ -62,7 +62,7 @@ fn shuts_down(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
 
-/// How many states there are, and how far away the last one is.
+/// The number of states, and the distance of the last one.
 #[track_caller]
 fn run(
     info: &'static ServerConfig<'static>,
@@ -76,7 +76,7 @@ fn run(
 }
 
 #[test]
-fn every_state_of_a_session() {
+fn server_session_has_no_lost_request_or_dead_end() {
     let changes = Rc::default();
     let steps = [
         "> initialize",
@@ -127,7 +127,7 @@ fn every_state_of_a_session() {
 }
 
 #[test]
-fn every_state_in_both_eras() {
+fn server_of_both_eras_has_no_lost_request_or_dead_end() {
     let steps = [
         "> initialize",
         "> initialized",
@@ -151,7 +151,7 @@ fn every_state_in_both_eras() {
 }
 
 #[test]
-fn every_state_while_nothing_can_be_written() {
+fn blocked_server_has_no_lost_request_or_dead_end() {
     let steps = [
         "> initialize",
         "> initialized",

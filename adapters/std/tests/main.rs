@@ -1,0 +1,21 @@
+//! The integration tests of the adapter, as one binary.
+
+#![cfg(unix)]
+
+mod child;
+mod client;
+mod client_requests;
+mod deadlines;
+mod handles;
+mod listen;
+mod peer;
+mod pool;
+mod pump;
+mod reconnect;
+mod server;
+mod single_thread;
+mod slow_peers;
+mod stress;
+mod time_limit;
+mod transcripts;
+mod workers;

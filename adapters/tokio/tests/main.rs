@@ -1,0 +1,12 @@
+//! The integration tests of the adapter, as one binary.
+
+mod child;
+mod client;
+mod client_requests;
+mod dependencies;
+mod handles;
+mod peer;
+mod pump;
+mod server;
+mod transcripts;
+mod workers;

@@ -1,0 +1,179 @@
+//! Derived arguments: the decoder accepts exactly what a JSON Schema validator accepts.
+
+mod near;
+mod types;
+
+use jsonschema::Validator;
+use mcp_proto::ToolArguments;
+use mcp_proto::json::decode_in_place;
+use near::near;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use types::*;
+
+/// A decoder that returns its value as text.
+type Decode = fn(&str) -> Result<String, String>;
+
+/// Checks one type, and that some values were accepted and some refused.
+fn agrees(schema_text: &str, decodes: [Decode; 2]) {
+    let schema: Value = serde_json::from_str(schema_text).unwrap();
+    assert_eq!(schema["type"], "object");
+    assert!(jsonschema::meta::is_valid(&schema), "{schema_text}");
+    let validator: Validator = jsonschema::draft202012::new(&schema).unwrap();
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2000)
+    });
+    let seen = std::cell::Cell::new((0, 0));
+    let check = |value: Value| {
+        let text = value.to_string();
+        let valid = validator.is_valid(&value);
+        let [decoded, theirs] = decodes.map(|decode| decode(&text));
+        let (good, bad) = seen.get();
+        seen.set(if valid { (good + 1, bad) } else { (good, bad + 1) });
+        prop_assert_eq!(decoded.is_ok(), valid, "{}\n{:?}\n{}", text, decoded, schema_text);
+        // Another JSON decoder accepts the same texts for these types, with the same values.
+        match (&decoded, &theirs) {
+            (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
+            (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
+            // `Difference::WholeFraction`, `Difference::TagAnywhere`, `Difference::MinusZero`.
+            (Ok(_), Err(why)) => {
+                let excused = text.contains(['.', 'e', 'E'])
+                    || text.contains("-0")
+                    || text.contains('\\')
+                    || schema_text.contains("oneOf");
+                prop_assert!(excused, "{}\n{}", text, why);
+            }
+            (Err(_), Err(_)) => {}
+        }
+        Ok(())
+    };
+    runner.run(&near(&schema), check).unwrap();
+    let (good, bad) = seen.get();
+    assert!(good > 20 && bad > 20, "{good} were valid and {bad} were not: {schema_text}");
+}
+
+macro_rules! agree {
+    ($($name:ident: $type:ty,)*) => {$(
+        #[test]
+        fn $name() {
+            let ours = |text: &str| {
+                let mut text = text.to_owned().into_bytes();
+                decode_in_place::<$type>(&mut text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
+            };
+            // Only strings without escapes can be borrowed without decoding in place.
+            let theirs = |text: &str| {
+                serde_json::from_str::<$type>(text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
+            };
+            agrees(<$type>::INPUT_SCHEMA, [ours, theirs]);
+        }
+    )*};
+}
+
+agree! {
+    everything_is_accepted_as_the_schema_says: Everything<'_>,
+    limits_are_those_of_the_schema: Limits<'_>,
+    defaults_may_be_left_out: Defaults<'_>,
+    a_default_of_the_whole_stands_for_every_field: Whole,
+    unknown_members_are_passed_over_if_that_is_said: Open,
+    objects_are_told_apart_by_a_tag: Draw<'_>,
+    objects_with_a_tag_may_be_open: OpenDraw,
+    nothing_is_an_empty_object: Nothing,
+    types_of_other_crates_are_what_is_said_of_them: Foreign,
+    names_do_not_clash: clashes::Clashes,
+    what_is_for_serialize_changes_nothing: Texts<'_, '_>,
+}
+
+#[test]
+fn omitted_fields_take_their_defaults() {
+    let mut text = *b"{}";
+    let defaults: Defaults<'_> = decode_in_place(&mut text).unwrap();
+    let expected = Defaults {
+        level: -5,
+        ratio: 1.5,
+        on: true,
+        text: "a\"b",
+        owned: "c".to_owned(),
+        list: vec![],
+        seven: 7,
+        maybe: None,
+        skipped: 0,
+        also: 7,
+    };
+    assert_eq!(defaults, expected);
+    let schema: Value = serde_json::from_str(Defaults::INPUT_SCHEMA).unwrap();
+    let shown: Vec<_> =
+        schema["properties"].as_object().unwrap().values().map(|it| it.get("default")).collect();
+    let (level, ratio, on, text, owned) = (json!(-5), json!(1.5), json!(true), json!("a\"b"), json!("c"));
+    for (name, expected) in [("level", level), ("ratio", ratio), ("on", on), ("text", text), ("owned", owned)]
+    {
+        assert_eq!(schema["properties"][name]["default"], expected);
+    }
+    assert_eq!(shown.iter().flatten().count(), 5);
+    let whole: Whole = decode_in_place(&mut br#"{"a":9}"#.to_vec()).unwrap();
+    assert_eq!(whole, Whole { a: 9, b: 4, c: Some(3), d: 8 });
+}
+
+#[test]
+fn whole_numbers_in_any_notation_are_integers() {
+    #[derive(ToolArguments)]
+    struct List {
+        list: Vec<u64>,
+    }
+    for (text, expected) in [
+        ("1.0", 1u64),
+        ("1.5e1", 15),
+        ("0.0e5", 0),
+        ("-0", 0),
+        ("2E+1", 20),
+        ("18446744073709551615.000", u64::MAX),
+        ("1844674407370955161500e-2", u64::MAX),
+        ("0e99999999999999999999", 0),
+        ("0.0e-99999999999999999999", 0),
+    ] {
+        let list: List = decode_in_place(&mut format!("{{\"list\":[{text}]}}").into_bytes()).unwrap();
+        assert_eq!(list.list, [expected], "{text}");
+    }
+    for text in ["1.5", "1e-1", "1e20", "-1.0", "184467440737095516160e-1", "1e99999999999999999999"] {
+        let list = decode_in_place::<List>(&mut format!("{{\"list\":[{text}]}}").into_bytes());
+        assert!(list.is_err(), "{text}");
+    }
+    #[derive(Debug, ToolArguments)]
+    struct Wide {
+        most: u128,
+        least: i128,
+    }
+    let wide = |most: &str, least: &str| {
+        decode_in_place(&mut format!("{{\"most\":{most},\"least\":{least}}}").into_bytes())
+            .map(|Wide { most, least }| (most, least))
+    };
+    let (most, least) = (u128::MAX.to_string(), i128::MIN.to_string());
+    assert_eq!(wide(&format!("{most}.0"), &format!("{least}0e-1")).unwrap(), (u128::MAX, i128::MIN));
+    assert_eq!(wide("-0.0", "-0").unwrap(), (0, 0));
+    for (most, least) in
+        [("-1", "0"), ("340282366920938463463374607431768211456", "0"), (&most, &most), ("0", "0.1")]
+    {
+        assert!(wide(most, least).is_err(), "{most} {least}");
+    }
+}
+
+#[test]
+fn schema_names_are_the_names_for_decoding() {
+    let mut text = br#"{"FirstOne":"a","second":["b"],"Third":{"level":"LOW","some-text":"c"}}"#.to_vec();
+    let texts: Texts<'_, '_> = decode_in_place(&mut text).unwrap();
+    assert_eq!((texts.first_one, texts.second), (Some("a"), ["b"]));
+    assert_eq!(serde_json::to_value(&texts).unwrap(), json!({"FIRST_ONE": "a", "2": "b"}));
+    let schema: Value = serde_json::from_str(Texts::INPUT_SCHEMA).unwrap();
+    assert_eq!(schema["properties"]["second"]["description"], "The other.");
+    assert_eq!(Texts::DESCRIPTION, Some("Two texts."));
+}
+
+#[test]
+fn other_json_decoders_agree_if_the_tag_comes_first() {
+    let text = r#"{"kind":"text","AT-X":3,"TEXT":"a"}"#;
+    assert!(matches!(serde_json::from_str::<Draw<'_>>(text), Ok(Draw::Text { at_x: 3, text: "a" })));
+    assert!(serde_json::from_str::<Draw<'_>>(r#"{"x":1,"kind":"at"}"#).is_err());
+    assert!(serde_json::from_str::<Place>(r#"{"x":1,"y":null}"#).is_ok());
+    assert!(serde_json::from_str::<Place>("[1,2]").is_err());
+    assert!(serde_json::from_str::<Place>(r#"{"x":1,"z":1}"#).is_err());
+}

@@ -1,0 +1,40 @@
+//! Explores all states of a server and a client with few requests in flight: no request is lost, and
+//! no state is a dead end.
+
+mod client;
+mod lines;
+mod server;
+
+use std::collections::BTreeSet;
+
+use mcp_proto_proptests::explore::{Explored, diagram};
+
+/// The observed state changes.
+type Changes = BTreeSet<(String, String)>;
+
+/// Whether one poll may lead from one state to the other, by one or two steps of the diagram.
+fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
+    let direct = |from: &str, to: &str| diagram.contains(&(from.to_owned(), to.to_owned()));
+    direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
+}
+
+/// Asserts that exactly the steps of the diagram were observed.
+fn assert_all_seen(name: &str, seen: &Changes) {
+    let diagram = diagram(name);
+    let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
+    let missing: Vec<_> =
+        inner.filter(|step| !seen.contains(step)).map(|(from, to)| [from.as_str(), to]).collect();
+    assert!(missing.is_empty(), "steps that were never seen: {missing:?}");
+    for (from, to) in seen {
+        assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
+    }
+}
+
+/// Asserts the number of states and the distance of the last one.
+#[track_caller]
+fn assert_counted(role: &str, explored: &Explored, slots: usize, steps: usize, expected: [usize; 2]) {
+    let Explored { states, depth } = *explored;
+    println!("{states} states of a {role}, at most {depth} steps away, with {slots} slots and {steps} steps");
+    let why = "it is another machine: look at what has become possible, or impossible";
+    assert_eq!([states, depth], expected, "{why}");
+}

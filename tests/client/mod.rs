@@ -1,0 +1,24 @@
+//! Clients against a scripted server, one module for each part of the protocol.
+
+mod batches;
+mod capabilities;
+mod clocks;
+mod close;
+mod compatibility;
+mod connect;
+mod deferred;
+mod features;
+mod input_required;
+mod late_responses;
+mod lists;
+mod observer;
+mod order;
+mod peer;
+mod races;
+mod random;
+mod reconnect;
+mod requests;
+mod results;
+mod server_requests;
+mod subscriptions;
+mod timeouts;

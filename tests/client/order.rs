@@ -1,0 +1,183 @@
+//! Orders that a client guarantees: they depend on deadlines and on slots, never on how fast output drains.
+
+use crate::support::client::{ClientHarness, Setup};
+use mcp_proto::client::Options;
+use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
+
+const DEFAULT: Options = Options::DEFAULT;
+
+/// Reasons that are so long that a cancellation has no room.
+const WHY: [&str; 2] = [
+    "the application does not wait for the answer any more, and this is the first reason",
+    "the application does not wait for the answer any more, and this is the other reason",
+];
+
+fn cancelled(name: &str, reason: &str) -> String {
+    format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":@{name},"reason":"{reason}"}}}}"#)
+}
+
+fn in_time(ms: u64) -> Options<'static> {
+    DEFAULT.timeout(Millis(ms))
+}
+
+/// Fills the transmit buffer of a server that does not read.
+fn fill(harness: &mut ClientHarness) -> Ticket {
+    harness.peer_reads(false);
+    let sent = (0..harness.setup.tx).rev().find_map(|length| {
+        let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
+        harness.client.call_json("fill", &arguments, in_time(90_000)).ok()
+    });
+    harness.name(sent.expect("one fits"), "fill")
+}
+
+/// Everything that waits is sent, without the request that filled the buffer.
+fn drain(harness: &mut ClientHarness) -> Vec<String> {
+    harness.peer_reads(true);
+    harness.pump();
+    let mut sent = harness.take_sent();
+    assert!(sent.remove(0).contains("xxx"));
+    sent
+}
+
+#[test]
+fn requests_time_out_by_deadline_and_not_by_slot() {
+    Setup::automatic().connected(|harness| {
+        for (name, time) in [("a", 30), ("b", 10), ("c", 20)] {
+            harness.call(name, in_time(time)).unwrap();
+        }
+        harness.discard();
+        assert_eq!(harness.deadline, Some(10));
+        harness.at(100).events(&["b: lost TimedOut", "c: lost TimedOut", "a: lost TimedOut"]);
+        harness.sent(&["b", "c", "a"].map(|name| cancelled(name, "timeout")).each_ref().map(String::as_str));
+    });
+}
+
+#[test]
+fn equal_deadlines_time_out_by_slot_whichever_was_free_first() {
+    for freed in [["a", "b"], ["b", "a"]] {
+        Setup::automatic().connected(|harness| {
+            for name in ["a", "b", "keep"] {
+                harness.call(name, in_time(90_000)).unwrap();
+            }
+            for name in freed {
+                harness.server_sends(&format!(r#"{{"id":@{name},"result":{{}}}}"#));
+            }
+            harness.call("one", in_time(50)).unwrap();
+            harness.call("two", in_time(50)).unwrap();
+            harness.discard();
+            harness.at(50).events(&["one: lost TimedOut", "two: lost TimedOut"]).discard();
+        });
+    }
+}
+
+#[test]
+fn cancellations_that_wait_for_room_leave_in_the_order_of_their_requests_ends() {
+    Setup::automatic().lines_only().connected(|harness| {
+        let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
+        harness.discard();
+        fill(harness);
+        harness.cancel(calls[1], WHY[1]);
+        harness.cancel(calls[0], WHY[0]);
+        assert_eq!(drain(harness), [cancelled("b", WHY[1]), cancelled("a", WHY[0])]);
+    });
+}
+
+#[test]
+fn a_timeout_precedes_an_answer_that_was_read_before() {
+    Setup::automatic().connected(|harness| {
+        harness.call("a", in_time(50)).unwrap();
+        harness.call("b", DEFAULT).unwrap();
+        harness.discard();
+        harness.at(49).stop_after(1);
+        harness
+            .server_sends_all(&[r#"{"id":@b,"result":{}}"#, r#"{"id":@a,"result":{}}"#])
+            .events(&["b: result {}"]);
+        harness.at(50).events(&["a: lost TimedOut"]).discard();
+    });
+}
+
+#[test]
+fn room_is_reported_after_everything_that_waits_is_sent() {
+    // In this era the client keeps no room for answers to the server, which the cancellation would take.
+    Setup::automatic().lines_only().run(|harness| {
+        harness.connect();
+        let call = harness.call("a", DEFAULT).unwrap();
+        harness.discard();
+        fill(harness);
+        harness.cancel(call, WHY[0]);
+        assert_eq!(harness.client.call_json("b", "{}", DEFAULT), Err(SendError::Busy));
+        harness.stop_after(1);
+        harness.peer_reads(true);
+        harness.pump();
+        harness.events(&["room"]);
+        // The application is told when the cancellation has left, too.
+        let sent = harness.take_sent();
+        assert_eq!(sent.last(), Some(&cancelled("a", WHY[0])));
+    });
+}
+
+#[test]
+fn changed_roots_are_sent_before_a_cancellation_that_waits() {
+    let setup = Setup::handshake().declares(ClientCapabilities::ROOTS_LIST_CHANGED).lines_only();
+    setup.run(|harness| {
+        harness.connect();
+        let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
+        harness.discard();
+        fill(harness);
+        // The first one takes the room that is kept for answers to the server.
+        harness.cancel(calls[0], WHY[0]);
+        harness.cancel(calls[1], WHY[1]);
+        harness.client.roots_changed().unwrap();
+        let roots = r#"{"method":"notifications/roots/list_changed"}"#;
+        assert_eq!(drain(harness), [&cancelled("a", WHY[0]), roots, &cancelled("b", WHY[1])]);
+    });
+}
+
+#[test]
+fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
+    let ids = std::sync::Mutex::new(Vec::new());
+    for blocked in [false, true] {
+        Setup::automatic().lines_only().connected(|harness| {
+            let calls = ["a", "b", "last"].map(|name| harness.call(name, DEFAULT).unwrap());
+            fill(harness);
+            harness.peer_reads(!blocked);
+            harness.pump();
+            // The slot of the last one is free last if its cancellation waits for room.
+            harness.cancel(calls[0], WHY[0]);
+            harness.cancel(calls[2], WHY[1]);
+            harness.server_sends(r#"{"id":@b,"result":{}}"#);
+            harness.peer_reads(true);
+            harness.pump();
+            harness.discard();
+            harness.call("c", DEFAULT).unwrap();
+            harness.call("d", DEFAULT).unwrap();
+            ids.lock().unwrap().push(harness.message("@c @d"));
+            harness.discard();
+        });
+    }
+    let mut ids = ids.into_inner().unwrap();
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+}
+
+#[test]
+fn a_shutdown_ends_requests_in_the_order_of_their_slots() {
+    for freed in [["a", "b"], ["b", "a"]] {
+        Setup::automatic().connected(|harness| {
+            for name in ["a", "b", "keep"] {
+                harness.call(name, DEFAULT).unwrap();
+            }
+            for name in freed {
+                harness.server_sends(&format!(r#"{{"id":@{name},"result":{{}}}}"#));
+            }
+            harness.call("one", in_time(200)).unwrap();
+            harness.call("two", in_time(100)).unwrap();
+            harness.discard();
+            harness.client.shutdown(Millis(0));
+            harness.pump();
+            harness
+                .events(&["one: lost Closed", "two: lost Closed", "keep: lost Closed", "closed"])
+                .discard();
+        });
+    }
+}

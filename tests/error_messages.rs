@@ -1,0 +1,116 @@
+//! The texts of errors.
+use mcp_proto::{ConfigError, ProtocolError, RequestFailure, SendError};
+
+#[track_caller]
+fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
+    for (error, text) in rows {
+        assert_eq!(error.to_string(), *text);
+    }
+}
+
+#[test]
+fn local_protocol_errors_describe_the_cause() {
+    says(&[
+        (&ProtocolError::Truncated, "the input ended in the middle of a message"),
+        (&ProtocolError::UnknownResponse, "a response to no request in flight"),
+        (&ProtocolError::MalformedResponse, "a response needs either a result or an error"),
+        (
+            &ProtocolError::ErrorWithoutId { code: -32700 },
+            "the peer reported an error without saying for which request (code -32700)",
+        ),
+        (&ProtocolError::UnknownCancel, "a cancellation of no request in flight"),
+        (&ProtocolError::UnknownProgress, "progress of no request in flight"),
+        (&ProtocolError::UnknownSubscription, "a notification of no open subscription"),
+        (&ProtocolError::UnknownNotification, "a notification that means nothing here"),
+        (
+            &ProtocolError::Muted,
+            "too many invalid messages in a row; no more are answered until a valid one comes",
+        ),
+        (
+            &ProtocolError::EntriesLeftOut { count: 3 },
+            "entries of a list are too large for any page and were left out (3)",
+        ),
+    ]);
+}
+
+#[test]
+fn sent_protocol_errors_name_kind_and_limit() {
+    says(&[
+        (
+            &ProtocolError::LineTooLong { limit: 256 },
+            "Invalid request: the message is longer than this receiver can take (at most 256 bytes)",
+        ),
+        (
+            &ProtocolError::TooDeep { limit: 8 },
+            "Invalid request: the message is nested too deeply (at most 8 levels)",
+        ),
+        (&ProtocolError::TooManyInFlight { limit: 1 }, "Too many requests in flight (at most 1)"),
+        (
+            &ProtocolError::TooManyWatched { limit: 64 },
+            "Too many resources are watched (their URIs have at most 64 bytes)",
+        ),
+        (
+            &ProtocolError::ReplyTooLarge { limit: 640 },
+            "Internal error: the answer is too large (at most 640 bytes)",
+        ),
+        (&ProtocolError::NotInitialized, "Invalid request: send `initialize` first"),
+    ]);
+}
+
+#[test]
+fn config_errors_name_the_need_or_the_entry() {
+    let needed = 100;
+    says(&[
+        (
+            &ConfigError::TxTooSmall { needed },
+            "the transmit buffer is too small: it needs 100 bytes for the largest message",
+        ),
+        (&ConfigError::RxTooSmall { needed }, "the receive buffer is too small: it needs at least 100 bytes"),
+        (
+            &ConfigError::TextTooSmall { needed },
+            "the text for requests in flight is too small: it needs 100 bytes",
+        ),
+        (
+            &ConfigError::NotAnObject { entry: 2 },
+            "a schema or `_meta` of catalogue entry 2 is not a JSON object",
+        ),
+        (
+            &ConfigError::InvalidTemplate { entry: 2 },
+            "the URI template of catalogue entry 2 is not valid: braces go around names",
+        ),
+        (&ConfigError::DuplicateName { entry: 2 }, "catalogue entry 2 has the name of an earlier one"),
+        (
+            &ConfigError::InvalidName { entry: 2 },
+            "catalogue entry 2 has an invalid name: `com.example/name` would be one",
+        ),
+        (&ConfigError::NoRevision, "no protocol revision is enabled"),
+    ]);
+}
+
+#[test]
+fn send_errors_name_the_reason() {
+    says(&[
+        (&SendError::Busy, "no room to write to yet"),
+        (&SendError::Gone, "the request has ended"),
+        (&SendError::Full, "as many requests are in flight as there can be"),
+        (&SendError::NotConnected, "not connected"),
+        (&SendError::Unwritable, "it is too large to be sent, or not valid JSON"),
+        (&SendError::Unsupported, "the peer does not support it"),
+        (&SendError::NotWanted, "the request did not ask for it"),
+    ]);
+}
+
+#[test]
+fn request_failures_name_the_reason() {
+    says(&[
+        (&RequestFailure::TimedOut, "no answer in time"),
+        (&RequestFailure::Closed, "the connection is over"),
+        (&RequestFailure::Ended, "the server has ended it"),
+        (&RequestFailure::TooLong, "the answer is longer than the receive buffer"),
+        (&RequestFailure::Invalid, "the answer is not valid"),
+        (&RequestFailure::EndlessList, "the list does not end"),
+        (&RequestFailure::CursorTooLong, "a cursor of the list is too long to be kept"),
+        (&RequestFailure::StateTooLong, "the state of the request, or its `_meta`, is too long to be kept"),
+        (&RequestFailure::TooManyRounds, "the server has asked for input too often"),
+    ]);
+}

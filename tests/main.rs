@@ -1,0 +1,16 @@
+//! The integration tests of the core, as one binary.
+
+mod arguments;
+mod attacks;
+mod bad_input;
+mod client;
+mod documents;
+mod error_messages;
+mod event_loop;
+mod examples;
+mod memory;
+mod methods;
+mod pair;
+mod serial_bridge;
+mod server;
+mod support;

@@ -1,0 +1,9 @@
+//! Clients and servers of this crate, connected to each other.
+
+mod calls;
+mod eras;
+mod features;
+mod revisions;
+mod server_requests;
+mod subscriptions;
+mod traffic;

@@ -1,0 +1,159 @@
+//! A desktop client that runs the bridge as its server.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The longest time to wait for a line.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn bridge() -> Command {
+    let test = std::env::current_exe().unwrap();
+    let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
+    let path = profile.join("examples").join("serial_bridge");
+    // `cargo test` builds the examples; `cargo test --test it` does not.
+    assert!(path.exists(), "build it first: cargo build --examples");
+    Command::new(path)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Handshake,
+    Stateless,
+}
+
+pub(crate) struct ServerShared {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    errors: Option<JoinHandle<String>>,
+}
+
+impl ServerShared {
+    pub(crate) fn new(arguments: &[&str]) -> ServerShared {
+        let mut command = bridge();
+        let command =
+            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut stderr = child.stderr.take().unwrap();
+        let (line, lines) = channel();
+        thread::spawn(move || {
+            // A client that stopped reading has closed stdout.
+            output
+                .split(b'\n')
+                .map_while(Result::ok)
+                .try_for_each(|bytes| line.send(String::from_utf8_lossy(&bytes).into_owned()))
+        });
+        let errors = thread::spawn(move || {
+            let mut text = Vec::new();
+            stderr.read_to_end(&mut text).unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        ServerShared { input: child.stdin.take(), lines, errors: Some(errors), child }
+    }
+
+    pub(crate) fn writes(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    pub(crate) fn input(&mut self) -> ChildStdin {
+        self.input.take().unwrap()
+    }
+
+    pub(crate) fn says(&mut self, message: &str) {
+        self.writes(format!("{{\"jsonrpc\":\"2.0\",{message}}}\n").as_bytes());
+    }
+
+    /// The next line.
+    pub(crate) fn hears(&mut self) -> String {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => panic!("nothing comes; stderr: {}", self.killed()),
+            Err(RecvTimeoutError::Disconnected) => panic!("stdout has ended; stderr: {}", self.killed()),
+        }
+    }
+
+    /// Expects the next line to contain this text.
+    pub(crate) fn expects(&mut self, part: &str) {
+        let line = self.hears();
+        assert!(line.contains(part), "expected {part}, got {line}; stderr: {}", self.killed());
+    }
+
+    /// All lines until stdout ends.
+    pub(crate) fn rest(&mut self) -> Vec<String> {
+        let until = Instant::now() + PATIENCE;
+        let next = || self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
+        let mut lines = Vec::new();
+        loop {
+            match next() {
+                Ok(line) => lines.push(line),
+                Err(RecvTimeoutError::Disconnected) => return lines,
+                Err(RecvTimeoutError::Timeout) => panic!("stdout does not end: {lines:?}"),
+            }
+        }
+    }
+
+    /// Calls a tool of this era with a progress token.
+    pub(crate) fn calls(&mut self, era: Era, id: u32, tool: &str) {
+        let meta = match era {
+            Era::Handshake => "",
+            Era::Stateless => META,
+        };
+        self.says(&format!(
+            r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":{id}{meta}}}}}"#
+        ));
+    }
+
+    /// Sends the first request of an era with the id 0, and expects its response.
+    pub(crate) fn connects(&mut self, era: Era) {
+        match era {
+            Era::Handshake => {
+                self.says(r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#);
+                self.expects(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#);
+                self.says(r#""method":"notifications/initialized""#);
+            }
+            Era::Stateless => {
+                let meta = META.trim_start_matches(',');
+                self.says(&format!(r#""id":0,"method":"server/discover","params":{{"_meta":{{{meta}}}}}"#));
+                self.expects(r#"{"jsonrpc":"2.0","id":0,"result":{"#);
+            }
+        }
+    }
+
+    /// Kills the process. Returns its stderr.
+    pub(crate) fn killed(&mut self) -> String {
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+        self.errors.take().map(|thread| thread.join().unwrap()).unwrap_or_default()
+    }
+
+    /// Closes its stdin.
+    pub(crate) fn leaves(&mut self) {
+        drop(self.input.take());
+    }
+
+    /// Waits for the end of the process. Returns its exit status and its stderr.
+    pub(crate) fn ended(&mut self) -> (ExitStatus, String) {
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() > until => panic!("it does not end; stderr: {}", self.killed()),
+                None => thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        (status, self.killed())
+    }
+}
+
+impl Drop for ServerShared {
+    fn drop(&mut self) {
+        self.killed();
+    }
+}
+
+const META: &str = r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;

@@ -1,0 +1,36 @@
+//! Servers against a scripted client, one module for each part of the protocol.
+
+mod asking;
+mod bad_input;
+mod batch_room;
+mod batches;
+mod between;
+mod blocked_output;
+mod compatibility;
+mod completion;
+mod connection_end;
+mod content;
+mod error_limit;
+mod frames;
+mod handshake;
+mod in_flight;
+mod keep_alive;
+mod limits;
+mod names;
+mod observed;
+mod observer;
+mod open_batches;
+mod order;
+mod outbound_requests;
+mod output;
+mod progress_order;
+mod prompts;
+mod request_ids;
+mod reset;
+mod resources;
+mod round;
+mod stateless;
+mod streams;
+mod subscriptions;
+mod text_answers;
+mod watch_room;

@@ -1,0 +1,113 @@
+//! The configuration of a client under test, and the paces of its scripts.
+
+use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
+
+use super::ClientHarness;
+use crate::support::FailureContext;
+use crate::support::transport::{Order, Pace};
+
+const ALL: usize = usize::MAX;
+const PACES: [Pace; 8] = [
+    pace(ALL, ALL),
+    pace(1, ALL),
+    pace(ALL, 1),
+    pace(1, 1),
+    pace(3, 7),
+    pace(7, 3),
+    pace(64, 50),
+    Pace { messages: true, ..pace(ALL, ALL) },
+];
+
+const fn pace(read: usize, write: usize) -> Pace {
+    Pace { read, write, order: Order::Both, messages: false }
+}
+
+/// The configuration and the buffers of a client.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) info: ClientConfig<'static>,
+    pub(crate) rx: usize,
+    /// Whether only this size of `rx` makes sense. If not, other sizes are tested, too.
+    pub(crate) exact: bool,
+    /// Whether the script makes sense in message mode.
+    pub(crate) frames: bool,
+    pub(crate) tx: usize,
+    pub(crate) slots: usize,
+    /// For all slots.
+    pub(crate) text: usize,
+    pub(crate) pings: Option<KeepAlive>,
+    /// The revision in the server's response to `initialize`.
+    pub(crate) revision: Revision,
+    pub(crate) reply_room: Option<usize>,
+}
+
+/// Timeouts that differ from each other.
+pub(crate) const TIMES: Timeouts = Timeouts {
+    probe: Millis(300),
+    initialize: Millis(3000),
+    request: Millis(1000),
+    maximum: Millis(5000),
+    grace: Millis(200),
+};
+
+impl Setup {
+    pub(crate) fn new(connect: Connect) -> Setup {
+        let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
+        let revision = Revision::V2025_11_25;
+        let (exact, frames, pings, reply_room) = (false, true, None, None);
+        Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }
+    }
+
+    /// Supports every revision, and probes for the newest.
+    pub(crate) fn automatic() -> Setup {
+        Setup::new(Connect::Automatic)
+    }
+
+    /// Connects with `initialize`.
+    pub(crate) fn handshake() -> Setup {
+        Setup::new(Connect::Handshake)
+    }
+
+    /// Declares these capabilities.
+    pub(crate) fn declares(self, declared: ClientCapabilities) -> Setup {
+        Setup { info: self.info.capabilities(declared), ..self }
+    }
+
+    /// Lets the server answer `initialize` with this revision.
+    pub(crate) fn revision(self, revision: Revision) -> Setup {
+        Setup { revision, ..self }
+    }
+
+    pub(crate) fn rx(self, rx: usize) -> Setup {
+        Setup { rx, exact: true, ..self }
+    }
+
+    pub(crate) fn lines_only(self) -> Setup {
+        Setup { frames: false, ..self }
+    }
+
+    /// Runs a script at every pace, and with receive buffers of several sizes.
+    pub(crate) fn run(self, dialogue: impl Fn(&mut ClientHarness)) {
+        for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
+            let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };
+            for more in sizes {
+                let mut harness = ClientHarness::new(Setup { rx: self.rx + more, ..self }, pace);
+                let _context = FailureContext(format!("{pace:?}, {} bytes to receive", harness.setup.rx));
+                dialogue(&mut harness);
+                harness.nothing_is_left();
+            }
+        }
+    }
+
+    /// Runs a script with a connected client, in both eras.
+    pub(crate) fn connected(self, dialogue: impl Fn(&mut ClientHarness)) {
+        for connect in [Connect::Automatic, Connect::Handshake] {
+            let _context = FailureContext(format!("{connect:?}"));
+            Setup { info: self.info.connect(connect), ..self }.run(|harness| {
+                harness.connect();
+                dialogue(harness);
+            });
+        }
+    }
+}

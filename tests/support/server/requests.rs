@@ -1,0 +1,109 @@
+//! Server requests in scripts: inputs by name, and responses as text.
+
+use super::ServerHarness;
+use super::tools::Record;
+use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::json::Json;
+use mcp_proto::server::{Call, Progress, RequestOptions, Response, Tool};
+use mcp_proto::{ClientCapabilities, Millis, Outcome, SendError, Ticket};
+
+/// The inputs by their names in scripts.
+pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
+    ("roots", &ListRoots),
+    ("form", &Form::new("Who?", &[Field::text("name").required()])),
+    ("broken", &Form::raw("Who?", "{")),
+    ("page", &OpenUrl::new("Log in", "https://example.com/", "e1")),
+    ("model", &CreateMessage::new(&[SampleMessage::user("?")], 9)),
+    ("tools", &CreateMessage::new(&[SampleMessage::user("?")], 9).tools(&[Tool::new("t", "{}")])),
+];
+
+pub(crate) fn input(name: &str) -> &'static dyn Input {
+    INPUTS.iter().find(|(known, _)| *known == name).expect("an input").1
+}
+
+impl ServerHarness<'_> {
+    /// Runs `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
+    pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
+        let mut words = text.split(' ');
+        let name = words.next().expect("what to ask for");
+        let mut ask = RequestOptions::DEFAULT;
+        while let Some(word) = words.next() {
+            let mut next = || words.next().expect("a number");
+            ask = match word {
+                "during" => ask.during(self.record.ticket(next())),
+                "ms" => ask.timeout(Millis(next().parse().expect("a time"))),
+                "progress" => ask.with_progress(),
+                _ => panic!("what is {word:?}?"),
+            };
+        }
+        let asked: Result<Ticket, SendError> = match name {
+            "ping" => self.server.ping(ask),
+            "raw" => self.server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
+            "unbalanced" => self.server.ask_raw("example/own", ask, |out| out.begin_object()),
+            "large" => {
+                self.server.ask_raw("example/own", ask, |out| out.field_string("x", &"x".repeat(9000)))
+            }
+            name => self.server.request(input(name), ask),
+        };
+        self.record.asked.push(asked?);
+        Ok(())
+    }
+}
+
+/// Answers as the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`; or with the
+/// input responses of a retried call.
+pub(crate) fn needs(call: Call<'_>) {
+    let arguments = call.raw_arguments().raw().to_string();
+    let arguments = Json::parse(arguments.as_bytes()).unwrap();
+    let text = |name: &str| Some(arguments.get(name)?.string()?.to_string());
+    let (state, inputs) = (text("state"), text("inputs").unwrap_or_default());
+    let answers: Vec<String> =
+        ["a", "b"].iter().filter_map(|key| Some(format!("{key}: {}", call.input(key)?))).collect();
+    if let Some(back) = call.request_state() {
+        let text = format!("{} state {back}", answers.join(", "));
+        call.text(text);
+    } else if !answers.is_empty() {
+        call.text(answers.join(", "));
+    } else if arguments.get("urls").is_some() {
+        let pages = [
+            OpenUrl::new("Log in", "https://example.com/a", "e1"),
+            OpenUrl::new("Pay", "https://example.com/b", "e2"),
+        ];
+        call.require_urls(&pages);
+    } else if arguments.get("lacks").is_some() {
+        call.require_capability(ClientCapabilities::ROOTS.with(ClientCapabilities::SAMPLING_TOOLS));
+    } else {
+        call.require_input(&needed(&inputs), state.as_deref());
+    }
+}
+
+/// `a=roots b=form`
+pub(crate) fn needed(text: &str) -> Vec<(&str, &'static dyn Input)> {
+    text.split_whitespace()
+        .map(|word| word.split_once('=').unwrap())
+        .map(|(key, name)| (key, input(name)))
+        .collect()
+}
+
+fn number(ticket: Ticket, record: &Record) -> usize {
+    record.asked.iter().position(|asked| *asked == ticket).expect("what was asked")
+}
+
+pub(crate) fn answered(answered: Response<'_>, record: &Record) -> String {
+    let number = number(answered.ticket(), record);
+    match answered.outcome() {
+        Outcome::Result(result) => match ElicitResult::from_json(result) {
+            Some(answer) => format!("answered {number} {:?} {}", answer.action(), answer.content()),
+            None => format!("answered {number} {result}"),
+        },
+        Outcome::Error(error) => format!("answered {number} error {error}"),
+        Outcome::Failed(lost) => format!("answered {number} {lost:?}"),
+        other => format!("answered {number} {other:?}"),
+    }
+}
+
+pub(crate) fn progress(progress: Progress<'_>, record: &Record) -> String {
+    let number = number(progress.ticket(), record);
+    let message = progress.message().map(|message| message.to_string()).unwrap_or_default();
+    format!("progress {number} {} {:?} {message}", progress.progress(), progress.total())
+}

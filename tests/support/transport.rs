@@ -1,0 +1,203 @@
+//! Moves bytes between a machine and the test that plays its peer.
+
+use std::collections::VecDeque;
+
+use mcp_proto::{Action, Io, Machine, Millis, Receive, StreamId, Transmit};
+
+/// Takes up to `most` bytes of the output. Returns their number.
+pub(crate) fn take_output(out: Transmit<'_>, most: usize, output: &mut impl Extend<u8>) -> usize {
+    let taken = out.bytes().len().min(most);
+    output.extend(out.bytes()[..taken].iter().copied());
+    out.sent(taken);
+    taken
+}
+
+/// Gives up to `most` bytes of `input` to the machine, and removes them there. Returns their number.
+pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8]) -> usize {
+    let given = receive.space().len().min(most).min(input.len());
+    if given > 0 {
+        receive.space()[..given].copy_from_slice(&input[..given]);
+        receive.filled(given);
+        *input = &input[given..];
+    }
+    given
+}
+
+/// Takes all output and gives as much input as there is space for. Returns whether a byte moved.
+pub(crate) fn exchange(io: Io<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
+    let (out, receive) = io.split();
+    take_output(out, usize::MAX, output) + give_input(receive, usize::MAX, input) > 0
+}
+
+/// Polls once and gives `bytes`, for which there must be space. The output stays where it is.
+#[track_caller]
+pub(crate) fn feed(machine: &mut dyn Machine, now: Millis, mut bytes: &[u8]) {
+    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes before the input") };
+    give_input(io.split().1, usize::MAX, &mut bytes);
+    assert!(bytes.is_empty(), "the receive buffer is too small");
+}
+
+/// Polls once and takes up to `most` bytes of output.
+#[track_caller]
+pub(crate) fn take(machine: &mut dyn Machine, now: Millis, most: usize) -> Vec<u8> {
+    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes before the output") };
+    let mut output = Vec::new();
+    take_output(io.split().0, most, &mut output);
+    output
+}
+
+/// Polls once and ends the input.
+#[track_caller]
+pub(crate) fn end_input(machine: &mut dyn Machine, now: Millis) {
+    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes first") };
+    io.split().1.eof();
+}
+
+/// Which direction moves when both can.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Order {
+    /// Both in one step.
+    Both,
+    WriteFirst,
+    ReadFirst,
+}
+
+/// How bytes move. None of it may change what is said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// The most bytes that one step gives to the machine.
+    pub(crate) read: usize,
+    /// The most bytes that one step takes from the machine.
+    pub(crate) write: usize,
+    pub(crate) order: Order,
+    /// Whole messages instead of lines.
+    pub(crate) messages: bool,
+}
+
+impl Pace {
+    /// As much as possible in each step.
+    pub(crate) const FAST: Pace =
+        Pace { read: usize::MAX, write: usize::MAX, order: Order::WriteFirst, messages: false };
+}
+
+/// What the peer does with the machine's output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum PeerInput {
+    Open,
+    /// The peer reads nothing.
+    Blocked,
+    /// Writing fails. The machine learns it with the next step.
+    Broken,
+    /// Writing fails. The machine learns it when it writes.
+    BreaksOnWrite,
+}
+
+/// A connection, seen from the peer of the machine.
+pub(crate) struct Transport {
+    pub(crate) pace: Pace,
+    /// Bytes from the peer that the machine has not received.
+    pending: VecDeque<u8>,
+    /// The same as whole messages.
+    messages: VecDeque<Vec<u8>>,
+    /// The peer has ended its output, and the machine does not know yet.
+    pub(crate) ended: bool,
+    pub(crate) peer_input: PeerInput,
+    /// All output since the test took it.
+    pub(crate) output: Vec<u8>,
+}
+
+impl Transport {
+    pub(crate) fn new(pace: Pace) -> Transport {
+        Transport {
+            pace,
+            pending: VecDeque::new(),
+            messages: VecDeque::new(),
+            ended: false,
+            peer_input: PeerInput::Open,
+            output: Vec::new(),
+        }
+    }
+
+    /// The peer writes bytes. In message mode they are lost: a message is whole.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        self.pending.extend(bytes);
+    }
+
+    /// The peer writes a line, or a message of these bytes.
+    pub(crate) fn write_line(&mut self, line: &[u8]) {
+        self.pending.extend(line);
+        self.pending.push_back(b'\n');
+        self.messages.push_back(line.to_vec());
+    }
+
+    /// A new connection. The output stays for the test to take, and a peer that reads nothing still reads nothing.
+    pub(crate) fn reset(&mut self) {
+        self.pending.clear();
+        self.messages.clear();
+        self.ended = false;
+        if self.peer_input != PeerInput::Blocked {
+            self.peer_input = PeerInput::Open;
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        if self.pace.messages { !self.messages.is_empty() } else { !self.pending.is_empty() }
+    }
+
+    /// Moves one piece, in one direction or in both. Returns whether anything moved.
+    pub(crate) fn step(&mut self, io: Io<'_>) -> bool {
+        let (out, mut receive) = io.split();
+        assert!(
+            receive.is_ready() || receive.space().is_empty(),
+            "there is space, but the machine is not ready"
+        );
+        let can_read = receive.is_ready() && (self.has_input() || self.ended);
+        let can_write = match self.peer_input {
+            PeerInput::Open | PeerInput::BreaksOnWrite => !out.bytes().is_empty(),
+            PeerInput::Blocked => false,
+            PeerInput::Broken => true,
+        };
+        let (reads, writes) = match self.pace.order {
+            Order::Both => (can_read, can_write),
+            Order::WriteFirst => (can_read && !can_write, can_write),
+            Order::ReadFirst => (can_read, can_write && !can_read),
+        };
+        if writes {
+            self.take_from(out);
+        }
+        if reads {
+            self.give_to(receive);
+        }
+        reads || writes
+    }
+
+    fn take_from(&mut self, out: Transmit<'_>) {
+        if matches!(self.peer_input, PeerInput::Broken | PeerInput::BreaksOnWrite) {
+            return out.broken();
+        }
+        if self.pace.messages {
+            assert_eq!(out.frame().expect("a message").message(), out.bytes());
+        }
+        take_output(out, self.pace.write, &mut self.output);
+        if self.pace.messages {
+            self.output.push(b'\n');
+        }
+    }
+
+    fn give_to(&mut self, receive: Receive<'_>) {
+        if !self.has_input() {
+            self.ended = false;
+            receive.eof();
+        } else if self.pace.messages {
+            let message = self.messages.pop_front().expect("there is input");
+            receive.message(&message, StreamId::NONE).expect("it is ready");
+        } else {
+            let given = {
+                let mut input: &[u8] = self.pending.make_contiguous();
+                give_input(receive, self.pace.read, &mut input)
+            };
+            assert!(given > 0, "a machine that is ready has space");
+            self.pending.drain(..given);
+        }
+    }
+}

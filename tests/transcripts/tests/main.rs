@@ -1,0 +1,5 @@
+//! The tests of the transcripts, as one binary.
+
+mod citations;
+mod direct;
+mod faults;
