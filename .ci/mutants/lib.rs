@@ -1,4 +1,4 @@
-//! The rooms that know of no server and no client. Their own tests have to see what is wrong in them.
+//! The modules that know neither server nor client. Their own unit tests have to notice each mutant.
 #![no_std]
 #![allow(unused, unreachable_pub)]
 
@@ -6,19 +6,22 @@ extern crate alloc;
 extern crate std;
 
 mod buffer;
-mod divide;
-mod frame;
-mod inflight;
+mod framing;
 pub mod json;
-mod lifecycle;
-mod line;
+mod peer {
+    pub(crate) mod lifecycle;
+    pub(crate) mod slots;
+}
+mod platform;
+mod protocol {
+    pub(crate) mod revision;
+}
 pub mod rpc;
 mod time;
-mod version;
 
 pub use buffer::Buffer;
-pub use frame::{Relation, OutboundMessage, OutboundMessageKind, StreamId};
-pub use inflight::Ticket;
-pub use json::{Decimal, Text};
-pub use lifecycle::State;
+pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
+pub use json::{Decimal, WriteText};
+pub use peer::lifecycle::State;
+pub use peer::slots::Ticket;
 pub use time::Millis;

@@ -3,6 +3,7 @@
 #[cfg(feature = "derive")]
 use crate::schema::ToolArguments;
 use crate::server::call::Call;
+#[cfg(feature = "derive")]
 use crate::server::features::tools::Tool;
 
 #[cfg(feature = "derive")]
