@@ -475,34 +475,3 @@ async fn notification_callback_may_use_the_client() {
     assert!(trace.iter().any(|line| line.starts_with(hello)), "{trace:?}");
     assert!(trace.contains(&"In false this is no JSON".to_string()), "{trace:?}");
 }
-
-#[cfg(unix)]
-#[tokio::test]
-async fn unix_and_tcp_sockets_work() {
-    let path = std::env::temp_dir().join(format!("mcp-proto-tokio-{}", std::process::id()));
-    let listener = tokio::net::UnixListener::bind(&path).unwrap();
-    let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = tcp.local_addr().unwrap();
-    let handler = |event: Event<'_>, _: &ServerHandle| {
-        if let Event::Call(call) = event {
-            call.text("hello");
-        }
-    };
-    let unix =
-        tokio::spawn(
-            async move { Serve::new(&INFO).stream(listener.accept().await.unwrap().0, handler).await },
-        );
-    let tcp = tokio::spawn(async move {
-        let (input, output) = tcp.accept().await.unwrap().0.into_split();
-        Serve::new(&INFO).streams(input, output, handler).await
-    });
-    let one = Connector::new("test", "1").stream(tokio::net::UnixStream::connect(&path).await.unwrap());
-    std::fs::remove_file(&path).unwrap_or_default();
-    let two = Connector::new("test", "1").stream(tokio::net::TcpStream::connect(address).await.unwrap());
-    for client in [one.await.unwrap(), two.await.unwrap()] {
-        assert_eq!(client.call_json("echo", "{}").await.unwrap().text().as_deref(), Some("hello"));
-        client.close().await;
-    }
-    timeout(SOON, unix).await.unwrap().unwrap().unwrap();
-    timeout(SOON, tcp).await.unwrap().unwrap().unwrap();
-}

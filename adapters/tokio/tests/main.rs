@@ -8,5 +8,6 @@ mod handles;
 mod peer;
 mod pump;
 mod server;
+mod sockets;
 mod transcripts;
 mod workers;
