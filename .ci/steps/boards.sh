@@ -30,7 +30,7 @@ installed_qemu() {
 }
 
 # The images of boards: they must link, and nothing in the one that only has tools may belong to what it does not use.
-unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|asking|pings|frames'
+unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|outbound_request|keep_alive|message_mode'
 step_firmware() {
     need rustup nm awk
     local images image target others
