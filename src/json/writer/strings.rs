@@ -26,10 +26,13 @@ impl Writer<'_> {
                 let Some((_, more)) = self.reserve(left) else { return };
                 spare = more;
             }
-            spare = put(spare, &[b'\\', letter]);
-            if letter == b'u' {
-                spare = put(spare, &code_of(*byte));
+            if let Some(place) = spare.first_chunk_mut() {
+                *place = [b'\\', letter];
             }
+            if letter == b'u' {
+                put(spare.get_mut(2..).unwrap_or_default(), &code_of(*byte));
+            }
+            spare = spare.get_mut(length..).unwrap_or_default();
             (rest, written) = (tail, written.wrapping_add(length));
         }
         put(spare, end);
@@ -69,7 +72,6 @@ impl Writer<'_> {
 }
 
 /// Copies few bytes to the start of the spare capacity, and returns the rest of it.
-#[inline]
 pub(super) fn put<'s>(mut spare: &'s mut [u8], bytes: &[u8]) -> &'s mut [u8] {
     for byte in bytes {
         if let [place, behind @ ..] = spare {
