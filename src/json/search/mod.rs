@@ -67,8 +67,14 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
         }
         rest = tail;
     }
+    end_of_run(bytes, stops)
+}
+
+/// Returns the length of the run, given that no stop is in a whole word from the start on.
+#[inline]
+fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {
-        // This word overlaps the one before it, which has no stop.
+        // This word overlaps the one before it.
         Some(word) => {
             let start = bytes.len().wrapping_sub(BYTES);
             start.wrapping_add(before_first(stops(Word::from_le_bytes(*word))))
@@ -156,10 +162,13 @@ const MEDIUM: usize = 4;
 #[inline(never)]
 fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let beyond = if ASCII { HIGH } else { 0 };
-    for (index, word) in bytes.as_chunks().0.iter().take(MEDIUM).enumerate() {
+    for start in (0..MEDIUM).map(|index| index.wrapping_mul(BYTES)) {
+        let Some(word) = bytes.get(start..).and_then(|rest| rest.first_chunk()) else {
+            return end_of_run(bytes, |word| stops(word, beyond));
+        };
         let found = stops(Word::from_le_bytes(*word), beyond);
         if found != 0 {
-            return index.wrapping_mul(BYTES).wrapping_add(before_first(found));
+            return start.wrapping_add(before_first(found));
         }
     }
     let (blocks, _) = bytes.as_chunks();
@@ -194,9 +203,11 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     find(byte, bytes).is_some()
 }
 
-/// Returns whether there is a backslash.
-#[inline]
+/// Returns whether there is a backslash. Most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
+    if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
+        return find_by_words(b'\\', bytes) < bytes.len();
+    }
     has(b'\\', bytes)
 }
 
