@@ -423,6 +423,12 @@ impl Scanner {
         for word in self.objects.iter_mut().rev() {
             (*word, carry) = (*word >> 1 | carry << (usize::BITS - 1), *word);
         }
+        self.leave(tail);
+    }
+
+    /// Leaves a container, just before `tail`.
+    #[inline]
+    fn leave(&mut self, tail: &[u8]) {
         self.depth = self.depth.saturating_sub(1);
         self.end_value(tail);
     }
@@ -441,8 +447,7 @@ impl Scanner {
                     self.depth = self.depth.saturating_sub(1);
                 }
                 b']' | b'}' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.end_value(tail);
+                    self.leave(tail);
                     self.state = State::Between(Step::After);
                     return tail;
                 }
