@@ -222,8 +222,7 @@ impl Scanner {
                         self.current = Member::from_name(name);
                     } else if self.depth == 2 {
                         let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
-                        self.record(|index| index.begin_name(start));
-                        self.record(|index| index.end_name(end));
+                        self.record(|index| index.name(start, end));
                     }
                     (rest, step) = (tail, Step::Colon);
                 } else if let [b'}', tail @ ..] = rest
