@@ -85,6 +85,14 @@ impl MemberIndex {
         }
     }
 
+    /// Records a whole name.
+    #[inline]
+    pub(super) fn name(&mut self, start: usize, end: usize) {
+        if let Some(entry) = self.entry() {
+            (entry.name, entry.name_end) = (start as u32, end as u32);
+        }
+    }
+
     #[inline]
     pub(super) fn begin_name(&mut self, at: usize) {
         if let Some(entry) = self.entry() {

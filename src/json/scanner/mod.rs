@@ -82,8 +82,6 @@ pub struct Scanner {
     state: State,
     /// The member of the message whose value is expected or open.
     current: Option<Member>,
-    /// Whether the innermost container is an object.
-    in_object: bool,
     shape: Shape,
     limit: u8,
     /// Whether the last escape was the first half of a surrogate pair.
@@ -100,14 +98,17 @@ pub struct Scanner {
     position: usize,
     /// The position of the first bracket beyond the limit, or `NOWHERE`.
     deep_at: usize,
-    /// One bit for each open container, the outermost first: set for an object.
-    objects: [u8; 16],
+    /// One bit for each open container, the innermost lowest: set for an object.
+    objects: [usize; WORDS],
     /// The span of each [`Member`]: both `NOWHERE` if it was not seen, the end alone while it is open.
     members: [Span; 6],
     index: Index,
 }
 
 const NOWHERE: usize = usize::MAX;
+
+/// How many words have a bit for each open container.
+const WORDS: usize = (DEPTH_LIMIT as usize).div_ceil(usize::BITS as usize);
 
 impl Scanner {
     /// A scanner for one text in which at most `depth_limit` containers are open at once (128 at most; more counts
@@ -118,7 +119,6 @@ impl Scanner {
         Scanner {
             state: State::Between(Step::Value),
             current: None,
-            in_object: false,
             shape: Shape::Other,
             limit,
             half: false,
@@ -128,7 +128,7 @@ impl Scanner {
             depth: 0,
             position: 0,
             deep_at: NOWHERE,
-            objects: [0; 16],
+            objects: [0; WORDS],
             members: [Span { start: NOWHERE, end: NOWHERE }; 6],
             index: index::EMPTY,
         }
@@ -222,8 +222,7 @@ impl Scanner {
                         self.current = Member::from_name(name);
                     } else if self.depth == 2 {
                         let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
-                        self.record(|index| index.begin_name(start));
-                        self.record(|index| index.end_name(end));
+                        self.record(|index| index.name(start, end));
                     }
                     (rest, step) = (tail, Step::Colon);
                 } else if let [b'}', tail @ ..] = rest
@@ -291,16 +290,16 @@ impl Scanner {
             if step == Step::After && self.depth > 0 {
                 match rest {
                     [b',', tail @ ..] => {
-                        step = if self.in_object { Step::Name } else { Step::Value };
+                        step = if self.in_object() { Step::Name } else { Step::Value };
                         rest = tail;
                         continue;
                     }
-                    [b'}', tail @ ..] if self.in_object => {
+                    [b'}', tail @ ..] if self.in_object() => {
                         self.close(tail);
                         rest = tail;
                         continue;
                     }
-                    [b']', tail @ ..] if !self.in_object => {
+                    [b']', tail @ ..] if !self.in_object() => {
                         self.close(tail);
                         rest = tail;
                         continue;
@@ -390,21 +389,15 @@ impl Scanner {
         }
     }
 
-    /// Returns the place of the bit of a container that has `depth` others around it.
-    fn bit_of(depth: u32) -> (usize, u8) {
-        ((depth >> 3) as usize, 1 << (depth & 7))
-    }
-
     /// Opens a container whose bracket is at `rest`; `false` if it is nested too deep.
     #[inline]
     fn open(&mut self, is_object: bool, rest: &[u8]) -> bool {
         let fits = self.depth < u32::from(self.limit);
         if fits {
-            let (byte, bit) = Scanner::bit_of(self.depth);
-            if let Some(byte) = self.objects.get_mut(byte) {
-                *byte = if is_object { *byte | bit } else { *byte & !bit };
+            let mut carry = usize::from(is_object);
+            for word in &mut self.objects {
+                (*word, carry) = (*word << 1 | carry, *word >> (usize::BITS - 1));
             }
-            self.in_object = is_object;
         } else {
             self.record(MemberIndex::forget);
             if self.deep_at == NOWHERE {
@@ -415,12 +408,27 @@ impl Scanner {
         fits
     }
 
+    /// Whether the innermost container is an object.
+    #[inline]
+    fn in_object(&self) -> bool {
+        let [innermost, ..] = self.objects;
+        innermost & 1 != 0
+    }
+
     /// Closes the innermost container, just before `tail`.
     #[inline]
     fn close(&mut self, tail: &[u8]) {
+        let mut carry = 0;
+        for word in self.objects.iter_mut().rev() {
+            (*word, carry) = (*word >> 1 | carry << (usize::BITS - 1), *word);
+        }
+        self.leave(tail);
+    }
+
+    /// Leaves a container, just before `tail`.
+    #[inline]
+    fn leave(&mut self, tail: &[u8]) {
         self.depth = self.depth.saturating_sub(1);
-        let (byte, bit) = Scanner::bit_of(self.depth.wrapping_sub(1));
-        self.in_object = self.objects.get(byte).is_some_and(|byte| byte & bit != 0);
         self.end_value(tail);
     }
 
@@ -438,7 +446,7 @@ impl Scanner {
                     self.depth = self.depth.saturating_sub(1);
                 }
                 b']' | b'}' => {
-                    self.close(tail);
+                    self.leave(tail);
                     self.state = State::Between(Step::After);
                     return tail;
                 }

@@ -10,7 +10,7 @@ pub(super) const UNIT: usize = 6;
 
 /// Bytes of which either all are valid or none: an escape, a UTF-8 sequence or a literal.
 struct Unit {
-    length: usize,
+    length: u8,
     /// The ASCII character of an escape `\uXXXX`, otherwise 0.
     letter: u8,
     /// Whether it is the first half of a surrogate pair.
@@ -18,10 +18,10 @@ struct Unit {
 }
 
 /// A unit; `None` if it may go on behind the bytes. The error has the index of the wrong byte.
-type Found = Result<Option<Unit>, (ScanErrorKind, usize)>;
+type Found = Result<Option<Unit>, (ScanErrorKind, u8)>;
 
 impl Unit {
-    const fn of_length(length: usize) -> Unit {
+    const fn of_length(length: u8) -> Unit {
         Unit { length, letter: 0, half: false }
     }
 
@@ -35,7 +35,7 @@ impl Unit {
                     return Err((ScanErrorKind::Surrogate, 5));
                 }
                 let letter = if unit < 0x80 { unit as u8 } else { 0 };
-                Ok(Some(Unit { length: UNIT, letter, half: matches!(unit, 0xD800..=0xDBFF) }))
+                Ok(Some(Unit { length: UNIT as u8, letter, half: matches!(unit, 0xD800..=0xDBFF) }))
             }
             [b'\\', ..] if behind_half => Err((ScanErrorKind::Surrogate, 1)),
             _ if behind_half => Err((ScanErrorKind::Surrogate, 0)),
@@ -50,8 +50,13 @@ impl Unit {
 
     /// The UTF-8 sequence of one character.
     fn sequence(bytes: &[u8]) -> Found {
-        let length = bytes.first().map_or(0, |lead| lead.leading_ones() as usize);
-        let (sequence, _) = split(bytes, length);
+        // A byte that starts no sequence is wrong whatever follows.
+        let length = match bytes {
+            [0xF0..=0xFF, ..] => 4,
+            [0xE0..=0xEF, ..] => 3,
+            _ => 2,
+        };
+        let (sequence, _) = split(bytes, length.into());
         match core::str::from_utf8(sequence) {
             Ok(_) => Ok(Some(Unit::of_length(length))),
             Err(error) if error.error_len().is_none() => Ok(None),
@@ -62,17 +67,17 @@ impl Unit {
 
     fn word(bytes: &[u8], word: &[u8]) -> Found {
         match bytes.iter().zip(word).position(|(byte, wanted)| byte != wanted) {
-            Some(at) => Err((ScanErrorKind::Syntax, at)),
-            None => Ok((bytes.len() >= word.len()).then_some(Unit::of_length(word.len()))),
+            Some(at) => Err((ScanErrorKind::Syntax, at as u8)),
+            None => Ok((bytes.len() >= word.len()).then_some(Unit::of_length(word.len() as u8))),
         }
     }
 }
 
 /// Returns the value of four hexadecimal digits behind `\u`; `None` if fewer are there.
-fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, usize)> {
+fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, u8)> {
     let mut value = 0u32;
-    for (index, byte) in digits.iter().take(4).enumerate() {
-        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, index.wrapping_add(2)))?;
+    for (byte, at) in digits.iter().zip(2..6) {
+        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, at))?;
         value = value << 4 | digit;
     }
     Ok((digits.len() >= 4).then_some(value))
@@ -145,7 +150,7 @@ impl Scanner {
             Ok(Some(Unit { length, letter, half })) => {
                 (self.carried, self.half) = (0, half);
                 self.name.push(letter);
-                let behind = rest.get(length.wrapping_sub(before)..)?;
+                let behind = rest.get(usize::from(length).wrapping_sub(before)..)?;
                 if half { self.unit(behind) } else { Some(behind) }
             }
             Ok(None) => {
@@ -153,7 +158,7 @@ impl Scanner {
                 None
             }
             Err((kind, at)) => {
-                self.position = self.position.wrapping_sub(before).wrapping_add(at);
+                self.position = self.position.wrapping_sub(before).wrapping_add(at.into());
                 self.fail(kind, rest);
                 None
             }

@@ -1,7 +1,7 @@
 //! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and bit counts of a word fit everywhere")]
 
-use crate::platform::find;
+use crate::platform::{copy, find};
 
 /// The word of the target: 32 bits on small boards.
 type Word = usize;
@@ -32,6 +32,7 @@ fn stops(word: Word, beyond: Word) -> Word {
     ((quote_or_control | backslash) & !word | word & beyond) & HIGH
 }
 
+#[inline]
 fn is_stop(byte: u8, beyond: Word) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\' || byte & beyond as u8 != 0
 }
@@ -42,21 +43,44 @@ fn equal_to(byte: u8, word: Word) -> Word {
     other.wrapping_sub(LOW) & !other & HIGH
 }
 
+/// Returns fewer bytes than a word has as a word, with zeros behind them.
+#[inline]
+fn short_word(bytes: &[u8]) -> Word {
+    if let (Some(low), Some(high)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        // Two halves that overlap are equal where they do.
+        let shift = bytes.len().wrapping_sub(4).wrapping_mul(8) as u32;
+        return u32::from_le_bytes(*low) as Word | (u32::from_le_bytes(*high) as Word).wrapping_shl(shift);
+    }
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | *byte as Word)
+}
+
 /// Returns the length of the run at the start of `bytes`.
 ///
-/// `stops` marks, in the high bit, the first byte of a word that ends the run; `is_stop` decides it for one byte.
+/// `stops` marks, in the high bit, the first byte of a word that ends the run.
 #[inline]
-fn run(bytes: &[u8], stops: impl Fn(Word) -> Word, is_stop: impl Fn(u8) -> bool) -> usize {
+fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     let mut rest = bytes;
-    while let Some((word, tail)) = rest.split_first_chunk::<BYTES>() {
+    while let Some((word, tail)) = rest.split_first_chunk() {
         let found = stops(Word::from_le_bytes(*word));
         if found != 0 {
             return bytes.len().wrapping_sub(rest.len()).wrapping_add(before_first(found));
         }
         rest = tail;
     }
-    let last = rest.iter().position(|byte| is_stop(*byte)).unwrap_or(rest.len());
-    bytes.len().wrapping_sub(rest.len()).wrapping_add(last)
+    end_of_run(bytes, stops)
+}
+
+/// Returns the length of the run, given that no stop is in a whole word from the start on.
+#[inline]
+fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
+    match bytes.last_chunk() {
+        // This word overlaps the one before it.
+        Some(word) => {
+            let start = bytes.len().wrapping_sub(BYTES);
+            start.wrapping_add(before_first(stops(Word::from_le_bytes(*word))))
+        }
+        None => before_first(stops(short_word(bytes))).min(bytes.len()),
+    }
 }
 
 /// Returns how many bytes at the start are printable ASCII other than quote and backslash.
@@ -71,9 +95,37 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
+/// Copies the [`text_run`] at the start of `source`, as far as it fits, and returns its length. Bytes of `target` behind
+/// the run may change, too.
+#[inline]
+pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
+    let (mut done, mut rest) = (0usize, source);
+    while WORDS && done < MEDIUM.wrapping_mul(BYTES) {
+        let Some(place) = target.get_mut(done..).and_then(|spare| spare.first_chunk_mut()) else { break };
+        let (word, tail) = match rest.split_first_chunk() {
+            Some((word, tail)) => (Word::from_le_bytes(*word), tail),
+            // The zeros behind it are a stop.
+            None => (short_word(rest), rest),
+        };
+        *place = word.to_le_bytes();
+        let found = stops(word, 0);
+        if found != 0 {
+            return done.wrapping_add(before_first(found));
+        }
+        (done, rest) = (done.wrapping_add(BYTES), tail);
+    }
+    let run = text_run(rest);
+    let end = done.wrapping_add(run);
+    copy(target.get_mut(done..end).unwrap_or_default(), rest);
+    end
+}
+
 /// Takes the kernel for the target. Most strings are short: hosts look at the first word in place.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
+    if !WORDS {
+        return byte_run(bytes, beyond);
+    }
     match bytes.split_first_chunk() {
         Some((word, tail)) if VECTORS => match stops(Word::from_le_bytes(*word), beyond) {
             0 if beyond == 0 => BYTES.wrapping_add(block_run::<false>(tail)),
@@ -84,10 +136,20 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     }
 }
 
+/// Whether the target reads a word from any address with one instruction. On bare metal, `cfg` tells the processors that
+/// do from a Cortex-M0 by their atomic operations.
+const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
+
+/// The kernel for targets that would read a word byte by byte.
+#[inline(never)]
+fn byte_run(bytes: &[u8], beyond: Word) -> usize {
+    bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
+}
+
 /// The kernel for targets without vectors: words only.
 #[inline(never)]
 fn word_run(bytes: &[u8], beyond: Word) -> usize {
-    run(bytes, |word| stops(word, beyond), |byte| is_stop(byte, beyond))
+    run(bytes, |word| stops(word, beyond))
 }
 
 /// Whether the compiler turns a fold over a block into vector instructions.
@@ -100,10 +162,13 @@ const MEDIUM: usize = 4;
 #[inline(never)]
 fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let beyond = if ASCII { HIGH } else { 0 };
-    for (index, word) in bytes.as_chunks().0.iter().take(MEDIUM).enumerate() {
+    for start in (0..MEDIUM).map(|index| index.wrapping_mul(BYTES)) {
+        let Some(word) = bytes.get(start..).and_then(|rest| rest.first_chunk()) else {
+            return end_of_run(bytes, |word| stops(word, beyond));
+        };
         let found = stops(Word::from_le_bytes(*word), beyond);
         if found != 0 {
-            return index.wrapping_mul(BYTES).wrapping_add(before_first(found));
+            return start.wrapping_add(before_first(found));
         }
     }
     let (blocks, _) = bytes.as_chunks();
@@ -138,15 +203,17 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     find(byte, bytes).is_some()
 }
 
-/// Returns whether there is a backslash.
-#[inline]
+/// Returns whether there is a backslash. Most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
+    if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
+        return find_by_words(b'\\', bytes) < bytes.len();
+    }
     has(b'\\', bytes)
 }
 
 /// Returns the position of the first such byte, or the length if there is none.
 pub(crate) fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
-    run(bytes, |word| equal_to(byte, word), |other| other == byte)
+    run(bytes, |word| equal_to(byte, word))
 }
 
 #[cfg(test)]

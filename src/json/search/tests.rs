@@ -1,10 +1,11 @@
 use super::*;
 use std::vec::Vec;
 
-/// The results of both kernels: each is tested on every target.
-fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 3] {
+/// The results of all kernels: each is tested on every target.
+fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 4] {
     let beyond = if ASCII { HIGH } else { 0 };
-    [text_run_before(beyond, bytes), word_run(bytes, beyond), block_run::<ASCII>(bytes)]
+    let kernels = [byte_run(bytes, beyond), word_run(bytes, beyond), block_run::<ASCII>(bytes)];
+    [text_run_before(beyond, bytes), kernels[0], kernels[1], kernels[2]]
 }
 
 #[test]
@@ -16,10 +17,10 @@ fn run_ends_at_first_stop() {
             text.extend_from_slice(
                 b"\"\\\0tail of the text, longer than one block of bytes, so that all loops run",
             );
-            assert_eq!(runs::<true>(&text), [length; 3], "{stop:#x} at {length}");
+            assert_eq!(runs::<true>(&text), [length; 4], "{stop:#x} at {length}");
             let beyond = if stop >= 0x80 { length + 1 } else { length };
-            assert_eq!(runs::<false>(&text), [beyond; 3], "{stop:#x} at {length}");
-            assert_eq!(runs::<true>(&text[..length]), [length; 3]);
+            assert_eq!(runs::<false>(&text), [beyond; 4], "{stop:#x} at {length}");
+            assert_eq!(runs::<true>(&text[..length]), [length; 4]);
         }
     }
 }
@@ -34,8 +35,8 @@ fn every_byte_is_classified() {
             text.push(byte);
             text.extend(std::vec![b'z'; 20]);
             let end = text.len();
-            assert_eq!(runs::<false>(&text), [if stop { lead } else { end }; 3], "{byte:#x}");
-            assert_eq!(runs::<true>(&text), [if stop || byte >= 0x80 { lead } else { end }; 3], "{byte:#x}");
+            assert_eq!(runs::<false>(&text), [if stop { lead } else { end }; 4], "{byte:#x}");
+            assert_eq!(runs::<true>(&text), [if stop || byte >= 0x80 { lead } else { end }; 4], "{byte:#x}");
         }
         let mut block = [b'a'; BLOCK];
         block[usize::from(byte) % BLOCK] = byte;

@@ -50,6 +50,11 @@ impl<'a> Str<'a> {
         text_of(self.text)
     }
 
+    /// The bytes of the text with its escapes.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.text
+    }
+
     /// The text itself, if nothing in it is escaped.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {

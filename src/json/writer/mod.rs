@@ -19,6 +19,7 @@ use super::write_text::WriteText;
 use crate::buffer::Room;
 use crate::platform::{copy, shift};
 use order::Nesting;
+use strings::put;
 
 /// Writes JSON with automatic commas and escapes. After the first item that does not fit, nothing more is written and
 /// [`overflowed`](Writer::overflowed) returns `true`.
@@ -118,8 +119,7 @@ impl<'a> Writer<'a> {
 
     /// Begins an object.
     pub fn begin_object(&mut self) {
-        self.separate();
-        self.push_byte(b'{');
+        self.value(b"{");
         self.order.begin(true);
     }
 
@@ -131,8 +131,7 @@ impl<'a> Writer<'a> {
 
     /// Begins an array.
     pub fn begin_array(&mut self) {
-        self.separate();
-        self.push_byte(b'[');
+        self.value(b"[");
         self.order.begin(false);
     }
 
@@ -145,15 +144,13 @@ impl<'a> Writer<'a> {
     /// The name of a member, whose value comes next.
     pub fn key(&mut self, key: &str) {
         self.order.name(self.last);
-        self.open_quote();
-        self.escape(key, b"\":");
+        self.escape(self.opening(), key, b"\":");
     }
 
     /// A string.
     pub fn string(&mut self, text: &str) {
         self.order.value(self.last);
-        self.open_quote();
-        self.escape(text, b"\"");
+        self.escape(self.opening(), text, b"\"");
     }
 
     /// A string made of pieces.
@@ -175,30 +172,27 @@ impl<'a> Writer<'a> {
 
     /// The inside of an open string.
     pub(crate) fn inside(&mut self, text: &dyn WriteText) {
-        text.pieces(&mut |piece| self.escape(piece, b""));
+        text.pieces(&mut |piece| self.escape(b"", piece, b""));
     }
 
     /// A string from elsewhere, with its escapes.
     pub fn text(&mut self, text: Str<'_>) {
         self.order.value(self.last);
-        self.open_quote();
-        self.token(text.raw());
-        self.push_byte(b'"');
+        self.push_all(self.opening(), text.bytes(), b"\"");
     }
 
     /// An integer.
     pub fn integer(&mut self, value: i64) {
-        self.separate();
         if value < 0 {
-            self.push_byte(b'-');
+            self.value(b"-");
+            return self.push(digit_bytes(value.unsigned_abs(), &mut [0; 20]));
         }
-        self.push(digit_bytes(value.unsigned_abs(), &mut [0; 20]));
+        self.unsigned(value.unsigned_abs());
     }
 
     /// An integer that is not negative.
     pub fn unsigned(&mut self, value: u64) {
-        self.separate();
-        self.push(digit_bytes(value, &mut [0; 20]));
+        self.value(digit_bytes(value, &mut [0; 20]));
     }
 
     /// A decimal number.
@@ -214,14 +208,12 @@ impl<'a> Writer<'a> {
 
     /// `true` or `false`.
     pub fn boolean(&mut self, value: bool) {
-        self.separate();
-        self.push(if value { b"true" } else { b"false" });
+        self.value(if value { b"true" } else { b"false" });
     }
 
     /// `null`.
     pub fn null(&mut self) {
-        self.separate();
-        self.push(b"null");
+        self.value(b"null");
     }
 
     /// A value from elsewhere. Line breaks in it become spaces.
@@ -362,23 +354,30 @@ impl<'a> Writer<'a> {
 
     /// Appends bytes as they are.
     fn push(&mut self, bytes: &[u8]) {
-        self.push_both(bytes, b"");
+        self.push_all(b"", bytes, b"");
     }
 
-    /// Appends two pieces in one step, or none of them.
-    fn push_both(&mut self, first: &[u8], second: &[u8]) {
-        let Some(last) = second.last().or(first.last()) else { return };
-        let length = first.len().wrapping_add(second.len());
+    /// Appends three pieces in one step, or none of them. The first and the last one are short.
+    fn push_all(&mut self, begin: &[u8], bytes: &[u8], end: &[u8]) {
+        let Some(last) = end.last().or(bytes.last()).or(begin.last()) else { return };
+        let length = begin.len().wrapping_add(bytes.len()).wrapping_add(end.len());
         let Some((_, spare)) = self.reserve(length) else { return };
-        if let Some((place, spare)) = spare.split_at_mut_checked(first.len()) {
-            copy(place, first);
-            copy(spare, second);
+        let spare = put(spare, begin);
+        if let Some((place, spare)) = spare.split_at_mut_checked(bytes.len()) {
+            copy(place, bytes);
+            put(spare, end);
         }
         (self.at, self.last) = (self.at.wrapping_add(length), *last);
     }
 
     fn push_byte(&mut self, byte: u8) {
-        self.push(&[byte]);
+        self.push_all(&[byte], b"", b"");
+    }
+
+    /// Writes a comma if one is due, and a value or its start.
+    fn value(&mut self, bytes: &[u8]) {
+        self.order.value(self.last);
+        self.push_all(if self.comma_is_due() { b"," } else { b"" }, bytes, b"");
     }
 
     /// A value begins here.
@@ -387,9 +386,14 @@ impl<'a> Writer<'a> {
         self.comma();
     }
 
+    /// Returns the opening quote of a string, behind a comma if one is due.
+    fn opening(&self) -> &'static [u8] {
+        if self.comma_is_due() { b",\"" } else { b"\"" }
+    }
+
     /// Writes a comma if one is due, and the opening quote of a string.
     fn open_quote(&mut self) {
-        self.token(if self.comma_is_due() { ",\"" } else { "\"" });
+        self.push(self.opening());
     }
 
     /// Writes a comma if one is due.

@@ -1,26 +1,44 @@
 //! The inside of strings, escaped.
 
 use super::Writer;
-use super::escape::escape_of;
+use super::escape::{code_of, escape_letter};
 use crate::buffer::Room;
-use crate::json::search::text_run;
-use crate::json::skip::split;
+use crate::json::search::{copy_run, text_run};
 use crate::platform::copy;
 
 impl Writer<'_> {
-    /// Writes text inside an open string, and `end` behind it.
-    pub(super) fn escape(&mut self, text: &str, end: &[u8]) {
+    /// Writes `begin`, text as the inside of a string, and `end`, which are both short.
+    pub(super) fn escape(&mut self, begin: &[u8], text: &str, end: &[u8]) {
         let mut rest = text.as_bytes();
+        let edges = begin.len().wrapping_add(end.len());
+        let mut written = begin.len();
+        let Some((_, spare)) = self.reserve(rest.len().wrapping_add(edges)) else { return };
+        let mut spare = put(spare, begin);
         loop {
-            let (run, tail) = split(rest, text_run(rest));
-            let [byte, tail @ ..] = tail else { return self.push_both(run, end) };
-            if rest.len() == text.len() {
-                // At the first escape: grow once for all that follows.
-                self.reserve(rest.len());
+            let run = copy_run(spare, rest);
+            (spare, written) = (spare.get_mut(run..).unwrap_or_default(), written.wrapping_add(run));
+            let Some([byte, tail @ ..]) = rest.get(run..) else { break };
+            let letter = escape_letter(*byte);
+            let length = if letter == b'u' { 6 } else { 2 };
+            let left = tail.len().wrapping_add(end.len()).wrapping_add(length);
+            if spare.len() < left {
+                self.advance(core::mem::take(&mut written));
+                let Some((_, more)) = self.reserve(left) else { return };
+                spare = more;
             }
-            let (escape, length) = escape_of(*byte);
-            self.push_both(run, split(&escape, length).0);
-            rest = tail;
+            if let Some(place) = spare.first_chunk_mut() {
+                *place = [b'\\', letter];
+            }
+            if letter == b'u' {
+                put(spare.get_mut(2..).unwrap_or_default(), &code_of(*byte));
+            }
+            spare = spare.get_mut(length..).unwrap_or_default();
+            (rest, written) = (tail, written.wrapping_add(length));
+        }
+        put(spare, end);
+        self.advance(written.wrapping_add(end.len()));
+        if let Some(last) = end.last() {
+            self.last = *last;
         }
     }
 
@@ -41,10 +59,27 @@ impl Writer<'_> {
             let Some((written, spare)) = self.reserve(length) else { return };
             copy(spare, written.get(from..end).unwrap_or_default());
             self.advance(length);
-            if let Some((escape, length)) = stop.map(escape_of) {
-                self.push(split(&escape, length).0);
+            if let Some(byte) = stop {
+                let letter = escape_letter(byte);
+                self.push(&[b'\\', letter]);
+                if letter == b'u' {
+                    self.push(&code_of(byte));
+                }
             }
             from = end.wrapping_add(1);
         }
     }
+}
+
+/// Copies few bytes to the start of the spare capacity, and returns the rest of it.
+pub(super) fn put<'s>(mut spare: &'s mut [u8], bytes: &[u8]) -> &'s mut [u8] {
+    for byte in bytes {
+        if let [place, behind @ ..] = spare {
+            *place = *byte;
+            spare = behind;
+        } else {
+            return &mut [];
+        }
+    }
+    spare
 }
