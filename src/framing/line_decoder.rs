@@ -219,6 +219,11 @@ impl<'b> LineDecoder<'b> {
         self.scanner.envelope()
     }
 
+    /// Returns the scanner, which holds the members of the current line.
+    pub(crate) fn scanner(&self) -> &Scanner {
+        &self.scanner
+    }
+
     /// Returns the index of the members of `params` or `result`. `None` if the scanner did not record them.
     #[inline]
     pub(crate) fn member_index(&self, member: Member) -> Option<&MemberIndex> {

@@ -172,7 +172,10 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
-            let class = scan_error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
+            let class = scan_error
+                .kind
+                .leaves_members()
+                .then(|| rpc::classify(&rpc::Scanned { scanner: input.scanner(), bytes }, false));
             let id = match class {
                 Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
                     Some(id)
