@@ -179,7 +179,15 @@ impl<'b> LineDecoder<'b> {
 
     /// Returns the current line once it is complete, `None` before. Repeated calls return the same line until its
     /// release.
+    #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
+        // Only new bytes or the end of input complete a line.
+        let may_end = self.scanned < self.end || self.eof || self.is_discarding;
+        if self.line.is_some() || may_end { self.find_or_get_line() } else { None }
+    }
+
+    #[inline(never)]
+    fn find_or_get_line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             self.find_next()?;
         }
