@@ -151,12 +151,40 @@ pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::exact(bytes.get(span.range()).unwrap_or_default())
 }
 
+/// The method of a request, compared with names that have no backslash.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodName<'m> {
+    /// The text of the string, with its escapes.
+    text: &'m [u8],
+}
+
+impl<'m> MethodName<'m> {
+    fn from_json(value: Json<'m>) -> Option<MethodName<'m>> {
+        match value.bytes() {
+            [b'"', text @ .., b'"'] => Some(MethodName { text }),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn string(self) -> Str<'m> {
+        Str::trusted(self.text)
+    }
+}
+
+impl PartialEq<&str> for MethodName<'_> {
+    #[inline]
+    fn eq(&self, name: &&str) -> bool {
+        // Escaped text is longer than the name that it stands for.
+        self.text == name.as_bytes() || self.text.len() > name.len() && self.string() == **name
+    }
+}
+
 /// A classified message with its parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Class<'m> {
     Request {
         id: Json<'m>,
-        method: Str<'m>,
+        method: MethodName<'m>,
         params: Option<Json<'m>>,
     },
     Notification {
@@ -269,22 +297,20 @@ pub(crate) fn classify<'m>(message: &impl Parts<'m>, tolerates_missing_version: 
         let (result, error) = outcome;
         return response(result, error, id);
     }
-    let Some(method) = method.and_then(Json::string) else {
+    let Some(method) = method.and_then(MethodName::from_json) else {
         return invalid(Invalid::Method, id, true);
     };
     let params = message.part(Member::Params).filter(|params| !params.is_null());
     match id {
         Some(id) => Class::Request { id, method, params },
-        None if raw_id.is_none() => Class::Notification { method, params },
+        None if raw_id.is_none() => Class::Notification { method: method.string(), params },
         None => invalid(Invalid::Id, None, true),
     }
 }
 
-/// Whether a value is the string `2.0`, which is escaped only if it is longer.
+/// Whether a value is the string `2.0`.
 fn is_version(value: Json<'_>) -> bool {
-    const PLAIN: &[u8] = br#""2.0""#;
-    value.bytes() == PLAIN
-        || value.bytes().len() > PLAIN.len() && value.string().is_some_and(|text| text == "2.0")
+    MethodName::from_json(value).is_some_and(|text| text == "2.0")
 }
 
 fn response<'m>(result: Option<Json<'m>>, error: Option<Json<'m>>, id: Option<Json<'m>>) -> Class<'m> {

@@ -9,9 +9,8 @@ use crate::peer::slots::Ticket;
 use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::rpc::{self, Class, Invalid, MethodName, Outcome};
 use crate::server::compat;
-use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Request, span_of};
 use crate::server::handshake;
 use crate::server::inbound_request::Stage;
@@ -202,7 +201,7 @@ pub(crate) fn handle_unreadable_line(
     })
 }
 
-fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.find_params();
     let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
@@ -229,7 +228,11 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
-fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta<'_>) -> Received {
+fn handle_stateless(
+    request: &mut Request<'_, '_>,
+    method: MethodName<'_>,
+    meta: RequestMeta<'_>,
+) -> Received {
     let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
@@ -238,9 +241,9 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let entry = find_method(request.state.config, revision, method);
+    let entry = find_method(request.state, revision, method);
     if entry.is_none() && method != methods::SERVER_DISCOVER.name {
-        return request.refuse(ProtocolError::UnknownMethod, &method);
+        return request.refuse(ProtocolError::UnknownMethod, &method.string());
     }
     // Checked after the method, in the order of the specification.
     match meta.level.transpose() {
@@ -254,20 +257,35 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
 }
 
 /// Finds the feature of a method in this revision, and the index of the method in it.
+///
+/// Remembers the last result, because most requests have the method of the one before.
 fn find_method<'b>(
-    config: &'b ServerConfig<'b>,
+    state: &mut ServerState<'b>,
     revision: Revision,
-    name: Str<'_>,
+    name: MethodName<'_>,
 ) -> Option<(&'b dyn Feature, usize)> {
+    let features = state.config.features;
     let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    config.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
+    let (feature, method) = state.last_method;
+    if let Some(feature) = features.get(usize::from(feature))
+        && feature.methods().get(usize::from(method)).is_some_and(is_called)
+    {
+        return Some((*feature, method.into()));
+    }
+    features.iter().enumerate().find_map(|(index, feature)| {
+        let method = feature.methods().iter().position(is_called)?;
+        if let (Ok(index), Ok(method)) = (index.try_into(), method.try_into()) {
+            state.last_method = (index, method);
+        }
+        Some((*feature, method))
+    })
 }
 
 /// Handles a request of the handshake era.
-fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
     let (session, config) = (request.state.session, request.state.config);
     // Most requests are for a feature. The comparisons below are then skipped.
-    let entry = session.and_then(|session| find_method(config, session.revision, method));
+    let entry = session.and_then(|session| find_method(request.state, session.revision, method));
     if entry.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
@@ -285,14 +303,14 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
     if session.is_none() {
         return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
-            request.refuse(ProtocolError::UnknownMethod, &method)
+            request.refuse(ProtocolError::UnknownMethod, &method.string())
         } else if revisions.contains(Revision::V2026_07_28) {
             refuse_missing_meta(request)
         } else {
-            request.refuse(ProtocolError::NotInitialized, &method)
+            request.refuse(ProtocolError::NotInitialized, &method.string())
         };
     }
-    if entry.is_none() && compat::is_shutdown(request.state, method) {
+    if entry.is_none() && compat::is_shutdown(request.state, method.string()) {
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
@@ -305,7 +323,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
     match entry {
         Some((feature, method)) => feature.handle(method, request),
-        None => request.refuse(ProtocolError::UnknownMethod, &method),
+        None => request.refuse(ProtocolError::UnknownMethod, &method.string()),
     }
 }
 

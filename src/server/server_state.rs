@@ -71,6 +71,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) awaits_exit: bool,
     /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
+    /// Index of the feature that the last request was for, and index of its method in the feature.
+    pub(crate) last_method: (u8, u8),
     pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
     /// Changes whose notifications are still to be sent.
@@ -122,6 +124,7 @@ impl<'b> ServerState<'b> {
             event_holds_line: false,
             report_writable: false,
             invalid_in_a_row: 0,
+            last_method: (0, 0),
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
