@@ -351,13 +351,17 @@ impl<'b> LineDecoder<'b> {
             return false;
         }
         let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        let [first, ..] = BYTE_ORDER_MARK;
+        if head.first() != Some(&first) {
+            return false;
+        }
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
             self.has_skipped_mark = true;
             return false;
         }
-        !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
+        !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
     /// Starts to discard the current line, which fills the whole buffer and is incomplete.
