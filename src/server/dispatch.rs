@@ -6,7 +6,6 @@ use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
-use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, MethodName, Outcome};
@@ -14,6 +13,7 @@ use crate::server::compat;
 use crate::server::feature::{Feature, Request, span_of};
 use crate::server::handshake;
 use crate::server::inbound_request::Stage;
+use crate::server::memo::{MethodPlace, ParsedMeta};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::ServerState;
@@ -205,7 +205,8 @@ fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Rece
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.find_params();
     let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
-    let meta = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
+    let meta = request.meta.filter(|_| speaks_stateless);
+    let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
     let may_restart =
         || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
     if request.is_duplicate() && !may_restart() {
@@ -231,13 +232,14 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 fn handle_stateless(
     request: &mut Request<'_, '_>,
     method: MethodName<'_>,
-    meta: RequestMeta<'_>,
+    parsed: ParsedMeta<'_>,
 ) -> Received {
+    let ParsedMeta { meta, revision } = parsed;
     let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
-    let Some(revision) = meta.revision().filter(|revision| offer.contains(*revision)) else {
+    let Some(revision) = revision.filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
@@ -266,16 +268,16 @@ fn find_method<'b>(
 ) -> Option<(&'b dyn Feature, usize)> {
     let features = state.config.features;
     let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    let (feature, method) = state.last_method;
-    if let Some(feature) = features.get(usize::from(feature))
+    if let Some(MethodPlace { feature, method }) = state.memo.method()
+        && let Some(feature) = features.get(usize::from(feature))
         && feature.methods().get(usize::from(method)).is_some_and(is_called)
     {
         return Some((*feature, method.into()));
     }
     features.iter().enumerate().find_map(|(index, feature)| {
         let method = feature.methods().iter().position(is_called)?;
-        if let (Ok(index), Ok(method)) = (index.try_into(), method.try_into()) {
-            state.last_method = (index, method);
+        if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
+            state.memo.set_method(MethodPlace { feature, method });
         }
         Some((*feature, method))
     })

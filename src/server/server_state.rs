@@ -21,6 +21,7 @@ use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
+use crate::server::memo::RequestMemo;
 use crate::server::outbound_requests::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
@@ -71,8 +72,6 @@ pub(crate) struct ServerState<'b> {
     pub(crate) awaits_exit: bool,
     /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
-    /// Index of the feature that the last request was for, and index of its method in the feature.
-    pub(crate) last_method: (u8, u8),
     pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
     /// Changes whose notifications are still to be sent.
@@ -99,6 +98,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAliveState,
+    pub(crate) memo: RequestMemo,
 }
 
 impl<'b> ServerState<'b> {
@@ -124,10 +124,10 @@ impl<'b> ServerState<'b> {
             event_holds_line: false,
             report_writable: false,
             invalid_in_a_row: 0,
-            last_method: (0, 0),
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
+            memo: RequestMemo::EMPTY,
             keep_alive_hooks: None,
             outbound_hooks: None,
             outbound_count: 0,
