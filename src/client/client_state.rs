@@ -256,7 +256,15 @@ impl<'b> ClientState<'b> {
 
     /// Writes one message that waits for room: the connecting request, `initialized`, a cancellation, a next page.
     /// Returns `true` if a message was written.
+    #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
+        let is_waiting =
+            self.unsent_connect.is_some() || self.initialized_pending || self.roots_changed_pending;
+        (is_waiting || self.in_flight.has_queued()) && self.write_next_queued()
+    }
+
+    #[inline(never)]
+    fn write_next_queued(&mut self) -> bool {
         if let Some((revision, trigger)) = self.unsent_connect {
             return self.write_connecting(revision, trigger);
         }

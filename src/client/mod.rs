@@ -310,16 +310,16 @@ impl Client<'_> {
     }
 
     fn process_line(&mut self, line: Line) -> bool {
-        let envelope = self.input.envelope();
-        let is_array = matches!(line.content, LineContent::Message) && envelope.shape == Shape::Array;
-        if is_array && self.core.has_batches() && self.input.open_batch() {
+        let is_message = matches!(line.content, LineContent::Message);
+        let may_be_batch = is_message && self.core.has_batches();
+        if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
             return true;
         }
         let bytes = self.input.bytes();
         let class = match line.content {
             LineContent::Message => {
                 let tolerant = self.core.info.missing_jsonrpc;
-                Some(rpc::classify_with(&envelope, bytes, tolerant))
+                Some(rpc::classify(&rpc::Scanned { scanner: self.input.scanner(), bytes }, tolerant))
             }
             _ => None,
         };
@@ -328,6 +328,7 @@ impl Client<'_> {
             LineContent::Truncated => false,
             LineContent::Broken(error) if !error.kind.leaves_members() => false,
             LineContent::Broken(_) | LineContent::TooLong { .. } => {
+                let envelope = self.input.envelope();
                 envelope.method.is_some() && envelope.id.is_some()
             }
         };
@@ -348,7 +349,7 @@ impl Client<'_> {
                     self.input.member_index(Member::Result).map(|index| ResultIndex { line: bytes, index });
                 receive::dispatch(&mut self.core, bytes, class, index, line.stream)
             }
-            None => receive::invalid_line(&mut self.core, bytes, line, &envelope),
+            None => receive::invalid_line(&mut self.core, bytes, line, &self.input.envelope()),
         };
         let outcome = match &received {
             Received::ProtocolError(fault) => Err(*fault),

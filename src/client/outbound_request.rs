@@ -275,7 +275,8 @@ const PARAMS: &str = r#","params":{"#;
 pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.unsigned(id);
-    out.field_string("method", method);
+    out.token(r#","method":"#);
+    out.string(method);
     out.token(PARAMS);
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn dispatch(
     stream: StreamId,
 ) -> Received {
     match class {
-        Class::Request { id, method, params } => request(core, line, id, method, params, stream),
+        Class::Request { id, method, params } => request(core, line, id, method.string(), params, stream),
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome, index),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent_connect.is_none()) {
@@ -161,7 +161,7 @@ fn request(
 /// Whether the message is a request for the application, so that its answer needs room.
 pub(crate) fn is_input_request(core: &ClientState<'_>, class: &Class<'_>) -> bool {
     match class {
-        Class::Request { method, .. } => core.accepts_method(*method),
+        Class::Request { method, .. } => core.accepts_method(method.string()),
         _ => false,
     }
 }

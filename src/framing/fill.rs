@@ -17,7 +17,16 @@ impl LineDecoder<'_> {
     /// Provides space for reads: moves buffered bytes to the front, grows the buffer, or starts to discard the line.
     ///
     /// The machine calls it when no line is complete, or when it cannot handle the complete line yet.
+    #[inline]
     pub(crate) fn make_room(&mut self) {
+        // A line at the front with ample space behind it needs nothing.
+        if self.start > 0 || self.read_space() < MIN_READ_AHEAD {
+            self.move_or_grow();
+        }
+    }
+
+    #[inline(never)]
+    fn move_or_grow(&mut self) {
         if self.message_framing.is_some() || self.eof {
             self.reserve();
             return;

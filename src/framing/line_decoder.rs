@@ -179,7 +179,15 @@ impl<'b> LineDecoder<'b> {
 
     /// Returns the current line once it is complete, `None` before. Repeated calls return the same line until its
     /// release.
+    #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
+        // Only new bytes or the end of input complete a line.
+        let may_end = self.scanned < self.end || self.eof || self.is_discarding;
+        if self.line.is_some() || may_end { self.find_or_get_line() } else { None }
+    }
+
+    #[inline(never)]
+    fn find_or_get_line(&mut self) -> Option<Line> {
         if self.line.is_none() {
             self.find_next()?;
         }
@@ -217,6 +225,11 @@ impl<'b> LineDecoder<'b> {
     #[inline]
     pub(crate) fn envelope(&self) -> Envelope {
         self.scanner.envelope()
+    }
+
+    /// Returns the scanner, which holds the members of the current line.
+    pub(crate) fn scanner(&self) -> &Scanner {
+        &self.scanner
     }
 
     /// Returns the index of the members of `params` or `result`. `None` if the scanner did not record them.
@@ -338,13 +351,17 @@ impl<'b> LineDecoder<'b> {
             return false;
         }
         let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        let [first, ..] = BYTE_ORDER_MARK;
+        if head.first() != Some(&first) {
+            return false;
+        }
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
             self.has_skipped_mark = true;
             return false;
         }
-        !self.eof && !head.is_empty() && BYTE_ORDER_MARK.starts_with(head)
+        !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
     /// Starts to discard the current line, which fills the whole buffer and is incomplete.

@@ -2,7 +2,7 @@
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanError, Scanner, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanner, Shape, Span, Str};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
@@ -88,7 +88,7 @@ impl<'m> Message<'m> {
     /// The kind of the message.
     #[must_use]
     pub fn kind(&self) -> MessageKind {
-        match classify(&self.envelope, self.bytes) {
+        match classify(self, false) {
             Class::Request { .. } => MessageKind::Request,
             Class::Notification { .. } => MessageKind::Notification,
             Class::Response { .. } | Class::ErrorWithoutId { .. } => MessageKind::Response,
@@ -151,12 +151,40 @@ pub(crate) fn view(bytes: &[u8], span: Span) -> Json<'_> {
     Json::exact(bytes.get(span.range()).unwrap_or_default())
 }
 
+/// The method of a request, compared with names that have no backslash.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodName<'m> {
+    /// The text of the string, with its escapes.
+    text: &'m [u8],
+}
+
+impl<'m> MethodName<'m> {
+    fn from_json(value: Json<'m>) -> Option<MethodName<'m>> {
+        match value.bytes() {
+            [b'"', text @ .., b'"'] => Some(MethodName { text }),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn string(self) -> Str<'m> {
+        Str::trusted(self.text)
+    }
+}
+
+impl PartialEq<&str> for MethodName<'_> {
+    #[inline]
+    fn eq(&self, name: &&str) -> bool {
+        // Escaped text is longer than the name that it stands for.
+        self.text == name.as_bytes() || self.text.len() > name.len() && self.string() == **name
+    }
+}
+
 /// A classified message with its parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Class<'m> {
     Request {
         id: Json<'m>,
-        method: Str<'m>,
+        method: MethodName<'m>,
         params: Option<Json<'m>>,
     },
     Notification {
@@ -198,46 +226,91 @@ pub(crate) enum Invalid {
     Method,
 }
 
-/// Classifies a message. `bytes` is the text that the envelope's spans refer to.
-pub(crate) fn classify<'m>(envelope: &Envelope, bytes: &'m [u8]) -> Class<'m> {
-    classify_with(envelope, bytes, false)
+/// The members of a scanned message.
+pub(crate) trait Parts<'m> {
+    fn shape(&self) -> Shape;
+    /// The value of a member. `None` if the message has no such member.
+    fn part(&self, member: Member) -> Option<Json<'m>>;
 }
 
-/// Like [`classify`], but optionally accepts a missing `jsonrpc`.
-pub(crate) fn classify_with<'m>(
-    envelope: &Envelope,
-    bytes: &'m [u8],
-    tolerates_missing_version: bool,
-) -> Class<'m> {
-    let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
-    match envelope.shape {
-        Shape::Object => {}
-        Shape::Array => return invalid(Invalid::Batch, None, true),
-        Shape::Other => return invalid(Invalid::NotAnObject, None, true),
+impl<'m> Parts<'m> for Message<'m> {
+    fn shape(&self) -> Shape {
+        self.envelope.shape
     }
-    let part = |span: Option<Span>| Some(view(bytes, span?));
-    let id = part(envelope.id).filter(|id| is_id(*id));
-    let looks_like_response = envelope.looks_like_response();
-    let version = match part(envelope.jsonrpc) {
-        Some(version) => version.string().is_some_and(|text| text == "2.0"),
-        None => tolerates_missing_version,
+
+    fn part(&self, member: Member) -> Option<Json<'m>> {
+        match member {
+            Member::Jsonrpc => self.view(self.envelope.jsonrpc),
+            Member::Id => self.id(),
+            Member::Method => self.method(),
+            Member::Params => self.params(),
+            Member::Result => self.result(),
+            Member::Error => self.error(),
+        }
+    }
+}
+
+/// A scanner that has scanned `bytes`. It returns single members without an [`Envelope`] of all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scanned<'s, 'm> {
+    pub(crate) scanner: &'s Scanner,
+    pub(crate) bytes: &'m [u8],
+}
+
+impl<'m> Parts<'m> for Scanned<'_, 'm> {
+    fn shape(&self) -> Shape {
+        self.scanner.envelope().shape
+    }
+
+    #[inline]
+    fn part(&self, member: Member) -> Option<Json<'m>> {
+        let open = self.scanner.member(member)?;
+        let end = open.end.unwrap_or_else(|| self.scanner.position());
+        Some(view(self.bytes, Span { start: open.start, end }))
+    }
+}
+
+/// Classifies a message, and optionally accepts a missing `jsonrpc`.
+pub(crate) fn classify<'m>(message: &impl Parts<'m>, tolerates_missing_version: bool) -> Class<'m> {
+    let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
+    let version = message.part(Member::Jsonrpc);
+    // Only an object has members.
+    if version.is_none() {
+        match message.shape() {
+            Shape::Object => {}
+            Shape::Array => return invalid(Invalid::Batch, None, true),
+            Shape::Other => return invalid(Invalid::NotAnObject, None, true),
+        }
+    }
+    let (raw_id, method) = (message.part(Member::Id), message.part(Member::Method));
+    let id = raw_id.filter(|id| is_id(*id));
+    let outcome = match method {
+        None => (message.part(Member::Result), message.part(Member::Error)),
+        Some(_) => (None, None),
     };
-    if !version {
-        let notification = envelope.method.is_some() && envelope.id.is_none();
+    let looks_like_response = matches!(outcome, (Some(_), _) | (_, Some(_)));
+    if !version.map_or(tolerates_missing_version, is_version) {
+        let notification = method.is_some() && raw_id.is_none();
         return invalid(Invalid::Version, id, !looks_like_response && !notification);
     }
     if looks_like_response {
-        return response(part(envelope.result), part(envelope.error), id);
+        let (result, error) = outcome;
+        return response(result, error, id);
     }
-    let Some(method) = part(envelope.method).and_then(Json::string) else {
+    let Some(method) = method.and_then(MethodName::from_json) else {
         return invalid(Invalid::Method, id, true);
     };
-    let params = part(envelope.params).filter(|params| !params.is_null());
+    let params = message.part(Member::Params).filter(|params| !params.is_null());
     match id {
         Some(id) => Class::Request { id, method, params },
-        None if envelope.id.is_none() => Class::Notification { method, params },
+        None if raw_id.is_none() => Class::Notification { method: method.string(), params },
         None => invalid(Invalid::Id, None, true),
     }
+}
+
+/// Whether a value is the string `2.0`.
+fn is_version(value: Json<'_>) -> bool {
+    MethodName::from_json(value).is_some_and(|text| text == "2.0")
 }
 
 fn response<'m>(result: Option<Json<'m>>, error: Option<Json<'m>>, id: Option<Json<'m>>) -> Class<'m> {
@@ -366,9 +439,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let message = Message::parse(text.as_bytes()).unwrap();
-            let Class::Response { id, outcome } = classify(&message.envelope, text.as_bytes()) else {
-                panic!("{text}")
-            };
+            let Class::Response { id, outcome } = classify(&message, false) else { panic!("{text}") };
             let found = match outcome {
                 Outcome::Result(result) => std::format!("result {}", result.raw()),
                 Outcome::Error(error) => std::format!("error {}", error.raw()),
@@ -384,9 +455,7 @@ mod tests {
         for (params, expected) in cases {
             let text = std::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
             let message = Message::parse(text.as_bytes()).unwrap();
-            let Class::Notification { params, .. } = classify(&message.envelope, text.as_bytes()) else {
-                panic!("{text}")
-            };
+            let Class::Notification { params, .. } = classify(&message, false) else { panic!("{text}") };
             assert_eq!(params.map(Json::raw), expected);
         }
     }
@@ -405,7 +474,7 @@ mod tests {
         ];
         for (text, expected, expected_id) in cases {
             let message = Message::parse(text.as_bytes()).unwrap();
-            match classify(&message.envelope, text.as_bytes()) {
+            match classify(&message, false) {
                 Class::Invalid { id, answerable, .. } => {
                     assert_eq!(answerable, *expected, "{text}");
                     assert_eq!(id.map(Json::raw), *expected_id, "{text}");

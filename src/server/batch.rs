@@ -310,8 +310,9 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
 fn classify_member(element: Json<'_>, allow_missing_jsonrpc: bool) -> Class<'_> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(element.bytes());
-    let envelope = scanner.finish().unwrap_or_else(|_| scanner.envelope());
-    match rpc::classify_with(&envelope, element.bytes(), allow_missing_jsonrpc) {
+    let _ = scanner.finish();
+    let member = rpc::Scanned { scanner: &scanner, bytes: element.bytes() };
+    match rpc::classify(&member, allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
             Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
         }

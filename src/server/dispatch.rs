@@ -6,15 +6,14 @@ use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
-use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::{self, Class, Invalid, Outcome};
+use crate::rpc::{self, Class, Invalid, MethodName, Outcome};
 use crate::server::compat;
-use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Request, span_of};
 use crate::server::handshake;
 use crate::server::inbound_request::Stage;
+use crate::server::memo::{MethodPlace, ParsedMeta};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::ServerState;
@@ -172,7 +171,10 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
-            let class = scan_error.kind.leaves_members().then(|| rpc::classify(envelope, bytes));
+            let class = scan_error
+                .kind
+                .leaves_members()
+                .then(|| rpc::classify(&rpc::Scanned { scanner: input.scanner(), bytes }, false));
             let id = match class {
                 Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
                     Some(id)
@@ -199,11 +201,12 @@ pub(crate) fn handle_unreadable_line(
     })
 }
 
-fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.find_params();
     let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
-    let meta = request.meta.filter(|_| speaks_stateless).and_then(RequestMeta::from_json);
+    let meta = request.meta.filter(|_| speaks_stateless);
+    let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
     let may_restart =
         || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
     if request.is_duplicate() && !may_restart() {
@@ -226,18 +229,23 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
-fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta<'_>) -> Received {
+fn handle_stateless(
+    request: &mut Request<'_, '_>,
+    method: MethodName<'_>,
+    parsed: ParsedMeta<'_>,
+) -> Received {
+    let ParsedMeta { meta, revision } = parsed;
     let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
-    let Some(revision) = meta.revision().filter(|revision| offer.contains(*revision)) else {
+    let Some(revision) = revision.filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let entry = find_method(request.state.config, revision, method);
+    let entry = find_method(request.state, revision, method);
     if entry.is_none() && method != methods::SERVER_DISCOVER.name {
-        return request.refuse(ProtocolError::UnknownMethod, &method);
+        return request.refuse(ProtocolError::UnknownMethod, &method.string());
     }
     // Checked after the method, in the order of the specification.
     match meta.level.transpose() {
@@ -251,20 +259,35 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
 }
 
 /// Finds the feature of a method in this revision, and the index of the method in it.
+///
+/// Remembers the last result, because most requests have the method of the one before.
 fn find_method<'b>(
-    config: &'b ServerConfig<'b>,
+    state: &mut ServerState<'b>,
     revision: Revision,
-    name: Str<'_>,
+    name: MethodName<'_>,
 ) -> Option<(&'b dyn Feature, usize)> {
+    let features = state.config.features;
     let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
-    config.features.iter().find_map(|feature| Some((*feature, feature.methods().iter().position(is_called)?)))
+    if let Some(MethodPlace { feature, method }) = state.memo.method()
+        && let Some(feature) = features.get(usize::from(feature))
+        && feature.methods().get(usize::from(method)).is_some_and(is_called)
+    {
+        return Some((*feature, method.into()));
+    }
+    features.iter().enumerate().find_map(|(index, feature)| {
+        let method = feature.methods().iter().position(is_called)?;
+        if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
+            state.memo.set_method(MethodPlace { feature, method });
+        }
+        Some((*feature, method))
+    })
 }
 
 /// Handles a request of the handshake era.
-fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
     let (session, config) = (request.state.session, request.state.config);
     // Most requests are for a feature. The comparisons below are then skipped.
-    let entry = session.and_then(|session| find_method(config, session.revision, method));
+    let entry = session.and_then(|session| find_method(request.state, session.revision, method));
     if entry.is_none() && method == methods::INITIALIZE.name {
         return handshake::initialize(request);
     }
@@ -282,14 +305,14 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
     if session.is_none() {
         return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
-            request.refuse(ProtocolError::UnknownMethod, &method)
+            request.refuse(ProtocolError::UnknownMethod, &method.string())
         } else if revisions.contains(Revision::V2026_07_28) {
             refuse_missing_meta(request)
         } else {
-            request.refuse(ProtocolError::NotInitialized, &method)
+            request.refuse(ProtocolError::NotInitialized, &method.string())
         };
     }
-    if entry.is_none() && compat::is_shutdown(request.state, method) {
+    if entry.is_none() && compat::is_shutdown(request.state, method.string()) {
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
@@ -302,7 +325,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
     match entry {
         Some((feature, method)) => feature.handle(method, request),
-        None => request.refuse(ProtocolError::UnknownMethod, &method),
+        None => request.refuse(ProtocolError::UnknownMethod, &method.string()),
     }
 }
 

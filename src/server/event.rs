@@ -172,6 +172,9 @@ impl<'a> Surroundings<'a> {
     }
 
     fn at(&self, span: Span) -> &'a [u8] {
+        if span.end == 0 {
+            return &[];
+        }
         let span = span.range();
         let part = match span.start.checked_sub(self.end) {
             Some(start) => self.after.get(start..span.end.wrapping_sub(self.end)),

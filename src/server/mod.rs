@@ -38,6 +38,7 @@ mod handshake;
 mod inbound_request;
 mod input_required;
 mod keep_alive;
+mod memo;
 mod min_buffer_size;
 mod outbound_requests;
 mod pending_event;

@@ -136,7 +136,10 @@ impl Server<'_> {
         let class = match line.content {
             Content::Message if !in_line => {
                 let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
-                Some(rpc::classify_with(&self.input.envelope(), bytes, allow_missing_jsonrpc))
+                Some(rpc::classify(
+                    &rpc::Scanned { scanner: self.input.scanner(), bytes },
+                    allow_missing_jsonrpc,
+                ))
             }
             _ => None,
         };

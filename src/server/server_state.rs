@@ -21,6 +21,7 @@ use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
+use crate::server::memo::RequestMemo;
 use crate::server::outbound_requests::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
@@ -97,6 +98,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) keep_alive: KeepAliveState,
+    pub(crate) memo: RequestMemo,
 }
 
 impl<'b> ServerState<'b> {
@@ -125,6 +127,7 @@ impl<'b> ServerState<'b> {
             restarted: false,
             awaits_exit: false,
             keep_alive: KeepAliveState::OFF,
+            memo: RequestMemo::EMPTY,
             keep_alive_hooks: None,
             outbound_hooks: None,
             outbound_count: 0,

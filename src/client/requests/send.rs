@@ -168,6 +168,7 @@ impl Client<'_> {
 
 /// Writes `"name":…,"arguments":`.
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
-    out.field_string("name", tool);
-    out.key("arguments");
+    out.members(r#""name":"#);
+    out.string(tool);
+    out.token(r#","arguments":"#);
 }

@@ -172,7 +172,13 @@ impl<'a> ToolResult<'a> {
     /// The first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        self.blocks().find_map(|block| block.text())
+        let content = self.content.or_else(|| self.members.get("content"))?;
+        // The view of the first block extends to the end of the array, because its members are found without its length.
+        let first = match content.bytes() {
+            [b'[', rest @ ..] => Block::from_json(Json::trusted(rest)).text(),
+            _ => None,
+        };
+        first.or_else(|| content.elements().skip(1).map(Block::from_json).find_map(|block| block.text()))
     }
 
     /// The structured content: an object, or any value in `2026-07-28`.

@@ -23,8 +23,10 @@ impl LineDecoder<'_> {
     /// Releases the current line. If it is an element of a batch, the next element becomes the current line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
+        // A further element takes two bytes: a comma and at least a digit.
+        let may_follow = self.release_length > length.saturating_add(1);
         let next = match self.line {
-            Some(LineKind::Message) => {
+            Some(LineKind::Message) if may_follow => {
                 let after = self.bytes_after_line();
                 let comma = after.iter().position(|byte| !byte.is_ascii_whitespace());
                 comma

@@ -214,6 +214,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         debug_assert!(first != added, "queued twice");
     }
 
+    /// Returns whether a request is in the queue.
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queue != NO_QUEUE
+    }
+
     /// Returns the first request of the queue.
     pub(crate) fn queue_front(&self) -> Option<Ticket> {
         self.request_in_slot(self.queue.0.into()).map(|(ticket, _)| ticket)
@@ -236,10 +242,10 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Ends a request and frees its slot, unless the slot has used all of its tickets.
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        if self.get(ticket).is_none() {
-            return;
+        let Some(slot) = self.taken_slot(ticket) else { return };
+        if slot.id_length > 0 {
+            self.unlink_id(ticket);
         }
-        self.unlink_id(ticket);
         self.taken = self.taken.saturating_sub(1);
         if let Some(slot) = self.slot_mut(ticket.slot) {
             slot.set_deadline(NEVER);

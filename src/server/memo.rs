@@ -1,0 +1,134 @@
+//! Memo of the last request: its parsed `_meta` and its method, which most clients send again with the next request.
+
+use crate::json::{Json, Span, Str};
+use crate::platform::copy;
+use crate::protocol::meta::RequestMeta;
+use crate::protocol::revision::Revision;
+use crate::rpc::span_of;
+
+/// Longest `_meta` that is remembered, in bytes.
+const CAPACITY: usize = 512;
+
+/// The memo, which small processors have no memory for.
+#[derive(Debug)]
+pub(crate) struct RequestMemo {
+    meta: [Entry; ENTRIES],
+    method: [MethodPlace; ENTRIES],
+}
+const ENTRIES: usize = if usize::BITS < 64 { 0 } else { 1 };
+
+/// Index of a feature, and index of a method in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodPlace {
+    pub(crate) feature: u8,
+    pub(crate) method: u8,
+}
+
+/// A `_meta` and the result of parsing it.
+#[derive(Debug)]
+struct Entry {
+    text: [u8; CAPACITY],
+    /// Length of the text; 0 if nothing is remembered.
+    length: usize,
+    /// The version in the text, without its quotes.
+    version: Option<Span>,
+    parsed: ParsedMeta<'static>,
+}
+
+/// A parsed `_meta`, and the revision that its version names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParsedMeta<'m> {
+    pub(crate) meta: RequestMeta<'m>,
+    pub(crate) revision: Option<Revision>,
+}
+
+impl RequestMemo {
+    pub(crate) const EMPTY: RequestMemo = RequestMemo {
+        meta: [const { Entry::EMPTY }; ENTRIES],
+        method: [MethodPlace { feature: 0, method: 0 }; ENTRIES],
+    };
+
+    /// The place of the last method that was found.
+    pub(crate) fn method(&self) -> Option<MethodPlace> {
+        self.method.first().copied()
+    }
+
+    pub(crate) fn set_method(&mut self, place: MethodPlace) {
+        if let Some(last) = self.method.first_mut() {
+            *last = place;
+        }
+    }
+
+    /// Parses a `_meta`. Returns `None` if the request does not belong to the stateless era.
+    pub(crate) fn parse_meta<'m>(&mut self, meta: Json<'m>) -> Option<ParsedMeta<'m>> {
+        let text = meta.bytes();
+        let entry = self.meta.first_mut().filter(|_| text.len() <= CAPACITY);
+        if let Some(entry) = &entry
+            && entry.text.get(..entry.length) == Some(text)
+        {
+            let version = entry.version.and_then(|version| text.get(version.range()));
+            let ParsedMeta { meta: RequestMeta { capabilities, level, .. }, revision } = entry.parsed;
+            let meta = RequestMeta { version: version.map(Str::trusted), capabilities, level };
+            return Some(ParsedMeta { meta, revision });
+        }
+        let meta = RequestMeta::from_json(meta)?;
+        let revision = meta.revision();
+        if let Some(entry) = entry {
+            copy(&mut entry.text, text);
+            entry.length = text.len();
+            entry.version = meta.version.map(|version| span_of(text, version.raw().as_bytes()));
+            entry.parsed = ParsedMeta { meta: RequestMeta { version: None, ..meta }, revision };
+        }
+        Some(ParsedMeta { meta, revision })
+    }
+}
+
+impl Entry {
+    const EMPTY: Entry = Entry {
+        text: [0; CAPACITY],
+        length: 0,
+        version: None,
+        parsed: ParsedMeta {
+            meta: RequestMeta { version: None, capabilities: None, level: None },
+            revision: None,
+        },
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+    use std::string::String;
+
+    #[test]
+    fn repeated_meta_has_the_result_of_parsing_it() {
+        let version = r#""io.modelcontextprotocol/protocolVersion""#;
+        let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{"sampling":{}}"#;
+        let level = r#""io.modelcontextprotocol/logLevel""#;
+        let long = "x".repeat(CAPACITY);
+        let texts: [String; 9] = [
+            format!(r#"{{{version}:"2026-07-28",{capabilities}}}"#),
+            format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"error"}}"#),
+            format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"unknown"}}"#),
+            format!(r#"{{ {version} : "2099-01-01" }}"#),
+            format!(r#"{{{version}:""}}"#),
+            format!(r#"{{{version}:7,{capabilities}}}"#),
+            format!(r#"{{"x":"{long}",{version}:"2026-07-28"}}"#),
+            format!(r#"{{{capabilities}}}"#),
+            String::from("{}"),
+        ];
+        let mut memo = RequestMemo::EMPTY;
+        for first in &texts {
+            for text in [first, first, &texts[0], &texts[0], first] {
+                let json = Json::parse(text.as_bytes()).unwrap();
+                let expected = RequestMeta::from_json(json);
+                let found = memo.parse_meta(json);
+                let shown = |meta: Option<RequestMeta<'_>>| format!("{meta:?}");
+                assert_eq!(shown(found.map(|found| found.meta)), shown(expected), "{text}");
+                let revision = expected.and_then(|meta| meta.revision());
+                assert_eq!(found.and_then(|found| found.revision), revision, "{text}");
+            }
+        }
+    }
+}
