@@ -147,8 +147,6 @@ impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
     }
 }
 
-pub(crate) use self::BufferMut as Room;
-
 /// Mutable borrow of a [`Buffer`], with one lifetime instead of two.
 #[derive(Debug)]
 pub(crate) enum BufferMut<'a> {

@@ -7,7 +7,7 @@ use serde_core::ser::Serialize;
 
 use super::ser::EncodeError;
 use super::writer::Writer;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 
 /// The initial length of the buffer.
 const SHORT: usize = 128;
@@ -27,7 +27,7 @@ pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError
     let mut bytes = Vec::with_capacity(SHORT);
     // Not zeros, because zeroed memory takes three times as long to allocate.
     bytes.resize(SHORT, b' ');
-    let room = Room::Grown { bytes: &mut bytes, limit: usize::MAX };
+    let room = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(room, 0, usize::MAX);
     writer.serialize(value)?;
     let length = writer.len();

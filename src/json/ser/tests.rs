@@ -1,5 +1,5 @@
 use super::*;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use serde::Serialize;
 use std::borrow::ToOwned;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 fn encoded<T: Serialize>(value: &T) -> Result<String, EncodeError> {
     let mut room = [0; 4096];
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 4096);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 4096);
     writer.serialize(value)?;
     Ok(String::from_utf8(writer.written().to_vec()).unwrap())
 }
@@ -23,7 +23,7 @@ fn same<T: Serialize>(value: &T) {
     assert_eq!(measure.len(), text.len());
     for limit in 0..text.len() {
         let mut room = vec![0; limit];
-        let mut writer = Writer::new(Room::Lent(&mut room), 0, limit);
+        let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, limit);
         assert_eq!(writer.serialize(value), Err(EncodeError::TooLong));
         assert!(writer.overflowed());
     }
@@ -110,7 +110,7 @@ fn value_without_json_form_is_taken_back() {
         }
     }
     let mut room = [0; 64];
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 64);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 64);
     writer.begin_array();
     writer.integer(1);
     assert_eq!(writer.serialize(&("x", Refuses)), Err(EncodeError::Invalid));
@@ -128,7 +128,7 @@ fn raw_numbers_and_raw_json_are_written_verbatim() {
     let text = r#"{"a":[-1.50e+300,123456789012345678901234567890],"b":0.10}"#;
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let mut room = [0; 128];
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 128);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 128);
     writer.serialize(&value).unwrap();
     assert_eq!(writer.written(), text.as_bytes());
 
@@ -142,7 +142,7 @@ fn raw_numbers_and_raw_json_are_written_verbatim() {
             raw.end()
         }
     }
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 128);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 128);
     writer.serialize(&[Raw(r#"{"z": 1}"#), Raw("\"\"")]).unwrap();
     assert_eq!(writer.serialize(&Raw("no json")), Err(EncodeError::Invalid));
     assert_eq!(writer.written(), br#"[{"z": 1},""]"#);

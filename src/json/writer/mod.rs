@@ -16,7 +16,7 @@ use super::skip::{split, trimmed};
 use super::string::Str;
 use super::value::Json;
 use super::write_text::WriteText;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use crate::platform::{copy, shift};
 use order::Nesting;
 use strings::put;
@@ -27,7 +27,7 @@ use strings::put;
 /// A value that the caller writes is validated as a whole: an unbalanced `begin` or `end` spoils that value only.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    room: Room<'a>,
+    room: BufferMut<'a>,
     /// The first byte of this writer.
     start: usize,
     /// The next byte to write.
@@ -56,14 +56,14 @@ pub(crate) struct Overflow;
 
 impl<'a> Writer<'a> {
     /// Writes from byte `start` of the room on, never past byte `limit`.
-    pub(crate) fn new(room: Room<'a>, start: usize, limit: usize) -> Writer<'a> {
+    pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
         let order = Nesting::UNKNOWN;
         Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
     /// Writes nothing and counts: [`len`](Writer::len) returns the length of the output.
     pub(crate) fn measure() -> Writer<'static> {
-        Writer::new(Room::Measure, 0, usize::MAX)
+        Writer::new(BufferMut::Measure, 0, usize::MAX)
     }
 
     /// Whether something did not fit. After that nothing is written.
@@ -304,7 +304,7 @@ impl<'a> Writer<'a> {
     /// Removes the output between the mark and `to` (counted from the start), and a comma that would then follow an
     /// opening brace.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
-        if self.overflowed || matches!(self.room, Room::Measure) {
+        if self.overflowed || matches!(self.room, BufferMut::Measure) {
             return;
         }
         let mut to = self.start.wrapping_add(to);
@@ -333,7 +333,7 @@ impl<'a> Writer<'a> {
             self.overflowed = true;
             return None;
         }
-        if matches!(self.room, Room::Measure) {
+        if matches!(self.room, BufferMut::Measure) {
             return Some((&mut [], &mut []));
         }
         let Some(all) = self.room.ensure(end) else {

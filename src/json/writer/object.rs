@@ -49,12 +49,12 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Room;
+    use crate::buffer::BufferMut;
     use std::string::String;
 
     fn written(body: impl Fn(&mut Writer<'_>)) -> String {
         let mut room = [0; 256];
-        let mut out = Writer::new(Room::Lent(&mut room), 0, 256);
+        let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 256);
         body(&mut out);
         String::from_utf8(out.written().to_vec()).unwrap()
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use crate::json::scanner::scan;
 use crate::json::{Json, Scanner};
 use std::vec::Vec;
@@ -31,7 +31,7 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
 /// The output of a sequence of calls, and whether it is known to be well-formed.
 fn run(order: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
-    let mut out = Writer::new(Room::Lent(&mut room), 0, 128);
+    let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 128);
     out.token(before);
     out.order = order;
     for act in acts {
@@ -75,7 +75,7 @@ fn value_nested_beyond_the_bits_is_scanned() {
     for depth in [1, 28, 29, 30, 31, 32, 33, 128, 129, 200] {
         for act in [0, 2] {
             let mut room = [0; 1024];
-            let mut out = Writer::new(Room::Lent(&mut room), 0, 1024);
+            let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 1024);
             let mut sure = false;
             let result = out.value_checked(&mut |out| {
                 for _ in 0..depth {
@@ -98,7 +98,7 @@ fn value_nested_beyond_the_bits_is_scanned() {
 fn a_value_within_a_value_counts_its_own_levels() {
     for depth in [0, 1, 64, 126, 127, 128] {
         let mut room = [0; 1024];
-        let mut out = Writer::new(Room::Lent(&mut room), 0, 1024);
+        let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 1024);
         let result = out.value_checked(&mut |out| {
             out.begin_array();
             let inner = out.value_checked(&mut |out| {
@@ -118,7 +118,7 @@ fn a_value_within_a_value_counts_its_own_levels() {
 #[test]
 fn what_is_taken_back_is_looked_at() {
     let mut room = [0; 64];
-    let mut out = Writer::new(Room::Lent(&mut room), 0, 64);
+    let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 64);
     let checked = out.value_checked(&mut |out| {
         out.begin_array();
         let mark = out.mark();

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::escape::{code_of, escape_letter};
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use crate::json::search::{copy_run, text_run};
 use crate::platform::copy;
 
@@ -46,7 +46,7 @@ impl Writer<'_> {
     /// string. While the writer only counts, it adds the longest possible result.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
-        if matches!(self.room, Room::Measure) {
+        if matches!(self.room, BufferMut::Measure) {
             // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
             self.advance(to.saturating_sub(from).saturating_mul(2));
             return;

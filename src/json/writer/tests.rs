@@ -6,7 +6,7 @@ use std::vec::Vec;
 /// What `body` writes into enough room; counting must come to the same length.
 fn written(body: impl Fn(&mut Writer<'_>)) -> String {
     let mut room = [0xEE; 4096];
-    let mut writer = Writer::new(Room::Lent(&mut room), 7, 4096);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 7, 4096);
     body(&mut writer);
     assert!(!writer.overflowed());
     let text = String::from_utf8(writer.written().to_vec()).unwrap();
@@ -111,7 +111,7 @@ fn nothing_is_written_past_limit_or_room() {
     for limit in 0..=whole.len() {
         for (room, limit) in [(limit, usize::MAX), (whole.len() + 10, limit)] {
             let mut bytes = std::vec![0xEE; room];
-            let mut writer = Writer::new(Room::Lent(&mut bytes), 0, limit);
+            let mut writer = Writer::new(BufferMut::Lent(&mut bytes), 0, limit);
             everything(&mut writer);
             let fits = limit.min(room) >= whole.len();
             assert_eq!(writer.overflowed(), !fits);
@@ -122,7 +122,7 @@ fn nothing_is_written_past_limit_or_room() {
         }
     }
     let mut bytes = [0; 4];
-    let mut writer = Writer::new(Room::Lent(&mut bytes), 10, 20);
+    let mut writer = Writer::new(BufferMut::Lent(&mut bytes), 10, 20);
     writer.null();
     assert!(writer.overflowed() && writer.written().is_empty());
 }
@@ -130,7 +130,7 @@ fn nothing_is_written_past_limit_or_room() {
 #[test]
 fn nothing_is_written_after_an_overflow() {
     let mut bytes = [0; 8];
-    let mut writer = Writer::new(Room::Lent(&mut bytes), 0, 8);
+    let mut writer = Writer::new(BufferMut::Lent(&mut bytes), 0, 8);
     writer.begin_array();
     writer.integer(1);
     let mark = writer.mark();
@@ -163,7 +163,7 @@ fn grown_room_grows_to_its_limit() {
     let whole = written(everything);
     for limit in [0, 10, whole.len() - 1, whole.len(), 10_000] {
         let mut bytes = Vec::new();
-        let mut writer = Writer::new(Room::Grown { bytes: &mut bytes, limit }, 0, usize::MAX);
+        let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, usize::MAX);
         everything(&mut writer);
         assert_eq!(writer.overflowed(), limit < whole.len());
         assert!(whole.as_bytes().starts_with(writer.written()));
@@ -173,7 +173,7 @@ fn grown_room_grows_to_its_limit() {
 /// What is left in an array after a host wrote one element with `body`.
 fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
     let mut room = [0; 256];
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 256);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 256);
     writer.begin_array();
     writer.integer(1);
     let result = writer.value_checked(&mut |writer| body(writer));
@@ -225,7 +225,7 @@ fn checked_value_is_whole_or_taken_back() {
 #[test]
 fn caller_cannot_roll_back_earlier_output() {
     let mut room = [0; 64];
-    let mut writer = Writer::new(Room::Lent(&mut room), 0, 64);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 64);
     let early = writer.mark();
     writer.begin_array();
     writer.integer(1);
@@ -243,7 +243,7 @@ fn caller_cannot_roll_back_earlier_output() {
 #[test]
 fn own_output_is_copied_escaped() {
     let mut room = [0; 256];
-    let mut writer = Writer::new(Room::Lent(&mut room), 3, 256);
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 3, 256);
     writer.begin_object();
     writer.key("a");
     let from = writer.len();
@@ -260,7 +260,7 @@ fn own_output_is_copied_escaped() {
     // Not past the limit either.
     for limit in 20..60 {
         let mut room = [0xEE; 60];
-        let mut writer = Writer::new(Room::Lent(&mut room), 0, limit);
+        let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, limit);
         writer.string("\"\"\"\"");
         let to = writer.len();
         writer.escape_own(0, to);
@@ -322,12 +322,12 @@ fn binary_content_is_written_whole_or_not_at_all() {
     assert_eq!(text, r#"["","AA==","AP8=","AP8Q","AP8QgA==","AP8QgAc="]"#);
     let mut room = [0xEE; 16];
     for limit in 0..10 {
-        let mut out = Writer::new(Room::Lent(&mut room), 0, limit);
+        let mut out = Writer::new(BufferMut::Lent(&mut room), 0, limit);
         out.base64(&bytes);
         assert!(out.overflowed(), "{limit}");
     }
     assert_eq!(room[10..], [0xEE; 6]);
-    let mut out = Writer::new(Room::Lent(&mut room), 0, 10);
+    let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 10);
     out.base64(&bytes);
     assert_eq!((out.overflowed(), out.written()), (false, &b"\"AP8QgAc=\""[..]));
 }

@@ -1,12 +1,12 @@
 use super::*;
-use crate::buffer::Room;
+use crate::buffer::BufferMut;
 use std::string::String;
 use std::vec;
 
 /// The output of a writer with this much room.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     let mut bytes = vec![0xEE; room];
-    let mut out = Writer::new(Room::Lent(&mut bytes), 0, room);
+    let mut out = Writer::new(BufferMut::Lent(&mut bytes), 0, room);
     body(&mut out);
     (String::from_utf8(out.written().to_vec()).unwrap(), out.overflowed())
 }
