@@ -1,4 +1,4 @@
-//! What can happen to a server: what its client sends, what its host does, and what becomes of the connection.
+//! Operations on a server: client messages, application actions and connection changes.
 
 /// One thing that happens. Numbers of requests, tickets and questions count back from the last one, and go round.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! The model of a server: what it owes, what is open, and what it may say.
+//! Model of a server: its open requests, due responses and permitted messages.
 //!
-//! It knows no method. All that counts is which lines could be requests, what the host has heard and done, and that each
-//! request with a readable id gets exactly one answer: not before it was asked, none once it is cancelled, and none that
-//! is the answer to something else.
+//! The model does not interpret methods. It records the lines that may be requests, and the events and actions of the
+//! application. Each request with a readable id must get exactly one response: after the request, not after its
+//! cancellation, and not the response to another request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// The longest id that every server of a run can keep; longer ones in a run are much longer.
 const READABLE: usize = 40;
 
-/// What is known about one id.
+/// The record of one id.
 #[derive(Debug, Default)]
 struct Account {
     /// So many answers are due in the end, so many more may come, and so many have come.
@@ -32,14 +32,14 @@ struct Account {
     said: Vec<(String, bool)>,
 }
 
-/// A request that is left for later.
+/// A deferred request.
 #[derive(Debug, Clone)]
 struct Open {
     id: String,
     batched: bool,
 }
 
-/// All that a server owes.
+/// All obligations of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
     accounts: BTreeMap<String, Account>,
@@ -81,7 +81,7 @@ pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), Str
 }
 
 impl Owed {
-    /// The client has sent a line.
+    /// Records a line that the client has sent.
     pub(crate) fn sent(&mut self, line: &[u8], rx: usize) {
         if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
@@ -247,7 +247,7 @@ impl Owed {
         Ok(())
     }
 
-    /// The server has written a line.
+    /// Checks a line that the server has written.
     pub(crate) fn written(&mut self, line: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
         match &value {

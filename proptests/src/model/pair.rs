@@ -1,5 +1,7 @@
-//! A client and a server joined by pipes, with both models between them: what arrives when, and whether it arrives whole, is
-//! up to the operations. Over an honest wire every call ends with its right answer; over any wire it ends once.
+//! Runs a client and a server joined by pipes, with both models.
+//!
+//! The operations decide when bytes arrive, and whether lines are damaged. On an intact wire every call ends with the right
+//! response. On any wire it ends once.
 
 use std::mem;
 

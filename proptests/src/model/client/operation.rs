@@ -1,4 +1,4 @@
-//! What can happen to a client: what its server sends, what its host does, and what becomes of the connection.
+//! Operations on a client: server messages, application actions and connection changes.
 
 use crate::model::operation::Behaviour;
 

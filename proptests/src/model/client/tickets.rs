@@ -1,7 +1,7 @@
-//! The model of a client: which tickets are open, what the server has asked, and what the client may say.
+//! Model of a client: open tickets, server requests and permitted messages.
 //!
-//! Every ticket has one end, and it is the right one; an id stands for one request only; nothing is said that the server
-//! has not declared; and each request of the server's gets one answer, unless it was taken back.
+//! Every ticket ends once, with the right response. An id is used for one request only. The client uses only declared
+//! capabilities of the server. Each request of the server gets one response, unless the server cancels it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
