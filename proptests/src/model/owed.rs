@@ -20,7 +20,7 @@ struct Account {
     must: usize,
     may: usize,
     answers: usize,
-    /// So many of them are the host's to give later; so many were cancelled, perhaps when something was on its way.
+    /// So many of them are the application's to give later; so many were cancelled, perhaps when something was on its way.
     open: usize,
     cancelled: usize,
     /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
@@ -28,7 +28,7 @@ struct Account {
     batched: bool,
     /// It was a line by itself, too.
     alone: bool,
-    /// What the host has answered and was not seen yet; in a batch there may be too little room for it.
+    /// What the application has answered and was not seen yet; in a batch there may be too little room for it.
     said: Vec<(String, bool)>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Owed {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
-    /// Subscriptions that the host has ended; the client may not have read that.
+    /// Subscriptions that the application has ended; the client may not have read that.
     ending: Vec<Ticket>,
     /// So many subscriptions were cancelled.
     unlistened: usize,
@@ -150,7 +150,7 @@ impl Owed {
         }
     }
 
-    /// The host was handed the request with this number, or one without a number.
+    /// The application was handed the request with this number, or one without a number.
     pub(crate) fn heard(&mut self, n: Option<u64>) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
@@ -187,7 +187,7 @@ impl Owed {
         self.open.contains_key(&ticket)
     }
 
-    /// A deferred request is the host's no more. `owed`: it gets its answer.
+    /// A deferred request is the application's no more. `owed`: it gets its answer.
     pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);
@@ -215,13 +215,13 @@ impl Owed {
         Ok(())
     }
 
-    /// What was asked has ended: the host has heard so, or has taken it back. Whether it was open.
+    /// What was asked has ended: the application has heard so, or has taken it back. Whether it was open.
     pub(crate) fn asked_is_over(&mut self, ticket: Ticket) -> bool {
         let at = self.asked.iter().position(|it| *it == ticket);
         at.map(|at| self.asked.remove(at)).is_some()
     }
 
-    /// The host hears of what is no request.
+    /// The application hears of what is no request.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         match event {
             Event::Connected(client) => self.connected.push_back((client.revision(), client.client())),
@@ -351,18 +351,18 @@ impl Owed {
         }
     }
 
-    /// The host ends a subscription, perhaps again.
+    /// The application ends a subscription, perhaps again.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) {
         self.listening.retain(|it| *it != ticket);
         self.ending.push(ticket);
     }
 
-    /// The connection ends, and with it every subscription: the host does not have to hear so.
+    /// The connection ends, and with it every subscription: the application does not have to hear so.
     pub(crate) fn subscriptions_end(&mut self) {
         self.listening.clear();
     }
 
-    /// Everything that could be read was read, and everything that was written has gone: only what the host keeps is open.
+    /// Everything that could be read was read, and everything that was written has gone: only what the application keeps is open.
     pub(crate) fn at_rest(&self, deferred: Option<usize>) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
         // Whose answer the host keeps must be known.
