@@ -1,4 +1,4 @@
-//! Tells the linker about the board of each image.
+//! Build script: passes the memory layout of each image's board to the linker.
 use std::env::var;
 use std::fs::{read_to_string, write};
 
@@ -6,7 +6,7 @@ fn main() {
     println!("cargo::rerun-if-changed=boards");
     println!("cargo::rerun-if-changed=src/run.rs");
     with_a_float();
-    // On the PC there is nothing but the logic and its tests.
+    // The PC builds only the library and its tests.
     if var("CARGO_CFG_TARGET_OS").unwrap() != "none" {
         return;
     }
@@ -15,7 +15,7 @@ fn main() {
         let mut words = line.split_whitespace();
         let (image, board) = (words.next().unwrap(), words.next().unwrap());
         println!("cargo::rustc-link-arg-bin={image}=-L{here}/boards/{board}");
-        // The script of cortex-m-rt asks for this one by itself, that of riscv-rt does not.
+        // The linker script of cortex-m-rt includes memory.x, that of riscv-rt does not.
         if var("CARGO_CFG_TARGET_ARCH").unwrap() != "arm" {
             println!("cargo::rustc-link-arg-bin={image}=-Tmemory.x");
         }
@@ -23,7 +23,7 @@ fn main() {
     }
 }
 
-/// The main loop with a float among its arguments, to see what that costs.
+/// Generates the main loop with a float argument, to measure its cost.
 fn with_a_float() {
     let run = read_to_string("src/run.rs").unwrap();
     let code: String =

@@ -1,5 +1,7 @@
-//! Intended differences between this crate and `serde_json` (with `arbitrary_precision` and `float_roundtrip`), for
-//! every test that compares them. `tests/differences.rs` shows that each exists.
+//! Intended differences between this crate and `serde_json`.
+//!
+//! Tests that compare them use this list. `serde_json` has the features `arbitrary_precision` and `float_roundtrip`.
+//! `tests/differences.rs` shows that each difference exists.
 
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind};
 
@@ -11,33 +13,33 @@ pub enum Difference {
     /// An object begins with the name that `serde_json` gives its own numbers. There it is a number or an error, here an
     /// object like any other.
     PrivateName,
-    /// `-0` is an integer here, as it is to JSON Schema. There it is a float, to all but `i128`.
+    /// `-0` is an integer here, as in JSON Schema. In `serde_json` it is a float, except for `i128`.
     MinusZero,
-    /// A struct with named fields, or a struct variant, is an object here. There an array will do.
+    /// A struct with named fields, or a struct variant, is an object here. `serde_json` also accepts an array.
     StructFromArray,
-    /// The name of a member that is read as a number may be spelled with escapes here.
+    /// A member name that is read as a number may contain escapes here.
     EscapedNumberName,
     /// Where serde keeps a value for later (untagged, internally tagged, flattened), a fraction is a float here. There
     /// `arbitrary_precision` makes it an object, which no float is read from.
     BufferedFraction,
     /// A number without a type of its own (`serde_json::Value`) is a `u64`, an `i64` or an `f64` here. There it keeps its text.
     NumberText,
-    /// To a type with `derive(ToolArguments)`, `1.0` is an integer, as it is to JSON Schema.
+    /// For a type with `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
     WholeFraction,
-    /// The member that tells the variants of such a type apart may stand anywhere here. There it has to come first.
+    /// The tag of such a type may be any member here. In `serde_json` it must be the first.
     TagAnywhere,
-    /// A text with escapes can be borrowed here, where it is decoded in place.
+    /// A string with escapes can be borrowed here, because it is decoded in place.
     BorrowedEscape,
-    /// No text at all is an empty object here, because a call may leave its arguments out.
+    /// An empty text is an empty object here, because a call may omit its arguments.
     NoText,
-    /// What a type passes over is as deep as it likes there. Here the whole message is looked at first.
+    /// Ignored values may have any depth in `serde_json`. Here the depth of the whole message is checked first.
     DeepIgnored,
-    /// What a type passes over, or takes as bytes, may have half a surrogate pair there. Here it is no JSON.
+    /// A value that is ignored or read as bytes may contain an unpaired surrogate in `serde_json`. Here it is not JSON.
     LoneSurrogateIgnored,
 }
 
 impl Difference {
-    /// Each of them.
+    /// All differences.
     pub const ALL: [Difference; 13] = [
         Difference::DeepestLevel,
         Difference::PrivateName,
@@ -54,8 +56,9 @@ impl Difference {
         Difference::LoneSurrogateIgnored,
     ];
 
-    /// Why `serde_json` does not take this text as a `Value`, or takes it as another one, although it is JSON here. What is no
-    /// JSON here is none there.
+    /// The reason why `serde_json` rejects this text as a `Value`, or reads another value, although it is JSON here.
+    ///
+    /// A text that is not JSON here is not JSON in `serde_json` either.
     #[must_use]
     pub fn of_text(text: &[u8]) -> Option<Difference> {
         if deepest(text) == u32::from(DEPTH_LIMIT) {
@@ -66,7 +69,7 @@ impl Difference {
     }
 }
 
-/// The most containers that are open at once.
+/// The maximum nesting depth of a text.
 #[must_use]
 pub fn deepest(text: &[u8]) -> u32 {
     let (mut depth, mut most, mut in_string, mut escaped) = (0u32, 0, false, false);

@@ -1,9 +1,8 @@
-//! Breadth-first search over all states that a machine can reach by a few steps in any order. It
-//! works for any `World` with a machine in it.
+//! Breadth-first search over all reachable states of a machine.
 //!
-//! A machine cannot be copied, so a state is the path to it, and is made again whenever it is needed. Two states are the same
-//! if their keys are; a key that is too coarse makes the search smaller, and never wrong. As the shortest paths
-//! come first, a failing check shows the shortest session that leads to it.
+//! It works for any `World` that contains a machine. A machine cannot be copied, so a state is stored as the path to it,
+//! and created again when needed. Two states are the same if their keys are equal. A key that is too coarse makes the
+//! search smaller, but never wrong. The shortest paths come first, so a failing check shows the shortest session.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -55,7 +54,7 @@ pub fn explore<W: World>(
     let at = |path: &[&'static str]| {
         let mut world = Shown(begin());
         for step in path {
-            assert!(world.0.step(step), "a path leads to the same place twice");
+            assert!(world.0.step(step), "the same path leads to a different state");
         }
         world
     };
@@ -86,7 +85,7 @@ pub fn explore<W: World>(
         }
     }
     let useless: Vec<_> = steps.iter().filter(|step| !useful.contains(step)).collect();
-    assert!(useless.is_empty(), "nobody can ever do {useless:?}");
+    assert!(useless.is_empty(), "steps that are never possible: {useless:?}");
     explored
 }
 

@@ -1,8 +1,8 @@
-//! The official schemas of all five revisions, and checks of values and whole lines against them.
+//! Checks of values and lines against the official schemas.
 //!
 //! The schemas are read from `MCP_SPEC_DIR` (`schema/2024-11-05.json` and so on). They leave almost every object open,
 //! so a member of a later revision would pass: the line checks therefore also refuse members that the chosen definition
-//! does not name. What a revision leaves to the host (`_meta`, capabilities, schemas of tools, data) stays open.
+//! does not name. Members that a revision leaves to the application (`_meta`, capabilities, tool schemas, data) stay open.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// The revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// Members whose content is not the protocol's: nothing below them is looked at by name.
+/// Members whose content the protocol does not define, so names below them are not checked.
 const FREE: [&str; 9] = [
     "_meta",
     "arguments",
@@ -27,7 +27,7 @@ const FREE: [&str; 9] = [
     "structuredContent",
 ];
 
-/// Errors that say more than code and message: code, and the definition of the whole message.
+/// Errors with more than code and message: the code, and the definition of the whole message.
 const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32020, "HeaderMismatchError"),
     (-32021, "MissingRequiredClientCapabilityError"),
@@ -35,7 +35,7 @@ const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32042, "URLElicitationRequiredError"),
 ];
 
-/// The folder with the official schemas and examples, whether or not it is there.
+/// The path of the folder with the official schemas and examples, which may not exist.
 pub fn spec_dir() -> PathBuf {
     match std::env::var_os("MCP_SPEC_DIR") {
         Some(dir) => dir.into(),
@@ -53,7 +53,7 @@ impl Schemas {
     /// The schemas of `MCP_SPEC_DIR`, or `None` where the folder lacks one of the five.
     ///
     /// # Panics
-    /// If a file is there and is not JSON.
+    /// If a file exists and is not JSON.
     pub fn load() -> Option<Self> {
         let mut revisions = HashMap::new();
         for revision in REVISIONS {
@@ -63,10 +63,10 @@ impl Schemas {
         Some(Self { revisions, validators: Mutex::default() })
     }
 
-    /// The same; where they are missing, it says so.
+    /// Like [`load`](Self::load), but prints a message if the schemas are missing.
     ///
     /// # Panics
-    /// If they are missing and `CI=true`: nothing may be left out there without a word.
+    /// If they are missing and `CI=true`, because CI must not skip checks silently.
     pub fn load_or_say() -> Option<Self> {
         let schemas = Schemas::load();
         if schemas.is_none() {
@@ -77,7 +77,7 @@ impl Schemas {
         schemas
     }
 
-    /// Whether `value` is what `definition` of `revision` asks for. The error says where it is not.
+    /// Checks that `value` matches `definition` of `revision`. The error names the position of the mismatch.
     pub fn check(&self, revision: &str, definition: &str, value: &Value) -> Result<(), String> {
         let validator = self.validator(revision, definition)?;
         let errors: Vec<String> = validator
@@ -89,14 +89,14 @@ impl Schemas {
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
 
-    /// Checks a line that a server wrote: framing, envelope, the message's own definition, no member too many.
-    /// For a response, `answers` is the method of the request with its id, where that is known.
+    /// Checks a line that a server wrote: framing, envelope, the definition of the message, no unknown members.
+    /// For a response, `answers` is the method of its request, if known.
     pub fn check_server_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ServerRequest", "ServerNotification"])
     }
 
-    /// Checks a line that a client wrote. `answers` as in [`check_server_line`](Self::check_server_line), here for the
-    /// answers to what a server asked.
+    /// Checks a line that a client wrote. `answers` as in [`check_server_line`](Self::check_server_line), for responses to
+    /// requests of the server.
     pub fn check_client_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ClientRequest", "ClientNotification"])
     }
@@ -157,8 +157,8 @@ impl Schemas {
         }
     }
 
-    /// An error response. An error without an id says `"id":null` up to 2025-06-18, whose schemas know no such thing,
-    /// and has no such member after.
+    /// Checks an error response. Up to 2025-06-18 an error without an id has `"id":null`, which those schemas do not
+    /// allow. In later revisions it has no `id`.
     fn error(&self, revision: &str, object: &Map<String, Value>) -> Result<(), String> {
         let envelope = self.first_of(revision, &["JSONRPCErrorResponse", "JSONRPCError"])?;
         let mut message = object.clone();
@@ -202,7 +202,7 @@ impl Schemas {
             .ok_or_else(none)
     }
 
-    /// The definition of the result that `method` is answered with.
+    /// The definition of the result of `method`.
     fn result_of(&self, revision: &str, method: &str, result: &Value) -> Result<String, String> {
         if result.get("resultType") == Some(&json!("input_required")) {
             if !["tools/call", "prompts/get", "resources/read"].contains(&method) {
@@ -213,7 +213,7 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // A server of the handshake era asks too, and 2026-07-28 lists what it asks nowhere.
+        // A server of the handshake era also sends requests. 2026-07-28 does not list them.
         let stem = self
             .definitions(revision)
             .and_then(|all| {
@@ -268,7 +268,7 @@ impl Schemas {
         }
         for union in ["anyOf", "oneOf"] {
             let Some(branches) = schema.get(union).and_then(Value::as_array) else { continue };
-            // Of the branches that the value fits, the one that knows most of it.
+            // Of the matching branches, take the one that declares the most members.
             let best = branches
                 .iter()
                 .filter(|branch| self.inline(revision, branch).is_ok_and(|it| it.is_valid(value)))
@@ -297,9 +297,9 @@ impl Schemas {
                     match known.get(name) {
                         Some(_) if FREE.contains(&name.as_str()) => {}
                         Some(schema) => self.undeclared(revision, schema, member, &path, extra),
-                        // The older definitions of requests and notifications leave the envelope out.
+                        // The older definitions of requests and notifications omit the envelope.
                         None if known.contains_key("method") && envelope.contains(&name.as_str()) => {}
-                        // Any request and any notification may carry it; the older definitions do not repeat that.
+                        // Every request and notification may have it. The older definitions do not repeat that.
                         None if name == "_meta" && path.ends_with("/params/_meta") => {}
                         None if open => {}
                         None => extra.push(path),

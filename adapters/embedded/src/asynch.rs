@@ -1,4 +1,4 @@
-//! Async links: full duplex on any executor.
+//! Async pump: full duplex over `embedded-io-async`, on any executor.
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
@@ -9,11 +9,11 @@ use embedded_io_async::{Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
 use crate::pump::Pump;
-use crate::status::{PumpStatus, told, whole};
+use crate::status::{PumpStatus, filter_reportable, reject_zero};
 
 /// The clock of an executor.
 ///
-/// For embassy it is this:
+/// An implementation for embassy:
 ///
 /// ```
 /// # mod embassy_time {
@@ -37,22 +37,23 @@ use crate::status::{PumpStatus, told, whole};
 /// }
 /// ```
 pub trait Timer {
-    /// The time since any moment, by a clock that never runs backwards.
+    /// Returns the time since an arbitrary moment, from a clock that never runs backwards.
     fn now(&mut self) -> Millis;
 
-    /// Waits until that time. It may be dropped before.
+    /// Waits until `at`. The pump may drop the future earlier.
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
 impl Pump {
-    /// Moves bytes in both directions until there is something to do for the host: never [`PumpStatus::Moved`] or
-    /// [`PumpStatus::Idle`].
+    /// Moves bytes in both directions until the caller has something to do.
     ///
-    /// The future may be dropped whenever one likes, so it can stand in a `select` beside other work. Nothing is lost by
-    /// that as long as the futures of the driver may be dropped as well. It drops them itself when the other direction
-    /// has moved, or time has passed. The traits of `embedded-io-async` ask for that, but do not insist: a driver that
-    /// reads or writes by DMA straight from what it is lent loses bytes, or sends them twice. Drivers with a ring
-    /// buffer, pipes and sockets do not.
+    /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`].
+    ///
+    /// The future is cancel-safe, so it can be a branch of a `select`, provided that the futures of the driver are
+    /// cancel-safe as well. The pump itself drops the driver's futures when the other direction has moved or a deadline
+    /// has passed. The traits of `embedded-io-async` recommend cancel safety but do not require it. A driver that uses
+    /// DMA directly on the slices it is given loses bytes or sends them twice. Drivers with a ring buffer, pipes and
+    /// sockets are safe.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -82,12 +83,12 @@ impl Pump {
             let flushes = bytes.is_empty() && self.unflushed;
             let reads = self.wants_more();
             let (written, arrived) = {
-                let mut write = pin!(put(output, bytes, flushes));
-                let mut read = pin!(get(input, self.chunk(), reads));
+                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                let mut read = pin!(read_if(input, self.read_buffer(), reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
-                    let written = ready(write.as_mut().poll(context));
-                    let arrived = ready(read.as_mut().poll(context));
+                    let written = into_option(write.as_mut().poll(context));
+                    let arrived = into_option(read.as_mut().poll(context));
                     let is_due = sleep.as_mut().poll(context).is_ready();
                     if written.is_none() && arrived.is_none() && !is_due {
                         return Poll::Pending;
@@ -97,26 +98,26 @@ impl Pump {
                 .await
             };
             self.unflushed &= !(flushes && written.is_some());
-            let sent = written.and_then(|written| self.sent(transmit, written));
-            let arrived = arrived.and_then(|arrived| self.arrived(arrived.map(Some)));
-            if let Some(step) = told(arrived).or(told(sent)) {
+            let sent = written.and_then(|written| self.record_write(transmit, written));
+            let arrived = arrived.and_then(|arrived| self.record_read(arrived.map(Some)));
+            if let Some(step) = filter_reportable(arrived).or(filter_reportable(sent)) {
                 return step;
             }
         }
     }
 }
 
-fn ready<T>(poll: Poll<T>) -> Option<T> {
+fn into_option<T>(poll: Poll<T>) -> Option<T> {
     match poll {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
     }
 }
 
-/// Writes, or flushes, or waits for ever.
-async fn put<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<usize, ErrorKind> {
+/// Writes `bytes`. If there are none, flushes if `flushes`, and otherwise never completes.
+async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
-        return whole(output.write(bytes).await.map_err(|error| error.kind()));
+        return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));
     }
     if !flushes {
         pending::<()>().await;
@@ -124,7 +125,8 @@ async fn put<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<us
     output.flush().await.map(|()| 0).map_err(|error| error.kind())
 }
 
-async fn get<R: Read>(input: &mut R, space: &mut [u8], reads: bool) -> Result<usize, ErrorKind> {
+/// Reads into `space` if `reads`, and otherwise never completes.
+async fn read_if<R: Read>(input: &mut R, space: &mut [u8], reads: bool) -> Result<usize, ErrorKind> {
     if !reads {
         pending::<()>().await;
     }

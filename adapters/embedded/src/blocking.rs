@@ -1,21 +1,22 @@
-//! A link that blocks.
+//! Blocking pump: `Pump::run` over `embedded_io::{Read, Write}`.
 
 use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
 use crate::pump::Pump;
-use crate::status::{PumpStatus, whole};
+use crate::status::{PumpStatus, reject_zero};
 
 impl Pump {
-    /// Moves bytes until there is something to do for the host, over a link that blocks. It does not come back with
-    /// [`PumpStatus::Moved`], and with [`PumpStatus::Idle`] only if the machine waits for the host, or the driver has given up waiting
-    /// with [`ErrorKind::TimedOut`].
+    /// Moves bytes over a blocking link until the caller has something to do.
     ///
-    /// Everything is written and flushed before anything is read. While a read blocks, the machine does not hear of the
-    /// time: what is due comes late, with the next byte. That is enough for a server whose tools are all quick; any other
-    /// wants [`step`](Pump::step).
+    /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or the
+    /// driver's read or write ended with [`ErrorKind::TimedOut`].
     ///
-    /// `now` gives a time of any clock that never runs backwards: see [`Millis`].
+    /// The pump writes and flushes all output before it reads. While a read blocks, the machine is not polled, so a
+    /// deadline takes effect only after the next byte. This is enough for a server whose tools all respond immediately.
+    /// Use [`step`](Pump::step) for any other server.
+    ///
+    /// `now` returns the time of a clock that never runs backwards: see [`Millis`].
     pub fn run<T: Read + Write>(
         &mut self,
         machine: &mut dyn Machine,
@@ -34,7 +35,7 @@ impl Pump {
         loop {
             let io = match machine.poll(now()) {
                 Action::Event => {
-                    // The host may take its time, and somebody may wait for what was answered before.
+                    // The caller may take long to handle the event, and the peer may wait for an earlier response.
                     self.flush(port);
                     return PumpStatus::Event;
                 }
@@ -49,7 +50,7 @@ impl Pump {
             let output = self.output(&transmit);
             let step = if !output.is_empty() {
                 let written = port.write(output);
-                self.sent(transmit, whole(written))
+                self.record_write(transmit, reject_zero(written))
             } else {
                 let takes_more = receive.is_ready();
                 self.feed(receive).or_else(|| if takes_more { self.read(port) } else { None })
@@ -67,8 +68,8 @@ impl Pump {
             return None;
         }
         self.flush(port);
-        let read = port.read(self.chunk());
-        self.arrived(read.map(Some))
+        let read = port.read(self.read_buffer());
+        self.record_read(read.map(Some))
     }
 
     fn flush(&mut self, port: &mut dyn Port) {
@@ -78,7 +79,7 @@ impl Pump {
     }
 }
 
-/// A driver, whatever its errors are.
+/// A driver with its error type erased to [`ErrorKind`].
 trait Port {
     fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind>;
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
@@ -95,7 +96,7 @@ impl<T: Read + Write> Port for T {
     }
 
     fn flush(&mut self) {
-        // If the link is gone, the next read or write says so, too.
+        // If the link is gone, the next read or write reports it.
         _ = Write::flush(self);
     }
 }

@@ -1,12 +1,14 @@
-//! Queues of `heapless` as a link.
+//! A link over two `heapless` queues.
 
 use embedded_io::ErrorKind;
 use heapless::spsc::{Consumer, Producer};
 
 use crate::link::Link;
 
-/// The main loop's ends of two queues of [`heapless`], whose other ends belong to interrupts, or to another core: for those
-/// who have such queues already. A [`Queue`](crate::Queue) needs no splitting, and reports what did not fit.
+/// The main loop's ends of two [`heapless`] queues.
+///
+/// The other ends belong to interrupts or to another core. This type is for applications that already have such queues.
+/// A [`Queue`](crate::Queue) needs no splitting, and reports bytes that did not fit.
 ///
 /// ```
 /// use heapless::spsc::Queue;
@@ -31,14 +33,14 @@ use crate::link::Link;
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 ///
-/// The queues of `heapless` know nothing of bytes that found no room: an interrupt that fails to put one in should put in
-/// the byte `CAN` (0x18) once there is room again, which makes the machine give the line up. An image with such queues may
-/// have a panic symbol: the remainder of a division by their size, which the compiler does not always see. On processors without atomic
-/// instructions, such as RV32IMC, `heapless` needs one of its features `portable-atomic`.
+/// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should enqueue
+/// `CAN` (0x18) as soon as the queue has space again: the machine then discards the line. An image with such queues may
+/// contain a panic symbol, because the compiler does not always prove that their size, a divisor, is not zero. On
+/// processors without atomic instructions, such as RV32IMC, `heapless` needs one of its features `portable-atomic`.
 pub struct HeaplessLink<'q> {
-    /// What interrupts have received.
+    /// Bytes that interrupts have received.
     pub received: Consumer<'q, u8>,
-    /// What interrupts are to send.
+    /// Bytes for interrupts to send.
     pub to_send: Producer<'q, u8>,
 }
 

@@ -1,27 +1,28 @@
-//! [`mcp_proto`] over [`embedded_io`] and [`embedded_io_async`]: pumps for the UARTs and sockets of boards, for servers and
-//! clients alike. No heap, no `unsafe`, nothing that can panic.
+//! Pumps for [`mcp_proto`] over [`embedded_io`] and [`embedded_io_async`].
 //!
-//! | the link | the way | what it needs |
+//! They connect servers and clients to the UARTs and sockets of boards. No heap, no `unsafe`, no panics.
+//!
+//! | link | method | requirements |
 //! |---|---|---|
-//! | is asked whether it is ready | [`Pump::step`], in a main loop that has other work | [`Link`]: `Read` + `ReadReady` + `Write` + `WriteReady`; [`Halves`] joins two drivers, [`WriteBlocks`] does without `WriteReady` |
-//! | is filled and emptied by interrupts | the same | a [`Queue`] for each direction |
-//! | blocks | [`Pump::run`] | `Read` + `Write` |
-//! | is async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
+//! | polled | [`Pump::step`], in a main loop that has other work | [`Link`]: `Read` + `ReadReady` + `Write` + `WriteReady`; [`Halves`] joins two drivers, [`WriteBlocks`] replaces `WriteReady` |
+//! | driven by interrupts | [`Pump::step`] | a [`Queue`] for each direction |
+//! | blocking | [`Pump::run`] | `Read` + `Write` |
+//! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
 //!
-//! What comes back is a [`PumpStatus`]: mostly that the machine has an event. Beyond that it is what only a line without
-//! connections has:
+//! Each method returns a [`PumpStatus`]: usually that the machine has an event. Two other statuses exist because a serial
+//! line has no connections:
 //!
-//! - **Bytes get lost.** An overrun or a framing error costs the line that it comes in. Its request gets an error at once if
-//!   its id was read before, and the connection goes on: [`PumpStatus::LineBroken`].
-//! - **Clients come and go unseen.** With a [session mark](Pump::session_mark) a new one says that it is new, wherever the
-//!   old one was: [`PumpStatus::NewSession`]. The host resets the machine, and nothing of the old session is left: no call in
-//!   flight, no half of an answer.
+//! - **Lost bytes.** An overrun or a framing error breaks only the current line. Its request gets an error response at once
+//!   if its id was received, and the connection stays open: [`PumpStatus::LineBroken`].
+//! - **New clients.** A client that sends a [session mark](Pump::session_mark) starts a new session, even in the middle of
+//!   an old line: [`PumpStatus::NewSession`]. The caller resets the machine, which drops the old session with its calls in
+//!   flight and its partial output.
 //!
-//! Errors are told apart by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
-//! `ConnectionRefused` and `WriteZero` mean that the link is gone. `TimedOut` means that nothing was there. With any other,
-//! `Interrupted` as well, bytes were lost if it was a read; a write is tried again.
+//! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
+//! `ConnectionRefused` and `WriteZero` mean that the link is gone. `TimedOut` means that no byte has moved. After any other
+//! error, including `Interrupted`, a read has lost bytes, and a write is tried again.
 //!
-//! The board of an interrupt-driven UART:
+//! An example for an interrupt-driven UART:
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -34,7 +35,7 @@
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 //! static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 //!
-//! /// The interrupt of the UART, with what its registers say.
+//! /// The interrupt handler of the UART, with the contents of its registers.
 //! fn uart(arrived: Option<u8>, overrun: bool, is_break: bool) -> Option<u8> {
 //!     if overrun {
 //!         RECEIVED.lost();
@@ -63,20 +64,20 @@
 //!                 pump.new_session();
 //!                 server.reset();
 //!             }
-//!             // Until the next interrupt. One that has come since then must not be slept over: see your processor's manual.
+//!             // Until the next interrupt. An interrupt since the step must prevent the sleep: see your processor's manual.
 //!             PumpStatus::Idle(_) => sleep(),
 //!             _ => {}
 //!         }
-//!         // Bytes may be in `TO_SEND` now: enable the interrupt of the transmitter.
+//!         // `TO_SEND` may contain bytes now: enable the transmit interrupt.
 //!     }
 //! }
 //! ```
 //!
-//! Features: `defmt` and `log` tell one of these of faults of the link and changes of its state. Without them there is
-//! nothing of it in the image. `heapless` makes a link of the queues of that crate.
+//! Features: `defmt` and `log` log link errors and state changes through the crate of that name. Without them the image
+//! contains no logging code. `heapless` adds a link over the queues of that crate.
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
-// A peer decides what these lines see, so none of them may be able to panic.
+// The peer controls the input of this code, so none of it may panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -1,11 +1,12 @@
-//! What a pump needs of a link that never blocks, and what makes one of the drivers that there are.
+//! The non-blocking `Link` trait, and adapters from drivers to it.
 
 use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
 
 /// A link that never blocks, in both directions.
 ///
-/// Whatever implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is one. A driver in two parts becomes one
-/// with [`Halves`], one without `WriteReady` with [`WriteBlocks`]. A board without a driver implements this:
+/// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a separate
+/// receiver and transmitter, and [`WriteBlocks`] adapts a driver without `WriteReady`. A board without a driver implements
+/// the trait itself:
 ///
 /// ```
 /// use embedded_io::ErrorKind;
@@ -26,18 +27,20 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// }
 /// ```
 pub trait Link {
-    /// Reads what has arrived, as much as fits: `None` if nothing has, `Some(0)` if nothing ever will. `space` is never
-    /// empty.
+    /// Reads the bytes that have arrived, as many as fit into `space`, and returns their number.
+    ///
+    /// Returns `None` if no byte has arrived yet, and `Some(0)` at the end of the input. `space` is never empty.
     ///
     /// # Errors
     /// Bytes were lost, or the link is gone: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
-    /// Writes what can be written at once, from the front, and says how much that was: maybe nothing. `bytes` is never
-    /// empty. Nothing has to be held back, because nothing is flushed.
+    /// Writes as many of the first `bytes` as possible without blocking, and returns their number, which may be 0.
+    ///
+    /// `bytes` is never empty. The implementation must not hold bytes back, because the pump does not flush.
     ///
     /// # Errors
-    /// Nothing was written, now or for ever: see [`PumpStatus`](crate::PumpStatus).
+    /// Nothing was written, either this time or ever again: see [`PumpStatus`](crate::PumpStatus).
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
 }
 
@@ -93,14 +96,16 @@ impl<R, W: WriteReady> WriteReady for Halves<R, W> {
     }
 }
 
-/// How much is handed at once to a driver that blocks.
-const AT_ONCE: usize = 16;
+/// The maximum number of bytes in one blocking write.
+const MAX_WRITE: usize = 16;
 
-/// A driver that cannot say whether it would block, or that holds bytes back until it is flushed: writing blocks, for
-/// 16 bytes at a time, until they are out.
+/// A driver whose writes may block.
 ///
-/// At 115,200 baud that is at most 1.4 ms for each step. What arrives meanwhile has to wait in the hardware, or in a
-/// [`Queue`](crate::Queue) that an interrupt fills.
+/// For drivers without [`WriteReady`], and for drivers that hold bytes back until they are flushed. Each write takes at
+/// most 16 bytes, and blocks until they are flushed.
+///
+/// At 115,200 baud that takes at most 1.4 ms for each step. Bytes that arrive in the meantime must fit into the hardware,
+/// or into a [`Queue`](crate::Queue) that an interrupt fills.
 #[derive(Debug)]
 pub struct WriteBlocks<T>(pub T);
 
@@ -122,8 +127,8 @@ impl<T: ReadReady> ReadReady for WriteBlocks<T> {
 
 impl<T: Write> Write for WriteBlocks<T> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, T::Error> {
-        let written = self.0.write(bytes.get(..AT_ONCE).unwrap_or(bytes))?;
-        // The bytes are counted as written. If the link is gone, the next write says so, too.
+        let written = self.0.write(bytes.get(..MAX_WRITE).unwrap_or(bytes))?;
+        // The driver has accepted the bytes. If the link is gone, the next write reports it.
         _ = self.0.flush();
         Ok(written)
     }

@@ -1,4 +1,4 @@
-//! What is told to a log, if there is one: faults of the link, and changes of its state.
+//! Log messages about link errors and state changes (`log`, `defmt`).
 
 use embedded_io::ErrorKind;
 

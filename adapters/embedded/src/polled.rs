@@ -1,16 +1,17 @@
-//! Steps of a main loop: nothing blocks.
+//! Polled pump: `Pump::step`, one non-blocking step of a main loop.
 
 use mcp_proto::{Action, Io, Machine, Millis};
 
 use crate::link::Link;
 use crate::pump::Pump;
-use crate::status::{PumpStatus, told};
+use crate::status::{PumpStatus, filter_reportable};
 
 impl Pump {
-    /// A step of a main loop: polls the machine once, writes what the link takes at once, and reads what has arrived. It
-    /// never blocks, and takes as long as 64 bytes do, and what the machine does with them.
+    /// Polls the machine once, writes as much as the link takes, and reads the bytes that have arrived.
     ///
-    /// `now` is a time of any clock that never runs backwards: see [`Millis`].
+    /// Never blocks. One step moves at most 64 bytes of input.
+    ///
+    /// `now` is the time of a clock that never runs backwards: see [`Millis`].
     pub fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus {
         let io = match machine.poll(now) {
             Action::Event => return PumpStatus::Event,
@@ -20,25 +21,26 @@ impl Pump {
         self.exchange(io, link)
     }
 
-    /// By itself, so that its part of the stack is not taken while the machine is polled.
+    /// Moves bytes in both directions once.
+    // Not inlined, because its stack frame must not be live while the machine is polled.
     #[inline(never)]
     fn exchange(&mut self, io: Io<'_>, link: &mut dyn Link) -> PumpStatus {
         let deadline = io.deadline();
         let (transmit, receive) = io.split();
         let output = self.output(&transmit);
         let written = if output.is_empty() { Ok(0) } else { link.transmit(output) };
-        let sent = self.sent(transmit, written);
+        let sent = self.record_write(transmit, written);
         let arrived = if self.wants_more() {
-            let arrived = link.receive(self.chunk());
-            self.arrived(arrived)
+            let arrived = link.receive(self.read_buffer());
+            self.record_read(arrived)
         } else {
             None
         };
         let fed = self.feed(receive);
-        // An error first, then what can wait for no later step, then whether anything has moved.
-        told(arrived)
-            .or(told(fed))
-            .or(told(sent))
+        // Errors have priority, then statuses that are lost if not returned now, then `Moved`.
+        filter_reportable(arrived)
+            .or(filter_reportable(fed))
+            .or(filter_reportable(sent))
             .or(arrived)
             .or(fed)
             .or(sent)

@@ -1,25 +1,26 @@
-//! The pump: what it holds between the link and the machine, and what all ways to drive it have in common.
+//! The pump's state, and the code shared by its three drivers.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Receive, Transmit};
 
 use crate::log;
-use crate::status::{Meaning, PumpStatus, meaning};
+use crate::status::{ErrorClass, PumpStatus, classify};
 
-/// ASCII *end of transmission*: the byte by which a peer says that it is a new one. It cannot stand in JSON.
+/// ASCII *end of transmission*, sent by a peer to start a new session. It cannot occur in JSON.
 pub const SESSION_MARK: u8 = 0x04;
 
-/// ASCII *cancel*: a line that it stands in is given up. The machine knows it, too.
+/// ASCII *cancel*. The machine discards a line that contains this byte.
 const CANCEL: u8 = 0x18;
 
-/// How much is read at once: the FIFO of any UART, and a packet of USB at full speed.
-const CHUNK: usize = 64;
+/// The size of the read buffer: at least the FIFO of a typical UART, and one full-speed USB packet.
+const READ_BUFFER_SIZE: usize = 64;
 
-/// Moves bytes between a machine, server or client, and a link. It has no type parameters, no buffer but a small one, and
-/// needs no heap.
+/// Moves bytes between a machine (server or client) and a link.
 ///
-/// There are three ways to drive it: [`step`](Pump::step) never blocks and is made for a main loop that has other work;
-/// [`run`](Pump::run) blocks; [`wait`](Pump::wait) is for async executors.
+/// It has no type parameters, one buffer of 64 bytes, and needs no heap.
+///
+/// [`step`](Pump::step) never blocks, for a main loop that has other work. [`run`](Pump::run) blocks.
+/// [`wait`](Pump::wait) is for async executors.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -44,49 +45,52 @@ const CHUNK: usize = 64;
 ///             PumpStatus::Idle(_) => { /* sleep until an interrupt */ }
 ///             _ => {}
 ///         }
-///         // Here is the place for a piece of other work.
+///         // Other work of the main loop goes here.
 ///     }
 /// }
 /// ```
 pub struct Pump {
-    chunk: [u8; CHUNK],
-    /// Which part of the chunk the machine has not got yet.
+    read_buffer: [u8; READ_BUFFER_SIZE],
+    /// Start of the bytes that the machine has not received yet.
     fed: usize,
+    /// End of the bytes that were read.
     filled: usize,
     mark: Option<u8>,
-    /// Where the link is with its input.
     input: Input,
-    /// The line that the machine has is to be given up.
-    cuts: bool,
-    /// The machine has the beginning of a line.
+    /// The machine must discard its partial line.
+    cancels_line: bool,
+    /// The machine has received a partial line.
     in_line: bool,
-    /// The peer has the beginning of a line.
+    /// The peer has received a partial line.
     in_output_line: bool,
-    /// The end of a line of the old session has to be written first.
+    /// A newline must be written first, to end a partial line of the old session.
     ends_line: bool,
-    /// Something was written and not flushed.
+    /// Output was written but not flushed.
     pub(crate) unflushed: bool,
 }
+
+/// The state of the link's input direction.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Open,
-    /// Nothing more comes, and the machine has to be told.
+    /// The input has ended, and the machine is not informed yet.
     Ended,
-    Told,
+    /// The input has ended, and the machine is informed.
+    Reported,
 }
 
 impl Pump {
-    /// A pump for one connection, without a session mark.
+    /// Creates a pump for one connection, without a session mark.
     #[must_use]
     pub const fn new() -> Pump {
         Pump {
-            chunk: [0; CHUNK],
+            read_buffer: [0; READ_BUFFER_SIZE],
             fed: 0,
             filled: 0,
             mark: None,
             input: Input::Open,
-            cuts: false,
+            cancels_line: false,
             in_line: false,
             in_output_line: false,
             ends_line: false,
@@ -94,41 +98,43 @@ impl Pump {
         }
     }
 
-    /// Takes `mark` for the beginning of a new session: where it comes in, the host gets [`PumpStatus::NewSession`], has to reset
-    /// the machine, and what stands behind the mark belongs to the new session. [`SESSION_MARK`] is a byte that
-    /// cannot come by chance.
+    /// Treats the input byte `mark` as the start of a new session.
     ///
-    /// A serial line has no connections: without a mark, the requests of a client that has gone are still in flight when
-    /// the next one comes.
+    /// When the byte arrives, the pump returns [`PumpStatus::NewSession`], and the caller must reset the machine. The bytes
+    /// after the mark belong to the new session. [`SESSION_MARK`] is a suitable byte, because it cannot occur in JSON.
+    ///
+    /// A serial line has no connections. Without a mark, the requests of a client that has left are still in flight when
+    /// the next client starts.
     #[must_use]
     pub const fn session_mark(mut self, mark: u8) -> Pump {
         self.mark = Some(mark);
         self
     }
 
-    /// Says that a new session begins now: after a break on the line, a change of DTR, or with another connection. What was
-    /// held of the old one is dropped. Reset the machine, too.
+    /// Starts a new session and drops the buffered bytes of the old one. The caller must also reset the machine.
+    ///
+    /// Call it after a break on the line, a change of DTR, or with a new connection.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
         self.input = Input::Open;
-        self.begin();
+        self.clear_lines();
     }
 
-    /// The connection is over: the next line begins anew.
+    /// Records that the connection is closed, so that the next input starts a new line.
     pub(crate) fn closed(&mut self) -> PumpStatus {
         self.in_line = false;
-        self.cuts = false;
+        self.cancels_line = false;
         log::closed();
         PumpStatus::Closed
     }
 
-    /// What is to be written next: what the machine has to say, or what has to come before that.
+    /// Returns the next bytes to write: a pending newline, or the machine's output.
     pub(crate) fn output<'a>(&self, transmit: &Transmit<'a>) -> &'a [u8] {
         if self.ends_line { b"\n" } else { transmit.bytes() }
     }
 
-    /// What has come of writing the [output](Pump::output).
-    pub(crate) fn sent(
+    /// Handles the result of writing the [output](Pump::output). `None`: nothing was written.
+    pub(crate) fn record_write(
         &mut self,
         transmit: Transmit<'_>,
         written: Result<usize, ErrorKind>,
@@ -137,13 +143,13 @@ impl Pump {
         let n = match written {
             Ok(n) => n.min(output.len()),
             Err(kind) => {
-                return match meaning(kind) {
-                    Meaning::NotYet => None,
-                    Meaning::Trouble => {
+                return match classify(kind) {
+                    ErrorClass::TimedOut => None,
+                    ErrorClass::Temporary => {
                         log::not_written(kind);
                         Some(PumpStatus::NotWritten(kind))
                     }
-                    Meaning::Gone => {
+                    ErrorClass::Gone => {
                         log::lost(kind);
                         transmit.broken();
                         Some(PumpStatus::LinkLost(kind))
@@ -162,18 +168,18 @@ impl Pump {
         Some(PumpStatus::Moved)
     }
 
-    /// Whether more may be read, into the [chunk](Pump::chunk).
+    /// Whether the caller may read into [`read_buffer`](Pump::read_buffer).
     pub(crate) fn wants_more(&self) -> bool {
-        self.fed >= self.filled && !self.cuts && self.input == Input::Open
+        self.fed >= self.filled && !self.cancels_line && self.input == Input::Open
     }
 
-    /// Where to read to.
-    pub(crate) fn chunk(&mut self) -> &mut [u8] {
-        &mut self.chunk
+    /// The buffer to read into.
+    pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
+        &mut self.read_buffer
     }
 
-    /// What has come of reading into the chunk: `None` if nothing can be said about that yet.
-    pub(crate) fn arrived(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
+    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None`: no byte has arrived yet.
+    pub(crate) fn record_read(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
         match read {
             Ok(None) => None,
             Ok(Some(0)) => {
@@ -181,17 +187,17 @@ impl Pump {
                 Some(PumpStatus::Moved)
             }
             Ok(Some(n)) => {
-                (self.fed, self.filled) = (0, n.min(CHUNK));
+                (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
                 Some(PumpStatus::Moved)
             }
-            Err(kind) => match meaning(kind) {
-                Meaning::NotYet => None,
-                Meaning::Trouble => {
+            Err(kind) => match classify(kind) {
+                ErrorClass::TimedOut => None,
+                ErrorClass::Temporary => {
                     log::broken(kind);
-                    self.cuts = self.in_line;
+                    self.cancels_line = self.in_line;
                     Some(PumpStatus::LineBroken(kind))
                 }
-                Meaning::Gone => {
+                ErrorClass::Gone => {
                     log::lost(kind);
                     self.input = Input::Ended;
                     Some(PumpStatus::LinkLost(kind))
@@ -200,22 +206,22 @@ impl Pump {
         }
     }
 
-    /// Gives the machine what is held for it.
+    /// Passes buffered input, a cancel byte or the end of input to the machine. `None`: nothing was passed.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
-        let held = self.chunk.get(self.fed..self.filled).unwrap_or_default();
+        let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
         let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));
-        // What stands before the mark is still of the old session. It is dropped if it cannot be taken.
+        // The bytes before the mark belong to the old session. They are dropped if the machine cannot take them.
         if let Some(at) = mark.filter(|at| *at == 0 || !receive.is_ready()) {
             self.fed = self.fed.saturating_add(at).saturating_add(1);
-            self.begin();
+            self.clear_lines();
             log::new_session();
             return Some(PumpStatus::NewSession);
         }
         let bytes = held.get(..mark.unwrap_or(held.len())).unwrap_or_default();
         if let [_, ..] = bytes {
             let mut last = None;
-            let count = receive.space().iter_mut().zip(bytes).map(|(place, byte)| {
-                *place = *byte;
+            let count = receive.space().iter_mut().zip(bytes).map(|(slot, byte)| {
+                *slot = *byte;
                 last = Some(*byte);
             });
             let count = count.count();
@@ -224,23 +230,23 @@ impl Pump {
             receive.filled(count);
             return Some(PumpStatus::Moved);
         }
-        if self.cuts {
+        if self.cancels_line {
             *receive.space().first_mut()? = CANCEL;
-            self.cuts = false;
+            self.cancels_line = false;
             receive.filled(1);
             return Some(PumpStatus::Moved);
         }
         if self.input == Input::Ended {
-            self.input = Input::Told;
+            self.input = Input::Reported;
             receive.eof();
             return Some(PumpStatus::Moved);
         }
         None
     }
 
-    /// Nothing of a session before counts any more.
-    fn begin(&mut self) {
-        self.cuts = false;
+    /// Clears the line state of the old session.
+    fn clear_lines(&mut self) {
+        self.cancels_line = false;
         self.in_line = false;
         self.ends_line |= self.in_output_line;
     }

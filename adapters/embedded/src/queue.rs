@@ -1,4 +1,4 @@
-//! A queue of bytes between an interrupt and the main loop.
+//! A lock-free byte queue between an interrupt and the main loop.
 
 use core::fmt;
 use core::hint::spin_loop;
@@ -6,10 +6,10 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
 
-/// A queue of `N` bytes, for one side that puts bytes in and one that takes them out: an interrupt and the main loop, in
-/// either direction. `N` is a power of two.
+/// A queue of `N` bytes with one producer and one consumer.
 ///
-/// It lives in a `static`, and a shared reference to it is a driver:
+/// One side is an interrupt, the other the main loop, in either direction. `N` is a power of two. The queue is a `static`,
+/// and a shared reference to it is a driver:
 ///
 /// ```
 /// use mcp_proto_embedded::{Halves, Queue};
@@ -17,37 +17,38 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// static RECEIVED: Queue<256> = Queue::new();
 /// static TO_SEND: Queue<256> = Queue::new();
 ///
-/// // The interrupt that a byte has come, and the one that the next may go:
+/// // The receive interrupt, and the transmit interrupt:
 /// RECEIVED.push(b'{');
 /// if let Some(byte) = TO_SEND.pop() { /* to the data register */ }
 /// // The main loop:
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// Bytes that find no room are lost, and so is what the hardware has lost, if the interrupt says so with
-/// [`lost`](Queue::lost). The main loop hears of it at the place where they are missing. A break on the line may begin a
-/// new session: push a [session mark](crate::SESSION_MARK) for it.
+/// Bytes are lost if the queue is full, or if the hardware loses them and the interrupt calls [`lost`](Queue::lost). A
+/// read returns [`BytesLost`] at the position where bytes are missing. If a break on the line starts a new session, push a
+/// [session mark](crate::SESSION_MARK).
 ///
-/// Reading and writing through [`Read`] and [`Write`] wait for the interrupt if they have to. A
-/// [`Pump`](crate::Pump) asks before, and never does. It only takes atomic loads and stores, which all
-/// processors have.
+/// [`Read`] and [`Write`] spin until the interrupt makes progress possible. [`Pump::step`](crate::Pump::step) checks
+/// readiness first, and never spins. The queue uses only atomic loads and stores, which all processors have.
 pub struct Queue<const N: usize> {
     bytes: [AtomicU8; N],
-    /// How many bytes were taken out, and put in, since the start, modulo the size of the numbers.
+    /// Number of bytes taken out since the start, wrapping.
     taken: AtomicUsize,
+    /// Number of bytes put in since the start, wrapping.
     put: AtomicUsize,
-    /// Bytes are missing behind this many: valid while `has_gap` says so. The one side sets it, the other takes it back.
+    /// Value of `taken` at which bytes are missing. Valid while `has_gap` is set.
     gap: AtomicUsize,
+    /// Set by the producer, cleared by the consumer.
     has_gap: AtomicBool,
-    /// Bytes are missing behind the last one, too, while an earlier gap has not been heard of. Used by one side only.
-    drops: AtomicBool,
+    /// Bytes are also missing at the end, while an earlier gap is not reported yet. Used by the producer only.
+    has_later_gap: AtomicBool,
 }
 
 impl<const N: usize> Queue<N> {
-    /// A queue with nothing in it.
+    /// Creates an empty queue.
     ///
     /// # Panics
-    /// If `N` is not a power of two. In a `static` the compiler says so.
+    /// Fails to compile if `N` is not a power of two.
     #[must_use]
     pub const fn new() -> Queue<N> {
         const { assert!(N.is_power_of_two(), "the size of a queue is a power of two") };
@@ -57,17 +58,17 @@ impl<const N: usize> Queue<N> {
             put: AtomicUsize::new(0),
             gap: AtomicUsize::new(0),
             has_gap: AtomicBool::new(false),
-            drops: AtomicBool::new(false),
+            has_later_gap: AtomicBool::new(false),
         }
     }
 
-    /// Puts a byte in. `false`: there was no room, and it is lost.
+    /// Puts a byte in. Returns `false` if the queue is full and the byte is lost.
     pub fn push(&self, byte: u8) -> bool {
-        if self.drops.load(Ordering::Relaxed) {
+        if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {
                 return false;
             }
-            self.drops.store(false, Ordering::Relaxed);
+            self.has_later_gap.store(false, Ordering::Relaxed);
             self.lost();
         }
         let put = self.put.load(Ordering::Relaxed);
@@ -75,31 +76,32 @@ impl<const N: usize> Queue<N> {
             self.lost();
             return false;
         }
-        if let Some(place) = self.place(put) {
-            place.store(byte, Ordering::Relaxed);
+        if let Some(slot) = self.slot(put) {
+            slot.store(byte, Ordering::Relaxed);
         }
         self.put.store(put.wrapping_add(1), Ordering::Release);
         true
     }
 
-    /// Puts bytes in, and says how many there was room for. The others are lost.
+    /// Puts bytes in and returns how many fitted. The others are lost.
     pub fn push_slice(&self, bytes: &[u8]) -> usize {
         bytes.iter().filter(|byte| self.push(**byte)).count()
     }
 
-    /// Says that bytes are missing here: an overrun, a framing or a parity error of the hardware. Called by the side that
-    /// puts bytes in.
+    /// Records that bytes are missing at the end of the queue.
+    ///
+    /// The producer calls it after an overrun, a framing error or a parity error of the hardware.
     pub fn lost(&self) {
         let put = self.put.load(Ordering::Relaxed);
         if !self.has_gap.load(Ordering::Acquire) {
             self.gap.store(put, Ordering::Relaxed);
             self.has_gap.store(true, Ordering::Release);
         } else if self.gap.load(Ordering::Relaxed) != put {
-            self.drops.store(true, Ordering::Relaxed);
+            self.has_later_gap.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Takes a byte out, if there is one: for an interrupt that sends. Nothing is said of bytes that were lost before it.
+    /// Takes a byte out, for an interrupt that transmits. Skips gaps without an error. `None`: the queue is empty.
     pub fn pop(&self) -> Option<u8> {
         match self.take(true) {
             Err(BytesLost) => self.take(true).ok()?,
@@ -107,12 +109,12 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Takes a byte out or, if `over_gap`, the gap that is there before it.
+    /// Takes a byte out. At a gap, returns `Err` and clears the gap if `over_gap`, and `Ok(None)` otherwise.
     fn take(&self, over_gap: bool) -> Result<Option<u8>, BytesLost> {
         let taken = self.taken.load(Ordering::Relaxed);
-        // Loaded before the gap is looked for: whoever sees a byte has to see the gap before it.
+        // Loaded before `has_gap`, because a consumer that sees a byte must also see the gap before it.
         let put = self.put.load(Ordering::Acquire);
-        if self.at_gap(taken) {
+        if self.is_at_gap(taken) {
             if !over_gap {
                 return Ok(None);
             }
@@ -122,35 +124,36 @@ impl<const N: usize> Queue<N> {
         if taken == put {
             return Ok(None);
         }
-        let byte = self.place(taken).map(|place| place.load(Ordering::Relaxed));
+        let byte = self.slot(taken).map(|slot| slot.load(Ordering::Relaxed));
         self.taken.store(taken.wrapping_add(1), Ordering::Release);
         Ok(byte)
     }
 
-    /// How many bytes are in it.
+    /// Number of bytes in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.put.load(Ordering::Acquire).wrapping_sub(self.taken.load(Ordering::Acquire)).min(N)
     }
 
-    /// Whether no byte is in it.
+    /// Whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes find room.
+    /// Number of bytes that still fit.
     #[must_use]
     pub fn free(&self) -> usize {
         N.saturating_sub(self.len())
     }
 
-    fn place(&self, count: usize) -> Option<&AtomicU8> {
+    /// The slot of the byte with this number. `None` never occurs, because the index is masked.
+    fn slot(&self, count: usize) -> Option<&AtomicU8> {
         self.bytes.get(count & N.wrapping_sub(1))
     }
 
-    /// Whether bytes are missing behind the first `taken`.
-    fn at_gap(&self, taken: usize) -> bool {
+    /// Whether bytes are missing after the first `taken` bytes.
+    fn is_at_gap(&self, taken: usize) -> bool {
         self.has_gap.load(Ordering::Acquire) && self.gap.load(Ordering::Relaxed) == taken
     }
 }
@@ -167,7 +170,7 @@ impl<const N: usize> fmt::Debug for Queue<N> {
     }
 }
 
-/// Bytes were lost: the [`Queue`] was full, or the hardware has lost them.
+/// Bytes were lost, because the [`Queue`] was full or the hardware lost them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BytesLost;
@@ -192,7 +195,7 @@ impl<const N: usize> ErrorType for &Queue<N> {
 
 impl<const N: usize> ReadReady for &Queue<N> {
     fn read_ready(&mut self) -> Result<bool, BytesLost> {
-        Ok(!self.is_empty() || self.at_gap(self.taken.load(Ordering::Relaxed)))
+        Ok(!self.is_empty() || self.is_at_gap(self.taken.load(Ordering::Relaxed)))
     }
 }
 
@@ -203,9 +206,9 @@ impl<const N: usize> Read for &Queue<N> {
         }
         loop {
             let mut count = 0usize;
-            for place in &mut *space {
+            for slot in &mut *space {
                 match self.take(count == 0) {
-                    Ok(Some(byte)) => *place = byte,
+                    Ok(Some(byte)) => *slot = byte,
                     Ok(None) => break,
                     Err(lost) => return Err(lost),
                 }

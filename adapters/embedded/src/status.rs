@@ -1,63 +1,64 @@
-//! What has come of a step, and what an error of a link means.
+//! The result of a pump status, and the classification of link errors.
 
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 
-/// What a [`Pump`](crate::Pump) has done, or what the host has to do.
+/// The result of a [`Pump`](crate::Pump) status: what has happened, or what the caller must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PumpStatus {
     /// The machine has an event: call its `event()`.
     Event,
-    /// Bytes have moved. There may be more to do at once: a host that sleeps takes another step first.
+    /// Bytes have moved. More work may be ready: take another status before sleeping.
     Moved,
-    /// Nothing can be done before a byte comes, or goes, or this time has come: other work may be done, or none.
+    /// Nothing to do until a byte arrives, output can be written, or this deadline passes. `None`: there is no deadline.
     Idle(Option<Millis>),
-    /// The peer has begun a new session: reset the machine. See [`Pump::session_mark`](crate::Pump::session_mark).
+    /// The peer has started a new session: reset the machine. See [`Pump::session_mark`](crate::Pump::session_mark).
     NewSession,
-    /// Bytes were lost on their way in. If that was in the middle of a line, the line is given up: nothing of it is
-    /// looked at but the id of its request, which gets an error. The connection goes on.
+    /// Input bytes were lost. If they belonged to a partly received line, the machine discards the line, and its request
+    /// gets an error response if its id was received. The connection stays open.
     LineBroken(ErrorKind),
-    /// Nothing could be written, for a reason that may pass. It is tried again at the next step.
+    /// A write failed with a temporary error. The next status tries again.
     NotWritten(ErrorKind),
-    /// The link is gone in one direction at least, and the machine was told so: [`PumpStatus::Closed`] will follow.
+    /// The link is gone in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),
-    /// The connection is over. To use the machine and the pump again, reset the one, and tell the other of a
-    /// [new session](crate::Pump::new_session).
+    /// The connection is closed. To use both again, reset the machine and call
+    /// [`Pump::new_session`](crate::Pump::new_session).
     Closed,
 }
 
-/// What an error means for the link that has reported it.
+/// The effect of an error on the link that has reported it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// Nothing was lost, and nothing has moved.
-    NotYet,
-    /// Bytes were lost; the next ones may be right.
-    Trouble,
-    /// There is no link any more.
+pub(crate) enum ErrorClass {
+    /// No byte was lost, and none has moved.
+    TimedOut,
+    /// Bytes were lost or not written. The link still works.
+    Temporary,
+    /// The link no longer works.
     Gone,
 }
 
-pub(crate) fn meaning(kind: ErrorKind) -> Meaning {
+/// Classifies an error by its kind.
+pub(crate) fn classify(kind: ErrorKind) -> ErrorClass {
     match kind {
-        ErrorKind::TimedOut => Meaning::NotYet,
+        ErrorKind::TimedOut => ErrorClass::TimedOut,
         ErrorKind::NotConnected
         | ErrorKind::BrokenPipe
         | ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
         | ErrorKind::ConnectionRefused
-        | ErrorKind::WriteZero => Meaning::Gone,
-        _ => Meaning::Trouble,
+        | ErrorKind::WriteZero => ErrorClass::Gone,
+        _ => ErrorClass::Temporary,
     }
 }
 
-/// A step that the host has to hear of.
-pub(crate) fn told(step: Option<PumpStatus>) -> Option<PumpStatus> {
-    step.filter(|step| *step != PumpStatus::Moved)
+/// Drops [`PumpStatus::Moved`], which the caller need not see.
+pub(crate) fn filter_reportable(status: Option<PumpStatus>) -> Option<PumpStatus> {
+    status.filter(|status| *status != PumpStatus::Moved)
 }
 
-/// What a driver has written that waits until it can write: nothing means that it never will.
-pub(crate) fn whole(written: Result<usize, ErrorKind>) -> Result<usize, ErrorKind> {
+/// Turns a write of 0 bytes into an error. A driver that waits for space returns 0 only if it can never write again.
+pub(crate) fn reject_zero(written: Result<usize, ErrorKind>) -> Result<usize, ErrorKind> {
     match written {
         Ok(0) => Err(ErrorKind::WriteZero),
         written => written,

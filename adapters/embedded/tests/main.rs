@@ -1,4 +1,4 @@
-//! The integration tests of the adapter, as one binary.
+//! Integration tests of the embedded adapter, as one binary.
 
 mod blocking;
 mod common;

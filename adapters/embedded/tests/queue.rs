@@ -1,6 +1,6 @@
-//! The queue between an interrupt and the main loop.
+//! Tests of the byte queue between an interrupt and the main loop.
 
-use crate::common::{Host, INITIALIZE, WELCOME, ping, pong, with_server};
+use crate::common::{App, INITIALIZE, WELCOME, ping, pong, with_server};
 use embedded_io::{Read, ReadReady, Write, WriteReady};
 use mcp_proto_embedded::{BytesLost, Halves, Pump, PumpStatus, Queue, SESSION_MARK};
 
@@ -10,7 +10,7 @@ fn read<const N: usize>(mut queue: &Queue<N>) -> Option<Result<Vec<u8>, BytesLos
 }
 
 #[test]
-fn what_goes_in_comes_out_however_often_it_goes_round() {
+fn bytes_come_out_in_order_after_many_wraps() {
     let queue = Queue::<8>::new();
     let (mut put, mut got) = (0u32, Vec::new());
     for round in 0..1000u32 {
@@ -28,7 +28,7 @@ fn what_goes_in_comes_out_however_often_it_goes_round() {
 }
 
 #[test]
-fn what_is_lost_is_told_where_it_is_missing() {
+fn lost_bytes_are_reported_at_their_position() {
     let queue = Queue::<4>::new();
     assert_eq!(queue.push_slice(b"abcdef"), 4);
     assert_eq!(read(&queue), Some(Ok(b"abcd".to_vec())));
@@ -37,13 +37,13 @@ fn what_is_lost_is_told_where_it_is_missing() {
     assert_eq!(read(&queue), Some(Ok(b"g".to_vec())));
     assert_eq!(read(&queue), None);
 
-    // The hardware has lost something between two bytes, twice.
+    // The hardware loses bytes at two positions.
     assert!(queue.push(b'a'));
     queue.lost();
     assert!(queue.push(b'b'));
     queue.lost();
     assert_eq!(read(&queue), Some(Ok(b"a".to_vec())));
-    // The second place can only be kept when the first one was heard of. Until then everything is lost.
+    // The second gap can be recorded only when the first is reported. Until then all pushed bytes are lost.
     assert!(!queue.push(b'c'));
     assert_eq!(read(&queue), Some(Err(BytesLost)));
     assert!(queue.push(b'd'));
@@ -54,7 +54,7 @@ fn what_is_lost_is_told_where_it_is_missing() {
 }
 
 #[test]
-fn a_gap_at_the_end_is_told_without_another_byte() {
+fn gap_at_the_end_is_reported_without_another_byte() {
     let queue = Queue::<4>::new();
     queue.lost();
     assert_eq!((read(&queue), read(&queue)), (Some(Err(BytesLost)), None));
@@ -63,7 +63,7 @@ fn a_gap_at_the_end_is_told_without_another_byte() {
 }
 
 #[test]
-fn an_interrupt_that_sends_passes_over_gaps() {
+fn pop_skips_gaps() {
     let queue = Queue::<4>::new();
     queue.lost();
     queue.push(b'a');
@@ -75,7 +75,7 @@ fn an_interrupt_that_sends_passes_over_gaps() {
 }
 
 #[test]
-fn writing_takes_what_finds_room_and_loses_nothing() {
+fn write_takes_as_many_bytes_as_fit() {
     let queue = Queue::<8>::new();
     let mut writer = &queue;
     assert_eq!(writer.write(b"0123456789"), Ok(8));
@@ -87,18 +87,18 @@ fn writing_takes_what_finds_room_and_loses_nothing() {
     assert_eq!(writer.flush(), Ok(()));
 }
 
-/// A queue between two threads, the one as fast as it can, the other now and then.
+/// The writing thread yields every 64 bytes, the reading thread whenever the queue is empty.
 #[test]
-fn between_two_threads_each_byte_comes_once_or_is_told_to_be_lost() {
-    for hurry in [false, true] {
+fn each_byte_between_threads_is_received_or_reported_lost() {
+    for drops_bytes in [false, true] {
         let queue = Queue::<16>::new();
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let mut lost = 0;
                 for byte in 0..50_000u32 {
-                    // Numbers below 250, so that a gap of any length up to that can be told.
+                    // Consecutive numbers modulo 251, so that a shorter gap is always detected.
                     while !queue.push((byte % 251) as u8) {
-                        if hurry {
+                        if drops_bytes {
                             lost += 1;
                             break;
                         }
@@ -117,7 +117,7 @@ fn between_two_threads_each_byte_comes_once_or_is_told_to_be_lost() {
                 match read(&queue) {
                     Some(Ok(bytes)) => {
                         for byte in bytes {
-                            assert!(byte == next || gap, "{byte} came where {next} was to come");
+                            assert!(byte == next || gap, "received {byte}, expected {next}");
                             gap = false;
                             next = ((u32::from(byte) + 1) % 251) as u8;
                             got += 1;
@@ -135,36 +135,36 @@ fn between_two_threads_each_byte_comes_once_or_is_told_to_be_lost() {
 }
 
 #[test]
-fn an_overrun_costs_one_line_and_a_break_is_a_mark() {
+fn overrun_breaks_one_line_and_break_starts_a_session() {
     static RECEIVED: Queue<128> = Queue::new();
     static TO_SEND: Queue<64> = Queue::new();
     with_server(512, 1024, |server| {
         let mut pump = Pump::new().session_mark(SESSION_MARK);
-        let (mut host, mut sent) = (Host::default(), Vec::new());
+        let (mut app, mut sent) = (App::default(), Vec::new());
         let mut uart = Halves(&RECEIVED, &TO_SEND);
-        // Bytes arrive and leave in interrupts between the steps; the second ping overruns the queue.
-        let mut run = |bytes: &[u8], at_once: usize, host: &mut Host| {
+        // Interrupts receive and send bytes between the steps. The second ping overruns the queue.
+        let mut run = |bytes: &[u8], at_once: usize, app: &mut App| {
             for piece in bytes.chunks(at_once) {
                 RECEIVED.push_slice(piece);
                 for _ in 0..20 {
-                    host.hear(pump.step(server, &mut uart, host.now()), server);
+                    app.handle(pump.step(server, &mut uart, app.now()), server);
                     sent.extend(std::iter::from_fn(|| TO_SEND.pop()));
                 }
             }
         };
-        run(INITIALIZE.as_bytes(), 50, &mut host);
-        run(ping(1).as_bytes(), 10, &mut host);
+        run(INITIALIZE.as_bytes(), 50, &mut app);
+        run(ping(1).as_bytes(), 10, &mut app);
         let long = ping(2).replace("ping\"", &format!("ping\",\"params\":{{\"x\":\"{}\"}}", "x".repeat(100)));
-        run(long.as_bytes(), 1000, &mut host);
-        run(b"\n", 1, &mut host);
-        run(ping(3).as_bytes(), 10, &mut host);
-        // The old client is gone in the middle of a line, and the interrupt has seen a break.
-        run(&ping(4).as_bytes()[..20], 10, &mut host);
-        run(&[SESSION_MARK], 1, &mut host);
-        run(INITIALIZE.as_bytes(), 50, &mut host);
+        run(long.as_bytes(), 1000, &mut app);
+        run(b"\n", 1, &mut app);
+        run(ping(3).as_bytes(), 10, &mut app);
+        // The old client leaves in the middle of a line, and the interrupt detects a break.
+        run(&ping(4).as_bytes()[..20], 10, &mut app);
+        run(&[SESSION_MARK], 1, &mut app);
+        run(INITIALIZE.as_bytes(), 50, &mut app);
         let broken = PumpStatus::LineBroken(embedded_io::ErrorKind::Other);
-        assert_eq!(host.steps, [broken, PumpStatus::NewSession]);
-        assert_eq!(host.faults.len(), 1);
+        assert_eq!(app.steps, [broken, PumpStatus::NewSession]);
+        assert_eq!(app.faults.len(), 1);
         let sent = String::from_utf8(sent).unwrap();
         let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32700,"#;
         assert!(sent.starts_with(&[WELCOME, &pong(1), refused].concat()), "{sent}");

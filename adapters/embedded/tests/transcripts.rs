@@ -1,5 +1,4 @@
-//! Every transcript of `tests/transcripts` over the pump, polled, blocking and async: with peers that are slow, stop reading, or
-//! leave.
+//! Runs every transcript over the polled, blocking and async pump.
 #![cfg(unix)]
 
 use std::future::{Future, poll_fn};
@@ -15,7 +14,7 @@ use mcp_proto::Millis;
 use mcp_proto_embedded::{Link, Pump, PumpStatus, Timer};
 use mcp_proto_transcripts::{Subject, partner};
 
-/// A socket that never blocks, or not for long.
+/// A socket in non-blocking mode or with a short read timeout.
 struct Socket(UnixStream);
 
 fn kind(error: &io::Error) -> ErrorKind {
@@ -47,7 +46,7 @@ impl Write for Socket {
     }
 }
 
-/// The same for who never waits.
+/// A socket as a non-blocking link.
 struct Polled(Socket);
 
 impl Link for Polled {
@@ -66,26 +65,26 @@ impl Link for Polled {
     }
 }
 
-/// And for who waits in a future. One that is dropped has done nothing.
+/// A socket as an async link. A dropped future has had no effect.
 struct Awaited(Socket);
 
 impl ErrorType for Awaited {
     type Error = ErrorKind;
 }
 
-fn now_or_later<T>(done: Result<T, ErrorKind>) -> Poll<Result<T, ErrorKind>> {
+fn to_poll<T>(done: Result<T, ErrorKind>) -> Poll<Result<T, ErrorKind>> {
     if matches!(done, Err(ErrorKind::TimedOut)) { Poll::Pending } else { Poll::Ready(done) }
 }
 
 impl embedded_io_async::Read for Awaited {
     async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
-        poll_fn(|_| now_or_later(self.0.read(space))).await
+        poll_fn(|_| to_poll(self.0.read(space))).await
     }
 }
 
 impl embedded_io_async::Write for Awaited {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        poll_fn(|_| now_or_later(self.0.write(bytes))).await
+        poll_fn(|_| to_poll(self.0.write(bytes))).await
     }
 
     async fn flush(&mut self) -> Result<(), ErrorKind> {
@@ -105,7 +104,7 @@ impl Timer for Clock {
     }
 }
 
-/// The smallest executor: it asks again and again.
+/// A minimal executor that polls every 100 µs.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {
@@ -165,16 +164,16 @@ fn waiting(subject: &mut Subject<'static>, stream: UnixStream) {
 }
 
 #[test]
-fn every_transcript_is_the_same_over_a_pump_that_is_polled() {
+fn every_transcript_passes_over_the_polled_pump() {
     partner::all_over(polled);
 }
 
 #[test]
-fn every_transcript_is_the_same_over_a_pump_that_blocks() {
+fn every_transcript_passes_over_the_blocking_pump() {
     partner::all_over(blocking);
 }
 
 #[test]
-fn every_transcript_is_the_same_over_a_pump_that_waits() {
+fn every_transcript_passes_over_the_async_pump() {
     partner::all_over(waiting);
 }

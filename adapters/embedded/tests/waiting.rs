@@ -1,4 +1,4 @@
-//! Async links: an executor of a few lines, futures that are dropped at every poll, and both directions at once.
+//! Tests of the async pump, `Pump::wait`, with futures dropped at every poll.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -6,22 +6,22 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::common::{Host, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{App, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::Slot;
 use mcp_proto::{Client, Millis, Server};
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK, Timer};
 
-/// One half of a [`Uart`] that needs `delay` polls for everything it does. A future that is dropped has done nothing.
+/// One direction of a [`Uart`] whose operations need `delay` polls. A dropped future has had no effect.
 struct Half<'u> {
     uart: &'u RefCell<Uart>,
     delay: u32,
-    /// Takes and gives nothing while this is set.
+    /// Writes do not complete while this is set.
     stuck: &'u Cell<bool>,
 }
 
-async fn later(polls: u32) {
+async fn pending_polls(polls: u32) {
     let mut left = polls;
     poll_fn(|_| {
         if left == 0 {
@@ -39,7 +39,7 @@ impl ErrorType for Half<'_> {
 
 impl embedded_io_async::Read for Half<'_> {
     async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
-        later(self.delay).await;
+        pending_polls(self.delay).await;
         poll_fn(|_| match embedded_io::Read::read(&mut *self.uart.borrow_mut(), space) {
             Err(ErrorKind::TimedOut) => Poll::Pending,
             done => Poll::Ready(done),
@@ -50,22 +50,22 @@ impl embedded_io_async::Read for Half<'_> {
 
 impl embedded_io_async::Write for Half<'_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        later(self.delay).await;
+        pending_polls(self.delay).await;
         poll_fn(|_| if self.stuck.get() { Poll::Pending } else { Poll::Ready(()) }).await;
         embedded_io::Write::write(&mut *self.uart.borrow_mut(), bytes)
     }
 
     async fn flush(&mut self) -> Result<(), ErrorKind> {
-        later(self.delay).await;
+        pending_polls(self.delay).await;
         embedded_io::Write::flush(&mut *self.uart.borrow_mut())
     }
 }
 
-/// A clock that stands still until somebody moves it.
+/// A clock that the test sets.
 #[derive(Clone, Copy)]
-struct Hand<'c>(&'c Cell<u64>);
+struct TestClock<'c>(&'c Cell<u64>);
 
-impl Timer for Hand<'_> {
+impl Timer for TestClock<'_> {
     fn now(&mut self) -> Millis {
         Millis(self.0.get())
     }
@@ -75,7 +75,7 @@ impl Timer for Hand<'_> {
     }
 }
 
-/// Polls a future so many times at most, then drops it.
+/// Polls a future at most `times` times, then drops it.
 fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -85,46 +85,48 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server; each future gets as many polls as the numbers say, in turn. HeaplessLink when nothing happens any more.
-fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, Host) {
+/// Runs a server until it is idle. `polls` has the number of polls for each future, in turn.
+fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
-    let host = with_server(512, 1024, |server| {
-        let (mut pump, mut host) = (Pump::new().session_mark(SESSION_MARK), Host::default());
+    let app = with_server(512, 1024, |server| {
+        let (mut pump, mut app) = (Pump::new().session_mark(SESSION_MARK), App::default());
         let (mut input, mut output) =
             (Half { uart: &uart, delay, stuck: &stuck }, Half { uart: &uart, delay, stuck: &stuck });
         let mut idle = 0;
         for polls in polls.iter().cycle() {
-            let step =
-                poll(pump.wait(server, &mut input, &mut output, &mut Hand(&time)), (delay + 1).max(*polls));
+            let step = poll(
+                pump.wait(server, &mut input, &mut output, &mut TestClock(&time)),
+                (delay + 1).max(*polls),
+            );
             idle = if step.is_some() { 0 } else { idle + 1 };
             assert!(
                 !matches!(step, Some(PumpStatus::Moved | PumpStatus::Idle(_))),
-                "nobody has to hear of that"
+                "`wait` never returns `Moved` or `Idle`"
             );
-            if step.is_some_and(|step| !host.hear(step, server)) || idle > 200 {
+            if step.is_some_and(|step| !app.handle(step, server)) || idle > 200 {
                 break;
             }
         }
-        host
+        app
     });
-    (uart.into_inner(), host)
+    (uart.into_inner(), app)
 }
 
 #[test]
-fn nothing_is_lost_whenever_the_future_is_dropped() {
+fn dropped_future_loses_no_bytes() {
     let input = [INITIALIZE, &ping(1), &call(2, "hello"), &ping(3)].concat();
     let output = [WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
     for reads in [1, 3, 64, 1000] {
         for writes in [1, 10, 1000] {
             for delay in [0, 1, 5] {
-                // A future that is always dropped before its driver is ready gets nowhere: it has one poll more than that.
+                // Each future gets at least one poll more than its driver needs. Otherwise it makes no progress.
                 for polls in [&[1][..], &[2], &[1, 2, 3, 5, 8], &[7, 1], &[1000]] {
                     let uart = Uart { reads, writes, ..Uart::text(&input) };
-                    let (uart, host) = serve(uart, delay, polls);
+                    let (uart, app) = serve(uart, delay, polls);
                     assert_eq!(uart.sent(), output, "{reads} {writes} {delay} {polls:?}");
                     assert_eq!(uart.flushed, output.len(), "{reads} {writes} {delay} {polls:?}");
-                    assert_eq!((host.faults.len(), host.steps.len()), (0, 0));
+                    assert_eq!((app.faults.len(), app.steps.len()), (0, 0));
                 }
             }
         }
@@ -132,7 +134,7 @@ fn nothing_is_lost_whenever_the_future_is_dropped() {
 }
 
 #[test]
-fn errors_and_sessions_are_those_of_steps() {
+fn link_errors_and_sessions_are_reported_as_by_step() {
     let (before, behind) = (&ping(1)[..30], &ping(1)[30..]);
     let script = [
         On::Bytes([INITIALIZE, before].concat().into()),
@@ -145,25 +147,24 @@ fn errors_and_sessions_are_those_of_steps() {
     for (delay, polls) in [(0, 1), (0, 3), (3, 4), (3, 100)] {
         let mut uart = Uart::new(script.clone());
         uart.write_errors.push_back(ErrorKind::Other);
-        let (uart, host) = serve(uart, delay, &[polls]);
+        let (uart, app) = serve(uart, delay, &[polls]);
         let broken = PumpStatus::LineBroken(ErrorKind::Other);
         let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
-        let mut steps = host.steps;
-        // Which of the two directions is quicker does not matter.
+        let mut steps = app.steps;
+        // The order of the two directions is not specified.
         let failed = steps.iter().position(|step| *step == PumpStatus::NotWritten(ErrorKind::Other)).unwrap();
         steps.remove(failed);
         assert_eq!(steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);
         assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
     }
-    let (_, host) = serve(Uart { writes: 0, ..Uart::text(INITIALIZE) }, 0, &[1]);
-    assert_eq!(host.steps, [PumpStatus::LinkLost(ErrorKind::WriteZero), PumpStatus::Closed]);
-    let (uart, host) =
-        serve(Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), On::End]), 0, &[1]);
-    assert_eq!((host.steps, uart.flushed), (vec![PumpStatus::Closed], [WELCOME, &pong(1)].concat().len()));
+    let (_, app) = serve(Uart { writes: 0, ..Uart::text(INITIALIZE) }, 0, &[1]);
+    assert_eq!(app.steps, [PumpStatus::LinkLost(ErrorKind::WriteZero), PumpStatus::Closed]);
+    let (uart, app) = serve(Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), On::End]), 0, &[1]);
+    assert_eq!((app.steps, uart.flushed), (vec![PumpStatus::Closed], [WELCOME, &pong(1)].concat().len()));
 }
 
 #[test]
-fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
+fn input_and_deadlines_are_handled_while_output_is_full() {
     let cancel =
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
     let input = [INITIALIZE, &call(1, "slow"), &ping(2), cancel, &call(3, "slow")].concat();
@@ -172,33 +173,33 @@ fn what_comes_in_is_heard_while_nothing_goes_out_and_time_passes_meanwhile() {
     let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 2048], [Slot::EMPTY; 2], [0; 256]);
     let server = Server::new(&crate::common::INFO, &mut rx, &mut tx).unwrap().reply_room(400).unwrap();
     let server = &mut server.in_flight(&mut slots, &mut text).unwrap();
-    let (mut pump, mut host) = (Pump::new(), Host::default());
+    let (mut pump, mut app) = (Pump::new(), App::default());
     let half = || Half { uart: &uart, delay: 0, stuck: &stuck };
     let (mut rx, mut tx) = (half(), half());
-    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
-        host.hear(step, server);
+    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut TestClock(&time)), 3) {
+        app.handle(step, server);
     }
-    // Both calls came in, and the first was cancelled: nothing had gone out.
-    assert_eq!((host.calls.len(), server.deferred(), uart.borrow().sent.len()), (2, 1, 0));
+    // Both calls were received and the first was cancelled, although no output was written.
+    assert_eq!((app.calls.len(), server.deferred(), uart.borrow().sent.len()), (2, 1, 0));
     {
-        // The time comes while it waits.
-        let mut clock = Hand(&time);
+        // The deadline passes while the pump waits.
+        let mut clock = TestClock(&time);
         let mut wait = pin!(pump.wait(server, &mut rx, &mut tx, &mut clock));
         assert_eq!(poll(wait.as_mut(), 3), None);
         time.set(1_000_000);
-        assert_eq!(poll(wait, 1), Some(PumpStatus::Event), "the second call has taken too long");
+        assert_eq!(poll(wait, 1), Some(PumpStatus::Event), "the second call has expired");
     }
-    host.hear(PumpStatus::Event, server);
+    app.handle(PumpStatus::Event, server);
     stuck.set(false);
-    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut Hand(&time)), 3) {
-        host.hear(step, server);
+    while let Some(step) = poll(pump.wait(server, &mut rx, &mut tx, &mut TestClock(&time)), 3) {
+        app.handle(step, server);
     }
     let sent = uart.borrow().sent();
     assert!(sent.starts_with(&[WELCOME, &pong(2)].concat()), "{sent}");
     assert!(sent.contains(r#""id":3,"error""#) && !sent.contains(r#""id":1,"#), "{sent}");
 }
 
-/// A pipe of a few bytes.
+/// A pipe with a limited capacity in bytes.
 struct Pipe(RefCell<VecDeque<u8>>, usize);
 
 impl ErrorType for &Pipe {
@@ -234,7 +235,7 @@ impl embedded_io_async::Write for &Pipe {
 }
 
 #[test]
-fn a_client_and_a_server_speak_with_each_other_in_both_eras() {
+fn client_calls_server_tools_in_both_eras() {
     for connect in [Connect::Handshake, Connect::Stateless] {
         for width in [1, 2, 10, 100] {
             let (up, down) = (Pipe(RefCell::default(), width), Pipe(RefCell::default(), width));
@@ -243,26 +244,27 @@ fn a_client_and_a_server_speak_with_each_other_in_both_eras() {
             let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
             let (mut slots, mut text) = ([client::Slot::EMPTY; 4], [0; 256]);
             let mut client = Client::new(&info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
-            let (mut clients, mut servers) = (Pump::new(), Pump::new());
-            let (mut host, mut answers) = (Host::default(), 0);
+            let (mut client_pump, mut server_pump) = (Pump::new(), Pump::new());
+            let (mut app, mut answers) = (App::default(), 0);
             with_server(1024, 1024, |server| {
                 while answers < 3 {
-                    // Each is dropped after a poll or two, whatever it was waiting for.
-                    match poll(clients.wait(&mut client, &mut &down, &mut &up, &mut Hand(&time)), 2) {
-                        Some(PumpStatus::Event) => answers += asks(&mut client),
+                    // Each future is dropped after one or two polls, in any state.
+                    match poll(client_pump.wait(&mut client, &mut &down, &mut &up, &mut TestClock(&time)), 2)
+                    {
+                        Some(PumpStatus::Event) => answers += handle_client_event(&mut client),
                         step => assert_eq!(step, None),
                     }
-                    let step = poll(servers.wait(server, &mut &up, &mut &down, &mut Hand(&time)), 1);
-                    assert!(step.is_none_or(|step| host.hear(step, server)));
+                    let step = poll(server_pump.wait(server, &mut &up, &mut &down, &mut TestClock(&time)), 1);
+                    assert!(step.is_none_or(|step| app.handle(step, server)));
                 }
             });
-            assert_eq!(host.calls, ["hello"; 3]);
+            assert_eq!(app.calls, ["hello"; 3]);
         }
     }
 }
 
-/// Calls three tools once it is connected; how many answers have come.
-fn asks(client: &mut Client<'_>) -> usize {
+/// Handles a client event: calls three tools once connected. Returns the number of responses received.
+fn handle_client_event(client: &mut Client<'_>) -> usize {
     match client.event() {
         Some(client::Event::Connected(_)) => {
             for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What the main loop needs of a board.
+//! The `Board` trait: the hardware that the main loop in `run` needs.
 
 use mcp_proto::{Millis, ProtocolError};
 
@@ -6,15 +6,17 @@ use mcp_proto::{Millis, ProtocolError};
 pub trait Board {
     /// Time since the start.
     fn now(&mut self) -> Millis;
-    /// Takes bytes that have arrived, as many as there are and fit: maybe none. Where the UART has lost some, a byte 0x18
-    /// makes the server give the line up and say so; other bytes would be joined to a message that nobody sent.
+    /// Reads received bytes into `space` without blocking, and returns their number, which may be 0.
+    ///
+    /// Where the UART has lost bytes, the board must insert a byte 0x18, because the server then rejects the line.
+    /// Otherwise the remaining bytes would form a message that the client never sent.
     fn read(&mut self, space: &mut [u8]) -> usize;
-    /// Sends bytes, as many as can be sent at once: maybe none.
+    /// Sends as many bytes as possible without blocking, and returns their number, which may be 0.
     fn write(&mut self, bytes: &[u8]) -> usize;
     /// Turns the LED on or off.
     fn set_led(&mut self, on: bool);
-    /// Does one of ten steps of the self test; `false` if it fails.
+    /// Runs one of ten steps of the self test. Returns `false` if it fails.
     fn test(&mut self, step: u8) -> bool;
-    /// Something went wrong and was dealt with: count it, or blink.
+    /// Reports a protocol error that the server has already handled, for example with a counter or the LED.
     fn report(&mut self, fault: ProtocolError);
 }

@@ -1,5 +1,6 @@
-//! Boards that speak MCP over a UART. `run` is the whole main loop of one that has tools, on the core alone; `device` is
-//! one with everything that a server can have.
+//! MCP servers for boards with a UART.
+//!
+//! `run` is the complete main loop of a server with tools, on the core crate alone. `device` is a server with every feature.
 #![no_std]
 
 #[cfg(test)]
@@ -10,11 +11,11 @@ mod board;
 pub mod chips;
 #[cfg(feature = "device")]
 pub mod device;
-// The documents show it as it stands.
+// README.md shows this file verbatim.
 #[cfg(not(feature = "float"))]
 #[rustfmt::skip]
 mod run;
-/// The same with a float among its arguments.
+/// The same main loop with a float argument.
 #[cfg(feature = "float")]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));

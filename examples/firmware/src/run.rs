@@ -1,4 +1,4 @@
-//! The main loop: poll, do what the machine asks for, answer calls, and do a step of whatever takes long.
+//! The main loop: poll the server, move bytes, handle events, and run one step of the self test.
 use super::Board;
 use mcp_proto::server::{Event, SecondInitialize, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket};

@@ -1,4 +1,4 @@
-//! The device on the PC: what its client says, and what it hears.
+//! Tests of the device on the PC, through its server's messages.
 #![cfg(feature = "device")]
 
 use mcp_proto::{Action, Millis, ProtocolError, Server};
@@ -9,7 +9,7 @@ const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026
 #[derive(Default)]
 struct Board {
     led: bool,
-    /// The step of the test that fails.
+    /// The step of the self test that fails.
     broken: Option<u8>,
     faults: Vec<ProtocolError>,
 }
@@ -28,7 +28,7 @@ impl Hardware for Board {
     }
 }
 
-/// A device, its server, and how late it is.
+/// A device, its server, and the current time.
 struct World<'a> {
     device: Device<'a>,
     server: &'a mut Server<'a>,
@@ -36,7 +36,7 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Hands in lines, lets so much time pass, and returns what was said.
+    /// Sends `lines`, advances the time by `time` milliseconds, and returns the server's messages.
     fn hear(&mut self, lines: &[&str], time: u64) -> Vec<String> {
         let (mut input, mut output) = (lines.concat().into_bytes(), Vec::new());
         let end = self.now.plus(Millis(time));
@@ -69,7 +69,7 @@ impl World<'_> {
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Hands in a line and returns the one that is said beside log messages.
+    /// Sends a line and returns the only message that is not a log message.
     fn request(&mut self, line: &str) -> String {
         let mut said = self.hear(&[line, "\n"], 0);
         said.retain(|said| !said.contains("notifications/message"));
@@ -102,7 +102,7 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
     assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
-/// The id of a request of the board's.
+/// The id of a request of the server.
 fn id_of(said: &str) -> &str {
     said.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
 }
@@ -112,7 +112,7 @@ fn has(said: &str, wanted: &str) {
 }
 
 #[test]
-fn the_led_and_the_thermometer() {
+fn led_and_temperature_are_tools_and_resources() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
@@ -128,7 +128,7 @@ fn the_led_and_the_thermometer() {
 }
 
 #[test]
-fn settings_are_written_read_and_watched() {
+fn settings_are_written_read_and_subscribed() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-06-18", "{}");
@@ -143,7 +143,7 @@ fn settings_are_written_read_and_watched() {
         let read =
             r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://settings"}}"#;
         has(&world.request(read), r#""text":"name=\"board\"\n""#);
-        // The most that there can be, each byte of it escaped, has room.
+        // Settings of maximum length fit, even if each byte needs an escape.
         for at in (0..1024).step_by(512) {
             let quotes = "\\\"".repeat(512);
             let arguments = format!(r#"{{"text":"{quotes}","at":{at}}}"#);
@@ -155,7 +155,7 @@ fn settings_are_written_read_and_watched() {
 }
 
 #[test]
-fn all_of_the_settings_have_room_in_the_stateless_era_too() {
+fn full_settings_fit_in_the_stateless_era() {
     let mut board = Board::default();
     with(&mut board, |world| {
         for at in (0..1024).step_by(256) {
@@ -173,7 +173,7 @@ fn all_of_the_settings_have_room_in_the_stateless_era_too() {
 }
 
 #[test]
-fn a_watched_temperature_is_told_when_it_changes() {
+fn subscribed_temperature_is_notified_on_change() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""notifications":{"resourceSubscriptions":["board://temperature"]},"#;
@@ -187,7 +187,7 @@ fn a_watched_temperature_is_told_when_it_changes() {
 }
 
 #[test]
-fn a_self_test_reports_progress_while_everything_else_goes_on() {
+fn self_test_reports_progress_while_other_calls_run() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
@@ -203,11 +203,11 @@ fn a_self_test_reports_progress_while_everything_else_goes_on() {
 }
 
 #[test]
-fn a_self_test_that_nobody_listens_to_does_not_keep_the_board_awake() {
+fn self_test_with_full_output_does_not_spin() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
-        // Lists are asked for, and nothing of their answers is taken, until a test can say nothing either.
+        // The client requests lists without reading the responses, until the transmit buffer is full for the test too.
         let mut input = call(7, "self_test", "{}") + "\n";
         input += &"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/list\"}\n".repeat(5);
         let mut input = input.into_bytes();
@@ -225,13 +225,13 @@ fn a_self_test_that_nobody_listens_to_does_not_keep_the_board_awake() {
             }
             world.now = world.now.plus(Millis(20));
             world.device.work(world.server, world.now);
-            assert!(world.device.deadline() > world.now, "it would be asked again at once");
+            assert!(world.device.deadline() > world.now, "the main loop would spin");
         }
     });
 }
 
 #[test]
-fn a_self_test_is_cancelled_or_finds_out_what_is_broken() {
+fn self_test_is_cancelled_or_reports_failure() {
     let mut board = Board { broken: Some(3), ..Board::default() };
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
@@ -245,7 +245,7 @@ fn a_self_test_is_cancelled_or_finds_out_what_is_broken() {
 }
 
 #[test]
-fn questions_go_to_the_client() {
+fn deferred_call_sends_requests_to_the_client() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
@@ -261,7 +261,7 @@ fn questions_go_to_the_client() {
         has(&world.request(&answer), "1 roots");
         let said = world.request(&call(4, "ask", r#"{"of":"model"}"#));
         has(&said, "sampling/createMessage");
-        // Who cancels the call does not want the answer any more.
+        // Cancelling the call also cancels the request to the client.
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
         has(&world.request(cancel), "notifications/cancelled");
         has(&world.request(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
@@ -269,7 +269,7 @@ fn questions_go_to_the_client() {
 }
 
 #[test]
-fn in_the_stateless_era_a_call_is_made_again_with_the_answer() {
+fn stateless_call_is_repeated_with_its_input() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""name":"ask","arguments":{"of":"user"},"#;
@@ -282,7 +282,7 @@ fn in_the_stateless_era_a_call_is_made_again_with_the_answer() {
 }
 
 #[test]
-fn what_is_typed_is_completed() {
+fn arguments_are_completed() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
@@ -301,7 +301,7 @@ fn what_is_typed_is_completed() {
 }
 
 #[test]
-fn a_new_client_finds_the_board_as_if_nobody_had_been_there() {
+fn new_client_finds_the_device_reset() {
     let mut board = Board::default();
     with(&mut board, |world| {
         for _ in 0..20 {
@@ -319,7 +319,7 @@ fn a_new_client_finds_the_board_as_if_nobody_had_been_there() {
 }
 
 #[test]
-fn a_batch_is_answered_as_one() {
+fn batch_gets_one_response_line() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-03-26", "{}");

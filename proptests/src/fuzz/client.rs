@@ -1,4 +1,4 @@
-//! The target `client`.
+//! Fuzz target `client`: operations against the model of a client.
 
 use arbitrary::Arbitrary;
 
@@ -18,7 +18,7 @@ struct Input {
 pub fn check(bytes: &[u8]) {
     let Some(Input { setup, way, mut operations }) = super::input(bytes) else { return };
     operations.truncate(OPERATIONS);
-    // The length of a receive buffer is part of what is said, and so is when a peer does not read.
+    // The output depends on the length of the receive buffer and on when the peer does not read.
     let reads =
         !operations.iter().any(|operation| matches!(operation, Operation::Block(_) | Operation::Broken));
     play(&(setup, &operations), way, setup.rx.is_none() && reads, |way| run(setup, way, &operations));

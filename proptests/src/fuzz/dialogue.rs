@@ -1,4 +1,4 @@
-//! The target `dialogue`.
+//! Fuzz target `dialogue`: mutated transcripts, with different byte movements.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) {
     let plain = Way { grown: input.grown, ..Way::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    // What a host does is done whether everything was read or not: then its peer has to wait for it.
+    // An application step does not wait until all input is read, so the peer must not send ahead of it.
     let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
     let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
     let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
@@ -48,14 +48,14 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// How many answers each id may have, and has.
+/// Number of responses that an id may have, and has.
 #[derive(Debug, Default)]
 struct Tally {
     may: usize,
     has: usize,
 }
 
-/// Whether what was written is whole messages, and each request got one answer at most.
+/// Checks that the output consists of whole messages, with at most one response for each request.
 fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let peer: Vec<u8> = dialogue
@@ -65,7 +65,7 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
         .copied()
         .collect();
     for line in peer.split(|byte| *byte == b'\n') {
-        // A line that is both too deep and not JSON has an id for a machine that stops at the depth.
+        // If a line is both too deep and not JSON, a machine that stops at the depth limit still finds its id.
         let depth = dialogue.setup.word("depth").and_then(|depth| depth.parse().ok()).unwrap_or(64);
         let all = ids(line, 128);
         let bounded = ids(line, depth).into_iter().filter(|id| !all.contains(id));
@@ -98,7 +98,7 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The ids in a line that may be answered, as far as a scanner with this limit of nesting can read it.
+/// The ids in a line that may get a response, as far as a scanner with this depth limit can read it.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array
@@ -116,7 +116,7 @@ fn decoded(id: Json<'_>) -> String {
     id.string().map_or_else(|| id.raw().to_owned(), |text| format!("{:?}", text.to_string()))
 }
 
-/// The id that a message answers, if it is a response; and whether it is well formed.
+/// The id of a response, or `None` for another message. Returns an error if the message is malformed.
 fn answered(message: Json<'_>) -> Result<Option<String>, String> {
     let has = |name: &str| message.get(name).is_some();
     let odd = || Err(format!("no message of the protocol: {message}"));

@@ -1,4 +1,4 @@
-//! The target `line`.
+//! Fuzz target `line`: framing of lines, compared with a reference.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::moves::Moves;
 
 #[derive(Debug, Arbitrary)]
 struct Input<'b> {
-    /// How many bytes the receive buffer has more than it needs.
+    /// Number of bytes in the receive buffer beyond the minimum.
     spare: u8,
     id_limit: u8,
     depth: u8,
@@ -36,7 +36,7 @@ pub fn check(bytes: &[u8]) {
     assert!(plain.1 == cut.1, "cut differently: {}\n{}", shown(&plain.1), shown(&cut.1));
 }
 
-/// What there is to be seen of a line.
+/// A line as an observer sees it.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     bytes: Vec<u8>,
@@ -45,13 +45,13 @@ struct Line {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Verdict {
-    /// What a message means is not the business of framing.
+    /// Any message, because framing does not depend on its meaning.
     Message,
     NotJson(ScanError),
     TooDeep,
     TooLong,
     Truncated,
-    /// No message, and one of too many.
+    /// Not a message, and not reported, because too many such lines came in a row.
     Muted,
 }
 
@@ -64,12 +64,12 @@ impl Line {
 
 fn limits(input: &Input<'_>) -> (Limits, usize) {
     let (id, depth) = (8 + usize::from(input.id_limit % 60), 1 + input.depth % 20);
-    // `Server::new` refuses less.
+    // `Server::new` rejects smaller values.
     let rx = id + 1 + 16 + usize::from(input.spare);
     (Limits::DEFAULT.with_id(id).with_depth(depth).with_invalid_in_a_row(u8::MAX), rx)
 }
 
-/// The lines, from all of the input at once.
+/// The expected lines, computed from the whole input at once.
 fn expected(input: &Input<'_>) -> Vec<Line> {
     let (limits, rx) = limits(input);
     let mut parts: Vec<&[u8]> = input.bytes.split(|byte| *byte == b'\n').collect();
@@ -87,7 +87,7 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
     let verdict = match scanned {
         Err(ScanError { kind: ScanErrorKind::Empty, .. }) => return None,
         Ok(_) | Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) if !fits => {
-            // Of one that is nested too deeply the end is not known.
+            // The end of a message that is nested too deeply is not known.
             let id = scanner.member(Member::Id);
             let id = id.and_then(|id| text.get(id.start..id.end.unwrap_or(text.len()))).unwrap_or_default();
             let kept = id.get(..limits.id + 1).unwrap_or(id);
@@ -124,7 +124,7 @@ impl Observer for Lines {
     }
 }
 
-/// The lines that a server sees, and what it says, however bytes move.
+/// The lines that a server receives and its output, with the given byte movements.
 fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> (Vec<Line>, Vec<u8>) {
     let (limits, rx) = limits(input);
     let info = ServerConfig::new("s", "1").limits(limits).lsp_shutdown(false);

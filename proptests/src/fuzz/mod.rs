@@ -1,6 +1,7 @@
-//! What the fuzz targets of `fuzz/` do with an input, without a fuzzer: so what they have found stays a test.
+//! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer.
 //!
-//! The invariants stand in the first lines of `fuzz/fuzz_targets/*.rs`; here they are checked, by panics.
+//! Tests replay the corpus with them. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants, and these
+//! functions panic if one is violated.
 
 pub mod client;
 pub mod dialogue;
@@ -18,7 +19,7 @@ use arbitrary::{Arbitrary, Unstructured};
 
 use crate::model::{ConnectFailure, Summary, Way, same};
 
-/// What a target does with the bytes of an input.
+/// The body of a target: checks one input.
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
@@ -31,15 +32,15 @@ pub const TARGETS: [(&str, Check); 6] = [
     ("dialogue", dialogue::check),
 ];
 
-/// The input that these bytes spell; `None` if they are too few.
+/// Decodes an input. Returns `None` if there are too few bytes.
 fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
     I::arbitrary_take_rest(Unstructured::new(bytes)).ok()
 }
 
-/// More of them are slower, and reach nothing else.
+/// The maximum number of operations of a run. More take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
-/// Plays operations in this way, and, where that may make no difference, with all bytes at once.
+/// Runs operations with byte movement `way`. If `is_same`, also runs them with all bytes at once, and compares.
 fn play(input: &dyn Debug, way: Way, is_same: bool, run: impl Fn(Way) -> Result<Summary, ConnectFailure>) {
     let run = |way| run(way).unwrap_or_else(|failure| panic!("{failure}"));
     let cut = run(way);

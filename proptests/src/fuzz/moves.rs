@@ -1,13 +1,13 @@
-//! How many bytes move at once.
+//! Pseudo-random lengths of reads and writes.
 
 use arbitrary::Arbitrary;
 
-/// A sequence of lengths that never ends, from two bytes of the input: so most of an input stays what it is about.
+/// An endless sequence of lengths from two input bytes, so that they take little of the fuzzer's input.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub struct Moves(u16);
 
 impl Moves {
-    /// Everything at once.
+    /// All bytes at once.
     pub const WHOLE: Moves = Moves(0);
     /// Byte by byte.
     pub const SINGLE: Moves = Moves(1);
@@ -16,7 +16,7 @@ impl Moves {
     #[must_use]
     pub fn length(&mut self) -> usize {
         let Moves(word) = *self;
-        // The kind stays; the rest goes through all its values, one after the other, and looks random.
+        // The kind stays constant. The other bits are a full-period pseudo-random sequence.
         let (kind, turn) = (word & 3, word >> 2);
         let turn = turn.wrapping_mul(12_421).wrapping_add(3_011) & 0x3fff;
         self.0 = turn << 2 | kind;
@@ -29,7 +29,7 @@ impl Moves {
         }
     }
 
-    /// The pieces of a text.
+    /// Splits a text into pieces of these lengths.
     pub fn pieces<'t>(mut self, text: &'t [u8]) -> impl Iterator<Item = &'t [u8]> + use<'t> {
         let mut rest = text;
         std::iter::from_fn(move || {

@@ -1,56 +1,56 @@
-//! Dialogues, changed at the level of lines and of members.
+//! Mutations of transcripts, at the level of lines and members.
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
-/// One change of what a peer says. Numbers of lines and of values go round.
+/// One change of the peer's messages. Line and value numbers wrap.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Mutation {
-    /// Two lines change places.
+    /// Swaps two lines.
     Swap(u8, u8),
-    /// A line comes again, behind another one.
+    /// Repeats a line after another one.
     Again(u8, u8),
-    /// A line is left out.
+    /// Removes a line.
     Leave(u8),
-    /// A line of another dialogue comes before this one.
+    /// Inserts a line of another transcript before this one.
     Foreign(u8, u16, u8),
-    /// Two lines become a batch.
+    /// Joins two lines to a batch.
     Batch(u8),
-    /// A value in a line is changed.
+    /// Changes a value in a line.
     Value(u8, u8, Change),
-    /// One revision becomes another one, everywhere.
+    /// Replaces one revision with another everywhere.
     Revision(u8, u8),
-    /// Ids are of another kind, everywhere.
+    /// Changes the type of ids everywhere.
     Ids(u8),
-    /// A line ends too early.
+    /// Truncates a line.
     Cut(u8, u16),
-    /// A byte of a line is another one.
+    /// Replaces a byte of a line.
     Byte(u8, u16, u8),
-    /// Time passes behind a line, in milliseconds.
+    /// Lets time pass after a line, in milliseconds.
     Time(u8, u16),
 }
 
 /// A change of a value, or of a member.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Change {
-    /// It is left out.
+    /// Removes it.
     Leave,
-    /// It comes twice.
+    /// Duplicates it.
     Twice,
-    /// It changes places with the next one.
+    /// Swaps it with the next one.
     Swap,
-    /// It is one of [`VALUES`].
+    /// Replaces it with one of [`VALUES`].
     Other(u8),
-    /// It is a copy of another one in the line.
+    /// Replaces it with a copy of another value in the line.
     Copy(u8),
-    /// It stands in an array of its own.
+    /// Wraps it in an array.
     Wrap,
-    /// It is nested so deeply.
+    /// Nests it this deep.
     Deep(u8),
-    /// Its name is one of [`NAMES`].
+    /// Replaces its name with one of [`NAMES`].
     Rename(u8),
-    /// Its text is spelled with escapes.
+    /// Writes its text with escapes.
     Escape,
 }
 
@@ -95,7 +95,7 @@ const NAMES: [&str; 14] = [
 const REVISIONS: [&str; 6] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
 
-/// Changes a dialogue; `all` is where other lines come from.
+/// Applies a mutation to a transcript. `all` is the source of lines of other transcripts.
 pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
     let lines: Vec<usize> = (0..dialogue.steps.len()).filter(|at| is_line(&dialogue.steps[*at].1)).collect();
     let Some(last) = lines.len().checked_sub(1) else { return };
@@ -145,13 +145,13 @@ pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogu
     }
 }
 
-/// The same one as long as there is none whose name is nearer: so an input that is kept stays what it was.
+/// The transcript whose name is nearest to `number`, so that corpus inputs keep their meaning when transcripts are added.
 #[must_use]
 pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
     all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
 }
 
-/// The number of a dialogue, from its name.
+/// The number of a transcript, derived from its name.
 pub(super) fn number_of(dialogue: &Dialogue) -> u16 {
     let text = dialogue.title.bytes().chain(dialogue.file.bytes());
     text.fold(7u16, |hash, byte| hash.wrapping_mul(31).wrapping_add(u16::from(byte)))
@@ -172,7 +172,7 @@ fn replace(line: &mut Vec<u8>, from: &str, to: &str) {
     }
 }
 
-/// Changes the value that a line is.
+/// Parses a line as JSON, changes it, and writes it back.
 fn edit(line: &mut Vec<u8>, change: impl FnOnce(&mut Node)) {
     let ended = line.ends_with(b"\n");
     let Ok(json) = Json::parse(line) else { return };
@@ -202,7 +202,7 @@ fn change_value(line: &mut Vec<u8>, number: usize, change: Change) {
     });
 }
 
-/// A value with the order and the duplicates that it was written with.
+/// A JSON value that preserves member order and duplicates.
 #[derive(Debug, Clone)]
 enum Node {
     Leaf(String),
@@ -257,7 +257,7 @@ impl Node {
         1 + self.parts().into_iter().map(Node::count).sum::<usize>()
     }
 
-    /// The value with this number, itself first.
+    /// The value with this number in depth-first order, starting with itself.
     fn find(&self, number: &mut usize) -> Option<&Node> {
         if *number == 0 {
             return Some(self);
@@ -266,7 +266,7 @@ impl Node {
         self.parts().into_iter().find_map(|part| part.find(number))
     }
 
-    /// Changes the part with this number, counted like in `find` but without itself. `true`: that is done.
+    /// Changes the part with this number, counted as in `find` but without itself. Returns `true` if it was found.
     fn change_part(&mut self, number: &mut usize, change: Change, copy: Option<&Node>) -> bool {
         for at in 0..self.parts().len() {
             if *number == 0 {

@@ -1,4 +1,4 @@
-//! The target `pair`.
+//! Fuzz target `pair`: a client and a server joined by pipes.
 
 use arbitrary::Arbitrary;
 
@@ -12,7 +12,7 @@ struct Input {
     operations: Vec<Operation>,
 }
 
-/// More of them are slower, and reach nothing else.
+/// The maximum number of operations of a run. More take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
 /// Checks the invariants for one input.

@@ -1,4 +1,4 @@
-//! The target `scan`.
+//! Fuzz target `scan`: the JSON scanner, compared with `serde_json`.
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{
@@ -34,7 +34,7 @@ const MEMBERS: [(Member, &str); 6] = [
     (Member::Error, "error"),
 ];
 
-/// Everything that a scanner says of a text.
+/// The complete output of a scanner for one text.
 #[derive(Debug, PartialEq)]
 struct Seen {
     result: Result<Envelope, ScanError>,
@@ -90,7 +90,7 @@ fn spans(envelope: &Envelope) -> [Option<Span>; 6] {
     [jsonrpc, id, method, params, result, error]
 }
 
-/// The view says the same, all the way down.
+/// Checks that the view equals `value`, recursively.
 fn same(json: Json<'_>, value: &Value) {
     match value {
         Value::Null => assert!(json.is_null()),
@@ -118,12 +118,12 @@ fn same(json: Json<'_>, value: &Value) {
     }
 }
 
-/// A lower limit of nesting hides no member and no error before the place where it is passed.
+/// Checks that a lower depth limit hides no member and no error before the position where it is exceeded.
 fn bounds_change_nothing_else(limit: u8, whole: &Seen, bounded: &Seen) {
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}
         (_, Err(ScanError { kind: ScanErrorKind::TooDeep, .. })) => {}
-        // Behind the bracket that was one too many, brackets are only counted.
+        // After the bracket that exceeds the limit, the scanner only counts brackets.
         (Err(_), Err(_)) if bounded.position >= usize::from(limit) => {}
         (whole, bounded) => panic!("{limit} levels: {whole:?} becomes {bounded:?}"),
     }

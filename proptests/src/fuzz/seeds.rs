@@ -1,4 +1,4 @@
-//! Where fuzzing begins: what is said in the dialogues of `tests/transcripts`, as inputs of the targets.
+//! Seeds and dictionary for fuzzing, from the transcripts in `tests/transcripts`.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::number_of;
 
-/// Inputs for each target.
+/// Seed inputs for each target.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let dialogues = mcp_proto_transcripts::all();
-    // A limit and two bytes about moves; then the text. See the inputs of the targets.
+    // A limit, two bytes of `Moves`, then the text: see `Input` of the targets.
     let scan = lines(&dialogues).into_iter().map(|line| [&[64, 3, 7], &line[..]].concat()).collect();
     let line = dialogues.iter().filter(|dialogue| dialogue.is_server()).map(|dialogue| {
         let said = said(dialogue);
@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
-    // Too long, and of two ids the last one counts.
+    // A line that is too long, with two ids of which the last one counts.
     let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
     let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![
@@ -34,7 +34,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Bytes that look random: whatever operations they spell.
+/// Pseudo-random bytes, which decode to arbitrary operations.
 fn noise(seed: u32, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
     let bytes = std::iter::repeat_with(|| {
@@ -46,7 +46,7 @@ fn noise(seed: u32, length: usize) -> Vec<u8> {
     bytes.take(length).collect()
 }
 
-/// What its peer says in all.
+/// All bytes that the peer sends in a transcript.
 fn said(dialogue: &Dialogue) -> Vec<u8> {
     let parts = dialogue.steps.iter().filter_map(|(_, step)| match step {
         Step::In(bytes) => Some(&bytes[..]),
@@ -55,7 +55,7 @@ fn said(dialogue: &Dialogue) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// Every line that is not too long, once.
+/// Every line below a length limit, once.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
         said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
@@ -63,7 +63,7 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// Every string in them that is not long, in its quotes: what is worth to be put anywhere.
+/// Every short string in the transcripts with its quotes, for the fuzzer's dictionary.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

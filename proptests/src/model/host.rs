@@ -1,4 +1,4 @@
-//! What the host of a server does with what it hears: what the request itself says, by its name.
+//! Application of the modeled server: handles requests by their names.
 
 use mcp_proto::input::{Field, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::json::Json;
@@ -103,7 +103,7 @@ macro_rules! deal {
     }};
 }
 
-/// Deals with an event.
+/// Handles an event.
 pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
     notes.owed.event(&event)?;
     match event {

@@ -1,8 +1,8 @@
-//! Models of whole machines, and what drives the machines against them.
+//! Models of servers and clients, and drivers that check machines against them.
 //!
-//! A run is a list of operations: what the peer sends, what the host does, how time passes, how the connection fails. The
-//! driver moves the bytes in one of many [`Way`]s, the model looks at everything that is said and heard, and the first
-//! thing that may not be is a [`ConnectFailure`] with the dialogue up to there. Property tests and fuzzers share all of it.
+//! A run is a list of operations: messages of the peer, actions of the application, time, and connection failures. The
+//! driver moves bytes as a [`Way`] describes, and the model checks every message and event. The first violation is a
+//! [`ConnectFailure`] with the dialogue so far. Property tests and fuzzers share this code.
 
 pub mod client;
 mod host;
@@ -19,29 +19,29 @@ use std::fmt;
 
 pub use self::mover::Way;
 
-/// What a run has come to, for comparing it with another one.
+/// The result of a run, for comparison with another run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// All that the machine has written.
+    /// All output of the machine.
     pub output: Vec<u8>,
-    /// All that the host has heard, and how its own calls went.
+    /// All events, and the results of the application's calls.
     pub events: Vec<String>,
     /// The longest line that the peer has sent.
     pub longest: usize,
-    /// How often the machine was polled.
+    /// Number of polls.
     pub polls: usize,
 }
 
-/// Something happened that may not be. Printed, it is the dialogue up to there.
+/// A violation of the model. Displays the dialogue so far.
 pub struct ConnectFailure {
-    /// What is wrong.
+    /// Description of the violation.
     pub why: String,
-    /// What was said, heard and done: `>` by the peer, `<` by the machine, `!` the host hears, `*` the host does.
+    /// The dialogue: `>` a line of the peer, `<` of the machine, `!` an event, `*` an action of the application.
     pub dialogue: Vec<String>,
 }
 
 impl ConnectFailure {
-    /// The dialogue begins with what was set up.
+    /// Inserts the setup at the start of the dialogue.
     fn with_setup(mut self, setup: &dyn fmt::Debug) -> ConnectFailure {
         self.dialogue.insert(0, format!("{setup:?}"));
         self
@@ -63,10 +63,10 @@ impl fmt::Debug for ConnectFailure {
     }
 }
 
-/// The first difference between two runs that should be the same.
+/// Compares two runs that must be the same.
 ///
 /// # Errors
-/// There is one.
+/// The first difference.
 pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
     if first.output == second.output && first.events == second.events {
         return Ok(());
@@ -90,10 +90,10 @@ fn shown(sigil: &str, line: &[u8]) -> String {
     format!("{sigil} {}{rest}", String::from_utf8_lossy(start))
 }
 
-/// The most bytes of a message in a dialogue.
+/// The maximum number of bytes of a message in a dialogue.
 const SHOWN: usize = 400;
 
-/// Counted back from the last one, round and round.
+/// The element `nth` from the end, wrapping. `None` if `from` is empty.
 fn back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
     from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
 }

@@ -1,10 +1,10 @@
-//! Moves the bytes of one machine, in pieces of any size, and sees that it neither spins nor takes more room than it has.
+//! Moves a machine's bytes in pieces, and checks its polling and buffers.
 
 use std::collections::VecDeque;
 
 use mcp_proto::{Buffer, Io, Millis};
 
-/// How bytes move. None of it may change what is said or heard.
+/// The parameters of byte movement. They must not affect messages or events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Way {

@@ -1,6 +1,6 @@
-//! What can happen to a server: what its client sends, what its host does, and what becomes of the connection.
+//! Operations on a server: client messages, application actions and connection changes.
 
-/// One thing that happens. Numbers of requests, tickets and questions count back from the last one, and go round.
+/// One operation. Numbers of requests, tickets and questions count back from the last one, and wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
@@ -14,15 +14,15 @@ pub enum Operation {
     Bytes(Vec<u8>),
     /// It sends so many lines that are no messages.
     Noise(u8),
-    /// The host does something with a deferred request.
+    /// The application does something with a deferred request.
     Later(u8, Behaviour),
-    /// The host asks the client, perhaps for the sake of a deferred request, and waits for so many milliseconds.
+    /// The application asks the client, perhaps for the sake of a deferred request, and waits for so many milliseconds.
     Ask(Question, Option<u8>, u8),
-    /// The host takes back what it has asked.
+    /// The application cancels its request.
     TakeBack(u8),
-    /// The host ends a subscription.
+    /// The application ends a subscription.
     EndSubscription(u8),
-    /// The host logs something at a level.
+    /// The application logs something at a level.
     Log(u8),
     /// Something has changed.
     Changed(Changed),
@@ -34,14 +34,14 @@ pub enum Operation {
     EndOfInput,
     /// Nothing can be written any more.
     Broken,
-    /// The host ends the connection, perhaps with a time of its own.
+    /// The application ends the connection, perhaps with a time of its own.
     Shutdown(Option<u8>),
     /// A new connection.
     Reset,
 }
 
 impl Operation {
-    /// Whether it is the host that does something.
+    /// Whether it is the application that does something.
     pub(crate) fn is_of_host(&self) -> bool {
         use Operation::{Ask, Changed, EndSubscription, Later, Log, Shutdown, TakeBack};
         matches!(
@@ -51,7 +51,7 @@ impl Operation {
     }
 }
 
-/// What a client sends.
+/// A message of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Message {
@@ -136,7 +136,7 @@ pub enum What {
     Prompt(Behaviour),
     /// `completion/complete`.
     Complete(Behaviour),
-    /// A list, by its number; some are given by the host.
+    /// A list, by its number; some are given by the application.
     List(u8),
     /// `logging/setLevel`.
     Level(u8),
@@ -150,7 +150,7 @@ pub enum What {
     Deep(u8),
 }
 
-/// What the host does with a request that it is handed.
+/// How the application handles a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behaviour {

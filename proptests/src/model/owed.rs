@@ -1,8 +1,8 @@
-//! The model of a server: what it owes, what is open, and what it may say.
+//! Model of a server: its open requests, due responses and permitted messages.
 //!
-//! It knows no method. All that counts is which lines could be requests, what the host has heard and done, and that each
-//! request with a readable id gets exactly one answer: not before it was asked, none once it is cancelled, and none that
-//! is the answer to something else.
+//! The model does not interpret methods. It records the lines that may be requests, and the events and actions of the
+//! application. Each request with a readable id must get exactly one response: after the request, not after its
+//! cancellation, and not the response to another request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,14 +13,14 @@ use serde_json::Value;
 /// The longest id that every server of a run can keep; longer ones in a run are much longer.
 const READABLE: usize = 40;
 
-/// What is known about one id.
+/// The record of one id.
 #[derive(Debug, Default)]
 struct Account {
     /// So many answers are due in the end, so many more may come, and so many have come.
     must: usize,
     may: usize,
     answers: usize,
-    /// So many of them are the host's to give later; so many were cancelled, perhaps when something was on its way.
+    /// So many of them are the application's to give later; so many were cancelled, perhaps when something was on its way.
     open: usize,
     cancelled: usize,
     /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
@@ -28,24 +28,24 @@ struct Account {
     batched: bool,
     /// It was a line by itself, too.
     alone: bool,
-    /// What the host has answered and was not seen yet; in a batch there may be too little room for it.
+    /// What the application has answered and was not seen yet; in a batch there may be too little room for it.
     said: Vec<(String, bool)>,
 }
 
-/// A request that is left for later.
+/// A deferred request.
 #[derive(Debug, Clone)]
 struct Open {
     id: String,
     batched: bool,
 }
 
-/// All that a server owes.
+/// All obligations of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
-    /// Subscriptions that the host has ended; the client may not have read that.
+    /// Subscriptions that the application has ended; the client may not have read that.
     ending: Vec<Ticket>,
     /// So many subscriptions were cancelled.
     unlistened: usize,
@@ -81,7 +81,7 @@ pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), Str
 }
 
 impl Owed {
-    /// The client has sent a line.
+    /// Records a line that the client has sent.
     pub(crate) fn sent(&mut self, line: &[u8], rx: usize) {
         if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
@@ -150,7 +150,7 @@ impl Owed {
         }
     }
 
-    /// The host was handed the request with this number, or one without a number.
+    /// The application was handed the request with this number, or one without a number.
     pub(crate) fn heard(&mut self, n: Option<u64>) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
@@ -187,7 +187,7 @@ impl Owed {
         self.open.contains_key(&ticket)
     }
 
-    /// A deferred request is the host's no more. `owed`: it gets its answer.
+    /// A deferred request is the application's no more. `owed`: it gets its answer.
     pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);
@@ -215,13 +215,13 @@ impl Owed {
         Ok(())
     }
 
-    /// What was asked has ended: the host has heard so, or has taken it back. Whether it was open.
+    /// What was asked has ended: the application has heard so, or has taken it back. Whether it was open.
     pub(crate) fn asked_is_over(&mut self, ticket: Ticket) -> bool {
         let at = self.asked.iter().position(|it| *it == ticket);
         at.map(|at| self.asked.remove(at)).is_some()
     }
 
-    /// The host hears of what is no request.
+    /// The application hears of what is no request.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         match event {
             Event::Connected(client) => self.connected.push_back((client.revision(), client.client())),
@@ -247,7 +247,7 @@ impl Owed {
         Ok(())
     }
 
-    /// The server has written a line.
+    /// Checks a line that the server has written.
     pub(crate) fn written(&mut self, line: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
         match &value {
@@ -351,18 +351,18 @@ impl Owed {
         }
     }
 
-    /// The host ends a subscription, perhaps again.
+    /// The application ends a subscription, perhaps again.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) {
         self.listening.retain(|it| *it != ticket);
         self.ending.push(ticket);
     }
 
-    /// The connection ends, and with it every subscription: the host does not have to hear so.
+    /// The connection ends, and with it every subscription: the application does not have to hear so.
     pub(crate) fn subscriptions_end(&mut self) {
         self.listening.clear();
     }
 
-    /// Everything that could be read was read, and everything that was written has gone: only what the host keeps is open.
+    /// Everything that could be read was read, and everything that was written has gone: only what the application keeps is open.
     pub(crate) fn at_rest(&self, deferred: Option<usize>) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
         // Whose answer the host keeps must be known.

@@ -1,5 +1,7 @@
-//! A client and a server joined by pipes, with both models between them: what arrives when, and whether it arrives whole, is
-//! up to the operations. Over an honest wire every call ends with its right answer; over any wire it ends once.
+//! Runs a client and a server joined by pipes, with both models.
+//!
+//! The operations decide when bytes arrive, and whether lines are damaged. On an intact wire every call ends with the right
+//! response. On any wire it ends once.
 
 use std::mem;
 
@@ -20,13 +22,13 @@ pub struct Setup {
     pub server: server::Setup,
 }
 
-/// One thing that happens.
+/// One operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
-    /// The host of the client does something. What a peer or a connection does is ignored here.
+    /// The application of the client does something. What a peer or a connection does is ignored here.
     Client(Client),
-    /// The host of the server does something.
+    /// The application of the server does something.
     Server(Server),
     /// So many times 8 bytes arrive at the server, or at the client.
     Arrive(Towards, u8),
@@ -38,7 +40,7 @@ pub enum Operation {
     Tamper(Towards, u8, Trick),
 }
 
-/// A direction.
+/// A direction of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Towards {
@@ -326,7 +328,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether it may take too long, or too many rounds, because the host of the server or of the client does nothing.
+    /// Whether it may take too long, or too many rounds, because the application of the server or of the client does nothing.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

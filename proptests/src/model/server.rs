@@ -1,4 +1,4 @@
-//! A server, its host and its client: runs operations, and holds what happens against the model.
+//! Runs operations on a server, and checks the results against its model.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Operations as the text that goes over the wire.
+//! Encodes the client's operations as JSON-RPC lines.
 
 use super::back;
 use super::operation::{Behaviour, Id, Message, Reaction, Request, What};

@@ -1,4 +1,4 @@
-//! A wire made of lists: what arrives is a script, what is sent is kept.
+//! A simulated UART with scripted input and recorded output, and an application.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::collections::VecDeque;
@@ -8,29 +8,29 @@ use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, ProtocolError, Server, Ticket};
 use mcp_proto_embedded::PumpStatus;
 
-/// What happens on the line next.
+/// The next event on the line.
 #[derive(Debug, Clone)]
 pub(crate) enum On {
     Bytes(Vec<u8>),
-    /// Nothing is there when somebody looks.
+    /// One read finds no bytes.
     Quiet,
     Error(ErrorKind),
     End,
 }
 
-/// A UART whose driver hands out at most `reads` bytes at once and takes at most `writes`.
+/// A UART whose driver reads at most `reads` bytes at once, and writes at most `writes`.
 pub(crate) struct Uart {
     pub(crate) script: VecDeque<On>,
     pub(crate) sent: Vec<u8>,
     pub(crate) reads: usize,
     pub(crate) writes: usize,
-    /// Writing is refused every other time.
-    pub(crate) moody: bool,
-    pub(crate) refuses: bool,
-    /// The next writes fail.
+    /// Every second `write_ready` returns `false`.
+    pub(crate) alternates: bool,
+    pub(crate) is_refusing: bool,
+    /// Errors of the next writes.
     pub(crate) write_errors: VecDeque<ErrorKind>,
     pub(crate) flushed: usize,
-    /// The most that was handed over at once.
+    /// The length of the largest write.
     pub(crate) largest: usize,
 }
 
@@ -41,8 +41,8 @@ impl Uart {
             sent: Vec::new(),
             reads: usize::MAX,
             writes: usize::MAX,
-            moody: false,
-            refuses: false,
+            alternates: false,
+            is_refusing: false,
             write_errors: VecDeque::new(),
             flushed: 0,
             largest: 0,
@@ -77,7 +77,7 @@ impl ReadReady for Uart {
 
 impl Read for Uart {
     fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
-        assert!(!space.is_empty(), "nobody reads into nothing");
+        assert!(!space.is_empty(), "the pump reads into an empty slice");
         match self.script.front_mut() {
             Some(On::Bytes(bytes)) => {
                 let n = bytes.len().min(space.len()).min(self.reads);
@@ -105,14 +105,14 @@ impl Read for Uart {
 
 impl WriteReady for Uart {
     fn write_ready(&mut self) -> Result<bool, ErrorKind> {
-        self.refuses = self.moody && !self.refuses;
-        Ok(!self.refuses)
+        self.is_refusing = self.alternates && !self.is_refusing;
+        Ok(!self.is_refusing)
     }
 }
 
 impl Write for Uart {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        assert!(!bytes.is_empty(), "nobody writes nothing");
+        assert!(!bytes.is_empty(), "the pump writes an empty slice");
         if let Some(kind) = self.write_errors.pop_front() {
             return Err(kind);
         }
@@ -164,9 +164,9 @@ pub(crate) fn answer(id: u32, text: &str) -> String {
     )
 }
 
-/// What a host with two tools has heard.
+/// An application with two tools, and the events and statuses it has received.
 #[derive(Default)]
-pub(crate) struct Host {
+pub(crate) struct App {
     pub(crate) slow: Option<Ticket>,
     pub(crate) calls: Vec<String>,
     pub(crate) faults: Vec<ProtocolError>,
@@ -174,9 +174,9 @@ pub(crate) struct Host {
     pub(crate) now: u64,
 }
 
-impl Host {
-    /// Deals with a step. `false`: the connection is over, or nothing is left to do.
-    pub(crate) fn hear(&mut self, step: PumpStatus, server: &mut Server<'_>) -> bool {
+impl App {
+    /// Handles a pump status. `false`: the connection is closed, or the pump is idle.
+    pub(crate) fn handle(&mut self, step: PumpStatus, server: &mut Server<'_>) -> bool {
         match step {
             PumpStatus::Event => self.event(server),
             PumpStatus::Moved => {}
@@ -216,7 +216,7 @@ impl Host {
     }
 }
 
-/// A server on buffers of that size.
+/// Runs `run` with a server on buffers of these sizes.
 pub(crate) fn with_server<T>(rx: usize, tx: usize, run: impl FnOnce(&mut Server<'_>) -> T) -> T {
     let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 256]);

@@ -1,4 +1,6 @@
-//! The smallest image: tools only, on an LM3S6965 that is asked again and again. Built for Cortex-M0, it runs on its M3 too.
+//! The smallest image: tools only, on a polled LM3S6965.
+//!
+//! It is built for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
 
 #[cfg(not(target_arch = "arm"))]
@@ -52,7 +54,7 @@ mod image {
         }
     }
 
-    /// Never linked, as long as nothing can panic: the build is checked for that.
+    /// Not linked as long as no code can panic, which CI checks.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

@@ -1,4 +1,4 @@
-//! The device as a task of embassy's executor, on an LM3S6965 (Cortex-M3). There may be other tasks beside it.
+//! The device as a task of embassy's executor, on an LM3S6965.
 #![no_std]
 #![no_main]
 
@@ -20,7 +20,7 @@ async fn serve(server: &'static mut Server<'static>, settings: &'static mut Sett
         device.work(server, clock.now());
         let mut alarm = clock;
         let step = pump.wait(server, &mut input, &mut output, &mut clock);
-        // Nothing is lost when the pump has waited in vain.
+        // `wait` is cancel-safe, so the pump loses no bytes if the timer completes first.
         if let Either::First(step) = select(step, alarm.until(device.deadline())).await {
             device.react(step, server, &mut pump, alarm.now());
         }
@@ -32,7 +32,7 @@ fn SysTick() {
     tick();
 }
 
-/// Every interrupt that has no name: the UART's is the only one that is enabled.
+/// Handles all unnamed interrupts. Only the UART's is enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     uart();
@@ -45,7 +45,7 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     static mut EXECUTOR: Option<Executor> = None;
     EXECUTOR.insert(Executor::new()).run(|spawner| {
-        // A test on the PC has made sure that there is room, and there is one such task.
+        // A test on the PC checks that the memory suffices, and only one such task exists.
         if let Ok(server) = MEMORY.server(PLACE)
             && let Ok(task) = serve(server, SETTINGS)
         {
@@ -54,7 +54,7 @@ fn main() -> ! {
     })
 }
 
-/// Never linked, as long as nothing can panic: the build is checked for that.
+/// Not linked as long as no code can panic, which CI checks.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,4 +1,4 @@
-//! The image with everything that a server can have, on the core alone: an LM3S6965 that is asked again and again.
+//! Every feature of a server on the core crate alone, on a polled LM3S6965.
 #![no_std]
 #![no_main]
 
@@ -45,14 +45,14 @@ fn main() -> ! {
     static mut PLACE: Place<'static> = Place::new();
     static mut SETTINGS: Settings = Settings::new();
     let mut chip = Polled::start();
-    // It only ends if the memory is too small, which a test on the PC would find.
+    // `serve` returns only if the memory is too small, which a test on the PC checks.
     _ = serve(MEMORY, PLACE, SETTINGS, &mut chip);
     loop {
         chip.now();
     }
 }
 
-/// Never linked, as long as nothing can panic: the build is checked for that.
+/// Not linked as long as no code can panic, which CI checks.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

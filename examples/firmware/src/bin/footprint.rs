@@ -1,5 +1,7 @@
-//! Measures a server on a Cortex-M3: how large it is, and what a call costs. `.ci/footprint` runs it, and makes of the
-//! ticks what they are in instructions. It prints a name and a number in each line, and then goes to sleep.
+//! Measures the size of a server and the cost of a call, on Cortex-M3.
+//!
+//! `.ci/footprint` runs it and converts the ticks to instructions. The image prints a name and a number on each line, and
+//! then sleeps.
 #![no_std]
 #![no_main]
 
@@ -24,13 +26,12 @@ struct LedSet {
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 "#;
-/// 200 bytes, newline and all, which 100 bytes answer.
+/// A call of 200 bytes with its newline. The response has 100 bytes.
 const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"led_set","arguments":{"on":true},"_meta":{"progressToken":12345,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b716-01"}}}
 "#;
 const ANSWER: &str = "the LED is on, as told";
 
-/// Lets a server take `input` so many times, as if all that moves bytes were for free, and says how long the last answer
-/// was.
+/// Passes `input` to a server `times` times, at minimal cost for moving bytes. Returns the length of the last response.
 fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
     let mut answered = 0;
     for _ in 0..times {
@@ -65,9 +66,9 @@ fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
     answered
 }
 
-/// Two instructions, so many times.
+/// Executes two instructions `times` times.
 fn spin(times: u32) {
-    // SAFETY: it counts a register of its own down to zero.
+    // SAFETY: the code only counts down a register that it owns.
     unsafe { asm!("2:", "subs {0}, #1", "bne 2b", inout(reg) times => _) };
 }
 
@@ -128,7 +129,7 @@ fn main() -> ! {
     }
 }
 
-/// Never linked, as long as nothing can panic.
+/// Not linked as long as no code can panic.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

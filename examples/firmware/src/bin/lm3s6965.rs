@@ -1,4 +1,4 @@
-//! The device on an LM3S6965 board (Cortex-M3): interrupts receive, and the processor sleeps in between.
+//! The device on an LM3S6965 (Cortex-M3) with receive interrupts and sleep.
 #![no_std]
 #![no_main]
 
@@ -12,7 +12,7 @@ fn SysTick() {
     tick();
 }
 
-/// Every interrupt that has no name: the UART's is the only one that is enabled.
+/// Handles all unnamed interrupts. Only the UART's is enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     uart();
@@ -28,7 +28,7 @@ fn main() -> ! {
     serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
-/// Never linked, as long as nothing can panic: the build is checked for that.
+/// Not linked as long as no code can panic, which CI checks.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,4 +1,4 @@
-//! The device on RISC-V: the board `virt` of QEMU.
+//! The device on QEMU's RISC-V board `virt`.
 #![no_std]
 #![no_main]
 
@@ -8,13 +8,13 @@ use riscv_rt::entry;
 
 #[entry]
 fn main() -> ! {
-    // They live as long as `main`, which is for ever.
+    // These live as long as `main`, which never returns.
     let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
     let (mut board, mut chip) = (Simulated::default(), Virt::start());
     serve(&mut Device::new(&mut board, &mut settings), memory.server(&mut place), &mut chip)
 }
 
-/// Never linked, as long as nothing can panic: the build is checked for that.
+/// Not linked as long as no code can panic, which CI checks.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

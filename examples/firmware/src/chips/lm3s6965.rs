@@ -1,4 +1,4 @@
-//! The LM3S6965, a Cortex-M3 with a PL011 as its first UART: asked again and again, without interrupts.
+//! Polled driver for the LM3S6965 (Cortex-M3, PL011 UART).
 
 use mcp_proto::Millis;
 
@@ -15,7 +15,7 @@ const TICK_CURRENT: Register = Register(0xE000_E018);
 const TICK_PASSED: u32 = 1 << 16;
 pub(super) const CYCLES_PER_MILLISECOND: u32 = 12_000;
 
-/// The chip as it is in QEMU after a reset: its UART works.
+/// The chip after a reset in QEMU, where the UART needs no configuration.
 pub struct Polled {
     now: Millis,
 }
@@ -28,8 +28,8 @@ impl Polled {
         Polled { now: Millis::ZERO }
     }
 
-    /// Time since the start, if it is asked every millisecond: it is late by what a turn of the main loop takes longer. Where
-    /// interrupts count, nothing is missed.
+    /// Time since the start. It must be called every millisecond, because longer turns of the main loop are not counted.
+    /// The drivers with interrupts do not have this limit.
     pub fn now(&mut self) -> Millis {
         if TICK_CONTROL.has(TICK_PASSED) {
             self.now = self.now.plus(Millis(1));
@@ -37,24 +37,26 @@ impl Polled {
         self.now
     }
 
-    /// Takes bytes that have arrived, as many as there are and fit: maybe none. It does not look what was wrong with them,
-    /// and 16 find room in the UART: at full speed bytes get lost. The images with interrupts see to both.
+    /// Reads received bytes without blocking, and returns their number, which may be 0.
+    ///
+    /// It does not check for receive errors, and loses bytes at full speed, because the UART buffers only 16. The drivers
+    /// with interrupts handle both.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
         let arrived = || (!UART_FLAGS.has(RECEIVE_EMPTY)).then(|| UART_DATA.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
-    /// Sends bytes, as many as can be sent at once: maybe none.
+    /// Sends as many bytes as possible without blocking, and returns their number, which may be 0.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| send(**byte)).count()
     }
 }
 
-/// Counts ticks of the processor's clock, up to 2^24 of them. It takes the clock away from [`Polled`].
+/// Counts up to 2^24 ticks of the processor's clock. It replaces the clock of [`Polled`].
 pub struct Stopwatch(());
 
 impl Stopwatch {
-    /// Starts it.
+    /// Starts the stopwatch.
     pub fn start() -> Stopwatch {
         TICK_RELOAD.write(0x00FF_FFFF);
         TICK_CURRENT.write(0);
@@ -62,13 +64,13 @@ impl Stopwatch {
         Stopwatch(())
     }
 
-    /// What has passed since.
+    /// Number of ticks since the start.
     pub fn ticks(self) -> usize {
         0x00FF_FFFFusize.saturating_sub(TICK_CURRENT.read() as usize)
     }
 }
 
-/// Sends a byte, if there is room for it.
+/// Sends a byte. Returns `false` if the UART is full.
 pub(super) fn send(byte: u8) -> bool {
     let room = !UART_FLAGS.has(TRANSMIT_FULL);
     if room {

@@ -1,6 +1,6 @@
-//! The LM3S6965 for an executor: its interrupts wake the task that waits.
+//! Async driver for the LM3S6965, with interrupts as wakers.
 //!
-//! Nothing here is an `async fn`: in each is a panic, for whoever polls it once too often.
+//! It uses no `async fn`, because each contains a panic for a poll after completion.
 
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -15,9 +15,9 @@ use mcp_proto_embedded::Timer;
 use super::lm3s6965_interrupts as chip;
 use super::ticks::{self, Ticks};
 
-/// The one task that waits: for the UART, for the clock, or for both.
+/// The waker of the only task, which waits for the UART, the clock, or both.
 static TASK: AtomicWaker = AtomicWaker::new();
-/// In how many milliseconds it is to be woken. Zero: not for the time.
+/// Milliseconds until the task is woken. 0: no timer is set.
 static LEFT: AtomicU32 = AtomicU32::new(0);
 
 /// The interrupt of the clock.
@@ -40,11 +40,11 @@ pub fn uart() {
     TASK.wake();
 }
 
-/// What the UART receives.
+/// The receiving half of the UART.
 pub struct Receiver(());
-/// What it sends.
+/// The transmitting half of the UART.
 pub struct Transmitter(());
-/// Time since the start.
+/// The clock: time since the start.
 #[derive(Clone, Copy, Default)]
 pub struct Clock(Ticks);
 
@@ -86,7 +86,7 @@ impl Write for Transmitter {
         })
     }
 
-    /// What the UART has, it sends.
+    /// Completes at once, because the UART sends all bytes in its FIFO.
     fn flush(&mut self) -> impl Future<Output = Result<(), ErrorKind>> {
         poll_fn(|_| Poll::Ready(Ok(())))
     }
@@ -104,7 +104,7 @@ impl Timer for Clock {
             if left == 0 {
                 return Poll::Ready(());
             }
-            // Whoever is woken polls all that he waits for, and each of them comes here again.
+            // The earliest deadline suffices, because a woken task polls all its timers again.
             let left = u32::try_from(left).unwrap_or(u32::MAX);
             cortex_m::interrupt::free(|_| {
                 let sooner = LEFT.load(Ordering::Relaxed).wrapping_sub(1).min(left - 1);

@@ -1,5 +1,6 @@
-//! The LM3S6965 with interrupts: what arrives is put into a queue, so that nothing is lost while the main loop works, and
-//! the processor sleeps while there is nothing to do.
+//! Interrupt-driven driver for the LM3S6965, with sleep.
+//!
+//! The receive interrupt fills a queue, so that no byte is lost while the main loop is busy.
 
 use cortex_m::asm::wfi;
 use embedded_io::{ErrorKind, Read, ReadReady};
@@ -26,26 +27,26 @@ const EIGHT_BITS_AND_FIFOS: u32 = 0x70;
 const UART_CONTROL: Register = Register(0x4000_C030);
 const ENABLED_BOTH_WAYS: u32 = 0x301;
 const UART_INTERRUPTS: Register = Register(0x4000_C038);
-/// The FIFO is half full, or something in it has waited for some bits' time.
+/// The receive FIFO is half full, or its oldest byte has reached the receive timeout.
 const RECEIVED_SOME: u32 = 1 << 4 | 1 << 6;
-/// The FIFO to send from is half empty.
+/// The transmit FIFO is half empty.
 const SENT_SOME: u32 = 1 << 5;
-// What stands beside a byte in the data register.
+// Error bits of the data register.
 const IS_BREAK: u32 = 1 << 10;
 const IS_WRONG: u32 = 1 << 8 | 1 << 9;
 const OTHERS_WERE_LOST: u32 = 1 << 11;
 
-/// Number 5 of the interrupts is the UART's.
+/// Interrupt enable register. The UART has interrupt 5.
 const ENABLE_INTERRUPTS: Register = Register(0xE000_E100);
 const UART_INTERRUPT: u32 = 1 << 5;
 
-/// What has arrived: 22 ms at 115,200 baud.
+/// Received bytes, enough for 22 ms at 115,200 baud.
 static RECEIVED: Queue<256> = Queue::new();
 
 /// The chip, with its UART at 115,200 baud.
 pub struct Interrupting {
     ticks: Ticks,
-    /// Something found no room to be sent.
+    /// Output is pending because the UART was full.
     waits_to_send: bool,
 }
 
@@ -74,20 +75,19 @@ pub(super) fn start() {
     TICK_CONTROL.write(0b111);
 }
 
-/// The interrupt of the UART.
+/// The interrupt handler of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
-    // There is room to send again: whoever waits for it is awake now.
+    // The UART can send again, and this interrupt has already woken the main loop.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         if RECEIVED.free() == 0 {
-            // The rest stays where it is. It is the peer that has to wait, if the line tells it to; otherwise bytes
-            // are lost in the UART, which says so.
+            // The queue is full, so the bytes stay in the UART. Without flow control the UART overruns and reports it.
             interrupts &= !RECEIVED_SOME;
             break;
         }
         let data = UART_DATA.read();
-        // A break is the same as a session mark, whatever was lost before it. To the UART it is a framing error, too.
+        // A break starts a new session, even after lost bytes. The UART also reports it as a framing error.
         if data & IS_BREAK != 0 {
             RECEIVED.push(SESSION_MARK);
             continue;
@@ -102,18 +102,18 @@ pub fn uart() {
     UART_INTERRUPTS.write(interrupts);
 }
 
-/// Lets the interrupt come for this, too.
+/// Enables more interrupts of the UART.
 fn enable(interrupts: u32) {
-    // The interrupt itself writes this register.
+    // In a critical section, because the interrupt handler also writes this register.
     cortex_m::interrupt::free(|_| UART_INTERRUPTS.write(UART_INTERRUPTS.read() | interrupts));
 }
 
-/// Whether something has arrived.
+/// Whether bytes or a gap are in the queue.
 fn has_received() -> bool {
     (&RECEIVED).read_ready() != Ok(false)
 }
 
-/// Takes what has arrived, if anything has.
+/// Reads from the queue of received bytes. `None`: the queue is empty.
 pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     if !has_received() {
         return Ok(None);
@@ -123,7 +123,7 @@ pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     count.map(Some)
 }
 
-/// Sends what can be sent at once. If that is not all, the interrupt comes when more can be.
+/// Sends as many bytes as fit into the UART. If some remain, enables the interrupt for free space.
 pub(super) fn transmit(bytes: &[u8]) -> usize {
     let sent = bytes.iter().take_while(|byte| send(**byte)).count();
     if sent < bytes.len() {
@@ -150,12 +150,12 @@ impl Chip for Interrupting {
     }
 
     fn sleep(&mut self, until: Millis) {
-        // Whoever is awake tries it again, and says then whether he still waits.
+        // Cleared here, because the next `transmit` sets it again if output is still pending.
         let waits_to_send = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
+            // In a critical section, so that no interrupt is lost between check and sleep. A pending one still ends `wfi`.
             let sleeps = cortex_m::interrupt::free(|_| {
-                // The interrupt that there is room turns itself off. It may have come long before this.
+                // The transmit interrupt disables itself, and may have occurred before this check.
                 let has_room = waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);
                 let nothing = !has_received() && !has_room;
                 if nothing {

@@ -1,4 +1,4 @@
-//! The chips of the boards: their registers, and nothing else. All that is unsafe here is to read and write those.
+//! Drivers for the boards' chips. Register access is the only unsafe code.
 
 use core::ptr::{read_volatile, write_volatile};
 

@@ -1,5 +1,6 @@
-//! The nRF51822 of a micro:bit, a Cortex-M0. Its UART has no FIFO to send from, so there is a queue in both directions.
-//! It has no clock of its own in the processor: one of its timers ticks.
+//! Interrupt-driven driver for the nRF51822 (micro:bit, Cortex-M0).
+//!
+//! The UART has no transmit FIFO, so each direction has a queue. The processor has no SysTick, so a timer is the clock.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +24,7 @@ const UART_DISABLE_INTERRUPTS: Register = Register(0x4000_2308);
 const RECEIVED_SOME: u32 = 1 << 2;
 const SENT_SOME: u32 = 1 << 7;
 const HAD_ERROR: u32 = 1 << 9;
-/// What was wrong: a bit is taken back by writing it.
+/// Receive errors. Writing a bit clears it.
 const UART_ERROR_SOURCE: Register = Register(0x4000_2480);
 const IS_BREAK: u32 = 1 << 3;
 const UART_ENABLE: Register = Register(0x4000_2500);
@@ -41,23 +42,23 @@ const TIMER_ENABLE_INTERRUPTS: Register = Register(0x4000_8304);
 const TIMER_PRESCALER: Register = Register(0x4000_8510);
 const TIMER_COMPARE: Register = Register(0x4000_8540);
 
-/// Number 2 of the interrupts is the UART's, 8 the timer's.
+/// Interrupt enable register. The UART has interrupt 2, the timer 8.
 const ENABLE_INTERRUPTS: Register = Register(0xE000_E100);
 const UART_INTERRUPT: u32 = 1 << 2;
 const TIMER_INTERRUPT: u32 = 1 << 8;
 
-/// What has arrived.
+/// Received bytes.
 static RECEIVED: Queue<128> = Queue::new();
-/// What is to be sent after the byte that is being sent.
+/// Bytes to send after the one in the UART.
 static TO_SEND: Queue<64> = Queue::new();
 
-/// A byte is being sent: the interrupt that it was will come.
+/// A byte is being sent, and an interrupt will follow.
 static SENDS: AtomicBool = AtomicBool::new(false);
 
 /// The chip, with its UART at 115,200 baud.
 pub struct Nrf51 {
     ticks: Ticks,
-    /// Something found no room to be sent.
+    /// Output is pending because the queue was full.
     waits_to_send: bool,
 }
 
@@ -71,7 +72,7 @@ impl Nrf51 {
         UART_START_RECEIVING.write(1);
         UART_START_SENDING.write(1);
         UART_ENABLE_INTERRUPTS.write(RECEIVED_SOME | SENT_SOME | HAD_ERROR);
-        // 16 MHz / 2^4, up to 1000, and from the beginning.
+        // 16 MHz / 2^4 / 1000 = 1 kHz.
         TIMER_PRESCALER.write(4);
         TIMER_COMPARE.write(1000);
         TIMER_SHORTCUTS.write(1);
@@ -82,7 +83,7 @@ impl Nrf51 {
     }
 }
 
-/// The interrupt of the timer.
+/// The interrupt handler of the timer.
 pub fn timer() {
     if TIMER_REACHED.has(1) {
         TIMER_REACHED.write(0);
@@ -90,7 +91,7 @@ pub fn timer() {
     }
 }
 
-/// The interrupt of the UART.
+/// The interrupt handler of the UART.
 pub fn uart() {
     if UART_SENT.has(1) {
         UART_SENT.write(0);
@@ -98,10 +99,10 @@ pub fn uart() {
     }
     while UART_RECEIVED.has(1) {
         if RECEIVED.free() == 0 {
-            // Six more bytes have room in the UART. It says so if others are lost.
+            // The UART still buffers six bytes, and reports an overrun.
             return UART_DISABLE_INTERRUPTS.write(RECEIVED_SOME | HAD_ERROR);
         }
-        // The next one in the UART says again that it is there.
+        // The UART signals the next received byte again.
         UART_RECEIVED.write(0);
         RECEIVED.push(UART_DATA_RECEIVED.read() as u8);
     }
@@ -109,14 +110,14 @@ pub fn uart() {
         UART_ERROR.write(0);
         let source = UART_ERROR_SOURCE.read();
         UART_ERROR_SOURCE.write(source);
-        // A break is the same as a session mark.
+        // A break starts a new session.
         if source & IS_BREAK == 0 || !RECEIVED.push(SESSION_MARK) {
             RECEIVED.lost();
         }
     }
 }
 
-/// The byte before was sent.
+/// Sends the next byte, after the previous one was sent.
 fn send_next() {
     let next = TO_SEND.pop();
     SENDS.store(next.is_some(), Ordering::Relaxed);
@@ -158,10 +159,10 @@ impl Chip for Nrf51 {
     }
 
     fn sleep(&mut self, until: Millis) {
-        // Whoever is awake tries it again, and says then whether he still waits.
+        // Cleared here, because the next `transmit` sets it again if output is still pending.
         let waits = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // Interrupts are held back so that none comes between the question and the sleep. It ends it all the same.
+            // In a critical section, so that no interrupt is lost between check and sleep. A pending one still ends `wfi`.
             let sleeps = interrupt::free(|_| {
                 let ready = has_received() || waits && TO_SEND.is_empty();
                 if !ready {

@@ -1,19 +1,19 @@
-//! Time, as an interrupt counts it.
+//! A millisecond clock that a timer interrupt counts.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use mcp_proto::Millis;
 
-/// Milliseconds, counted by an interrupt. They begin anew after 49 days.
+/// Milliseconds counted by the interrupt. Wraps after 49 days.
 static TICKS: AtomicU32 = AtomicU32::new(0);
 
-/// A millisecond has passed. Only the interrupt of the clock calls it.
+/// Counts a millisecond. Only the clock's interrupt handler may call it.
 pub fn tick() {
-    // Nobody else writes, so nothing is lost between the two. Not every chip can do both at once.
+    // A separate load and store suffice, because there is one writer. Some chips lack an atomic increment.
     TICKS.store(TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// A clock that does not begin anew, if it is asked every 49 days.
+/// A clock that does not wrap, if it is read at least every 49 days.
 #[derive(Clone, Copy, Default)]
 pub struct Ticks {
     now: Millis,

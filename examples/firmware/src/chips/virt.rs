@@ -1,6 +1,7 @@
-//! The board `virt` of QEMU: RISC-V, with a 16550 as its UART. Nothing is interrupted here. The processor sleeps until an
-//! interrupt waits, and the main loop looks what it was: that is enough where the UART has a FIFO, and a turn of the loop
-//! takes no longer than filling it does.
+//! Driver for QEMU's RISC-V board `virt` (16550 UART), without interrupt handlers.
+//!
+//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. This suffices if the UART has a
+//! FIFO, and one turn of the loop takes no longer than filling it.
 
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
@@ -37,61 +38,61 @@ const OTHERS_WERE_LOST: u8 = 1 << 1;
 const IS_WRONG: u8 = 1 << 2 | 1 << 3;
 const IS_BREAK: u8 = 1 << 4;
 const IS_EMPTY: u8 = 1 << 5;
-/// What reading the register takes back.
-const IS_TOLD_ONCE: u8 = OTHERS_WERE_LOST | IS_WRONG | IS_BREAK;
-/// How many bytes the UART holds in each direction.
+/// Bits that reading the register clears.
+const CLEARED_BY_READ: u8 = OTHERS_WERE_LOST | IS_WRONG | IS_BREAK;
+/// Size of the UART's FIFO for each direction, in bytes.
 const FIFO: u8 = 16;
 
-// The controller of the interrupts, of which the UART has number 10.
+// The interrupt controller. The UART has interrupt 10.
 const UART_PRIORITY: Register = Register(0x0C00_0000 + 4 * 10);
 const ENABLE_INTERRUPTS: Register = Register(0x0C00_2000);
 const LEAST_PRIORITY: Register = Register(0x0C20_0000);
 const CLAIM: Register = Register(0x0C20_0004);
 
-// The clock, ten ticks a microsecond, in two halves.
+// The clock at 10 MHz, in two halves.
 const ALARM_LOW: Register = Register(0x0200_4000);
 const ALARM_HIGH: Register = Register(0x0200_4004);
 const TIME_LOW: Register = Register(0x0200_BFF8);
 const TIME_HIGH: Register = Register(0x0200_BFFC);
 const TICKS_PER_MILLISECOND: u64 = 10_000;
 
-/// The board, with its UART as QEMU has it.
+/// The board in its state after a reset in QEMU.
 pub struct Virt {
-    /// What the UART has told, and nobody has heard yet.
-    told: u8,
-    /// Bytes are missing behind so many of those that come.
+    /// Line status bits of the next byte, which the register no longer holds.
+    pending_errors: u8,
+    /// Number of bytes to read before the position where bytes are missing.
     lost_behind: Option<u8>,
 }
 
 impl Virt {
-    /// Starts the UART, and says what ends a sleep.
+    /// Starts the UART and enables the interrupts that end a sleep.
     pub fn start() -> Virt {
         UART_FIFOS.write(1);
         UART_INTERRUPTS.write(RECEIVED_SOME);
         UART_PRIORITY.write(1);
         LEAST_PRIORITY.write(0);
         ENABLE_INTERRUPTS.write(1 << 10);
-        // SAFETY: interrupts as a whole stay off. They wake the processor, and nothing is called.
+        // SAFETY: interrupts stay disabled globally. They wake the processor, but no handler is called.
         unsafe {
             mie::set_mext();
             mie::set_mtimer();
         }
-        Virt { told: 0, lost_behind: None }
+        Virt { pending_errors: 0, lost_behind: None }
     }
 
-    /// How the line is. Whoever reads the register takes back what it says of the next byte, so that is kept until the byte
-    /// is read.
+    /// Reads the line status. Reading the register clears the error bits of the next byte, so they are stored until the
+    /// byte is read.
     fn line(&mut self) -> u8 {
         let line = UART_LINE.read();
-        self.told |= line & IS_TOLD_ONCE;
-        line | self.told
+        self.pending_errors |= line & CLEARED_BY_READ;
+        line | self.pending_errors
     }
 }
 
 impl Link for Virt {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
         let mut count = 0usize;
-        for place in space {
+        for slot in space {
             if self.lost_behind == Some(0) {
                 break;
             }
@@ -100,8 +101,8 @@ impl Link for Virt {
                 break;
             }
             let byte = UART_DATA.read();
-            self.told = 0;
-            // Bytes are lost when the FIFO is full: behind all that is in it.
+            self.pending_errors = 0;
+            // An overrun loses bytes after those in the full FIFO.
             if line & OTHERS_WERE_LOST != 0 {
                 self.lost_behind = self.lost_behind.or(Some(FIFO));
             }
@@ -110,8 +111,8 @@ impl Link for Virt {
                 self.lost_behind = Some(0);
                 break;
             }
-            // A break is the same as a session mark.
-            *place = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
+            // A break starts a new session.
+            *slot = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
             count = count.saturating_add(1);
         }
         if count > 0 {
@@ -135,7 +136,7 @@ impl Link for Virt {
 
 impl Chip for Virt {
     fn now(&mut self) -> Millis {
-        // The low half may begin anew between the two.
+        // The low half may wrap between the two reads.
         let ticks = loop {
             let high = TIME_HIGH.read();
             let low = TIME_LOW.read();
@@ -152,7 +153,7 @@ impl Chip for Virt {
         ALARM_LOW.write(alarm as u32);
         ALARM_HIGH.write((alarm >> 32) as u32);
         wfi();
-        // What waited is taken back: it will wait again if it is still so.
+        // Completes the interrupt. It becomes pending again if its cause remains.
         let interrupt = CLAIM.read();
         CLAIM.write(interrupt);
         UART_INTERRUPTS.write(RECEIVED_SOME);

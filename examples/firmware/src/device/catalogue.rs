@@ -1,4 +1,4 @@
-//! What the board offers: tables, in flash.
+//! Tables of the device's tools, resources and prompts, in flash.
 
 use mcp_proto::ToolArguments;
 use mcp_proto::server::{
@@ -8,11 +8,11 @@ use mcp_proto::server::{
 
 use super::questions::AskSomebody;
 
-/// The settings, a text of up to 1 KiB.
+/// URI of the settings, a text of up to 1 KiB.
 pub const SETTINGS: &str = "board://settings";
-/// The temperature, in degrees Celsius.
+/// URI of the temperature, in degrees Celsius.
 pub const TEMPERATURE: &str = "board://temperature";
-/// The names of the pins, of `board://pin/{name}`.
+/// The pin names for `board://pin/{name}`.
 pub const PINS: [&str; 3] = ["led", "rx", "tx"];
 
 /// Turns the LED on or off.
@@ -54,7 +54,7 @@ static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
     .description("What may be wrong with the board?")
     .arguments(&[Argument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
 
-/// Who the board is. It has a UART, which has no connections: whoever says `initialize` begins anew.
+/// The server's configuration. A UART has no connections, so every `initialize` starts a new session.
 pub static INFO: ServerConfig = ServerConfig::new("board", env!("CARGO_PKG_VERSION"))
     .features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions])
     .limits(Limits::DEFAULT.with_depth(16))

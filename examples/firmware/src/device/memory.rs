@@ -1,4 +1,4 @@
-//! The memory of a server with everything, in one place. It can be a static: it is all zeros, so it takes no flash.
+//! Buffers of the device's server, all zeros so that a static takes no flash.
 
 use core::mem::MaybeUninit;
 
@@ -7,26 +7,25 @@ use mcp_proto::{ConfigError, Server};
 
 use super::INFO;
 
-/// How many requests can be in flight, of the client's and of the board's own.
+/// The maximum number of requests in flight, in both directions together.
 const IN_FLIGHT: usize = 4;
 
-/// Buffers. Their sizes are the limits of the server.
+/// The server's buffers. Their sizes are the limits of the server.
 pub struct Memory {
-    /// The longest line: all settings at once, if hardly anything in them has to be escaped, and what clients of
-    /// 2026-07-28 say of themselves.
+    /// Receive buffer. Holds all settings, if few characters need escapes, and the client information of 2026-07-28.
     rx: [u8; 2048],
-    /// The longest answer: all settings, even if each byte has to be escaped.
+    /// Transmit buffer. Holds all settings, even if each byte needs an escape.
     tx: [u8; 2560],
     /// The id and the progress token of each request in flight.
     text: [u8; 64 * IN_FLIGHT],
-    /// The URIs that are watched.
+    /// The subscribed URIs.
     watches: [u8; 128],
-    /// The answers to a batch.
+    /// The responses to a batch.
     answers: [u8; 1024],
 }
 
 impl Memory {
-    /// All of it empty.
+    /// Creates empty buffers.
     pub const fn new() -> Memory {
         Memory {
             rx: [0; 2048],
@@ -37,12 +36,12 @@ impl Memory {
         }
     }
 
-    /// A server that works on it, put into `place`, with `slots` for what is in flight.
+    /// Creates a server on these buffers, stored in `place`.
     ///
     /// # Errors
-    /// None that a test would not find: it only depends on the tables and the sizes.
-    // By itself, because it moves the server around, and nobody needs that part of the stack afterwards. In two steps,
-    // because the first goes deep.
+    /// A buffer is too small for the tables. This depends only on constants, so a test finds it.
+    // Not inlined, because it moves the server and its stack frame is not needed afterwards. In two functions, because
+    // `Server::new` needs a deep stack.
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;
@@ -50,15 +49,15 @@ impl Memory {
     }
 }
 
-/// Where the server will stand, and what it keeps of requests in flight. Neither is all zeros, so as parts of a static
-/// they would take flash if they were there from the beginning.
+/// Uninitialized memory for the server and its request slots. Initialized values in a static would take flash, because
+/// they are not all zeros.
 pub struct Place<'m> {
     server: MaybeUninit<Server<'m>>,
     slots: MaybeUninit<[Slot; IN_FLIGHT]>,
 }
 
 impl Place<'_> {
-    /// Nothing is there yet.
+    /// Creates uninitialized memory.
     pub const fn new() -> Self {
         Place { server: MaybeUninit::uninit(), slots: MaybeUninit::uninit() }
     }

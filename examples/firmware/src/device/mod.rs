@@ -1,6 +1,7 @@
-//! A device with everything that a server can have: an LED, a thermometer, settings, a test that takes long, and
-//! questions to the client. It knows nothing of its UART: whoever drives the server hands it the events, and lets it
-//! work between two polls.
+//! A device that uses every feature of a server.
+//!
+//! It has an LED, a thermometer, settings, a slow self test, and requests to the client. It does not depend on the UART:
+//! the main loop passes it the server's events, and calls [`Device::work`] between two polls.
 
 mod catalogue;
 mod memory;
@@ -25,17 +26,17 @@ pub use serve::{Chip, serve};
 pub use settings::Settings;
 pub use simulated::Simulated;
 
-/// What the device needs of the board.
+/// The board's hardware, as the device uses it.
 pub trait Hardware {
     /// Turns the LED on or off.
     fn set_led(&mut self, on: bool);
-    /// Does one of ten steps of the self test; `false` if it fails.
+    /// Runs one of ten steps of the self test. Returns `false` if it fails.
     fn test(&mut self, step: u8) -> bool;
-    /// Something went wrong and was dealt with: count it, or blink.
+    /// Reports a protocol error that the server has already handled, for example with a counter or the LED.
     fn report(&mut self, fault: ProtocolError);
 }
 
-/// The device: what it has, and what it is doing for its client.
+/// The state of the device and of its requests in flight.
 pub struct Device<'h> {
     hardware: &'h mut dyn Hardware,
     led: bool,
@@ -46,13 +47,13 @@ pub struct Device<'h> {
 }
 
 impl<'h> Device<'h> {
-    /// A device that was just turned on.
+    /// Creates a device in the state after power-on.
     pub fn new(hardware: &'h mut dyn Hardware, settings: &'h mut Settings) -> Device<'h> {
         Device { hardware, led: false, sensor: Sensor::new(), settings, test: None, question: None }
     }
 
-    /// Something has happened: the last poll said [`Action::Event`](mcp_proto::Action::Event).
-    // By itself, so that its part of the stack is not taken while the server is polled.
+    /// Handles an event, after a poll has returned [`Action::Event`](mcp_proto::Action::Event).
+    // Not inlined, because its stack frame must not be live while the server is polled.
     #[inline(never)]
     pub fn hear(&mut self, server: &mut Server<'_>, now: Millis) {
         match server.event() {
@@ -72,23 +73,23 @@ impl<'h> Device<'h> {
         }
     }
 
-    /// Goes on with what takes longer. Call it after each event, and when [`deadline`](Device::deadline) has come.
+    /// Continues deferred requests. Call it after each event, and when [`deadline`](Device::deadline) has passed.
     #[inline(never)]
     pub fn work(&mut self, server: &mut Server<'_>, now: Millis) {
-        if self.sensor.pass(now, self.led) {
+        if self.sensor.update(now, self.led) {
             server.changed(Change::Resource(TEMPERATURE));
         }
         self.test = self.test.take().and_then(|test| test.step(server, self.hardware, now));
         self.question = self.question.take().and_then(|question| question.step(server));
     }
 
-    /// When there is something to do even if nothing comes in.
+    /// Time of the next [`work`](Device::work) call, even if no input arrives.
     pub fn deadline(&self) -> Millis {
         let sensor = self.sensor.next();
         self.test.as_ref().map_or(sensor, |test| test.next.min(sensor))
     }
 
-    /// There is a new client: whatever the old one wanted is over.
+    /// Drops the requests of the old client, because a new session has started.
     pub fn forget(&mut self) {
         (self.test, self.question) = (None, None);
     }
@@ -166,7 +167,7 @@ impl<'h> Device<'h> {
             (SETTINGS, _) => read.text(self.settings.text()),
             (TEMPERATURE, _) => read.text(self.celsius()),
             (_, Some("led")) => read.text(if self.led { "high" } else { "low" }),
-            // A line on which nothing is sent is high, and this answer is not sent yet.
+            // An idle UART line is high, and the response is not being sent yet.
             (_, Some("rx" | "tx")) => read.text("high"),
             _ => read.not_found(),
         }
@@ -174,7 +175,7 @@ impl<'h> Device<'h> {
 
     #[inline(never)]
     fn prompt(&self, prompt: GetPrompt<'_>) {
-        // The machine has made sure that it is there.
+        // The server has already checked the required argument.
         let Some(symptom) = prompt.argument("symptom") else { return prompt.invalid("`symptom` is missing") };
         prompt.messages(|messages| {
             messages.user().resource_text(SETTINGS, Some("text/plain"), self.settings.text());
@@ -187,7 +188,7 @@ impl<'h> Device<'h> {
     }
 }
 
-/// The machine completes what the tables say. The pins are left.
+/// Completes pin names. The server itself completes the values in the tables.
 #[inline(never)]
 fn complete(request: Complete<'_>) {
     let mut typed = [0; 8];

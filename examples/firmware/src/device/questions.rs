@@ -1,7 +1,7 @@
-//! Questions of the board: to the user, to the client's model, and which folders there are.
+//! Requests to the client: elicitation, sampling and roots.
 //!
-//! In 2026-07-28 a call is answered with what it needs, and the client makes it again with the answer. Before, the call
-//! is deferred until the client has answered a request of the server's own.
+//! In 2026-07-28 the server responds to the call with the required input, and the client repeats the call with it. In
+//! earlier revisions the call is deferred until the client has responded to a request of the server.
 
 use heapless::String;
 use mcp_proto::input::{
@@ -34,7 +34,7 @@ static FORM: Form = Form::new("What is your name?", &NAME);
 static MESSAGES: [SampleMessage; 1] = [SampleMessage::user("Say a word about thermometers.")];
 static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 20);
 
-/// The name of the one thing that is asked for.
+/// The key of the input request.
 const KEY: &str = "answer";
 
 impl Whom {
@@ -46,39 +46,39 @@ impl Whom {
         }
     }
 
-    /// What is kept of an answer.
-    fn read(self, answer: Json<'_>) -> Said {
+    /// Reads the part of an input response that the device keeps.
+    fn read(self, answer: Json<'_>) -> Received {
         let text = match self {
             Whom::User => ElicitResult::from_json(answer).and_then(|form| form.field("name")?.string()),
             Whom::Model => Sampled::from_json(answer).and_then(|message| message.text()),
             Whom::Client => {
                 return Roots::from_json(answer)
-                    .map_or(Said::Nothing, |roots| Said::Count(Decimal::from(roots.count() as u64)));
+                    .map_or(Received::Nothing, |roots| Received::Count(Decimal::from(roots.count() as u64)));
             }
         };
-        text.map_or(Said::Nothing, |text| Said::Text(beginning(text)))
+        text.map_or(Received::Nothing, |text| Received::Text(truncate(text)))
     }
 }
 
-/// An answer, or what of it a board remembers.
-enum Said {
+/// The part of an input response that the device keeps.
+enum Received {
     Text(String<48>),
     Count(Decimal),
     Nothing,
 }
 
-/// As much of a text as there is room for.
-fn beginning(text: Str<'_>) -> String<48> {
-    let mut kept = String::new();
+/// The first characters of a text, as many as fit.
+fn truncate(text: Str<'_>) -> String<48> {
+    let mut truncated = String::new();
     for character in text.chars() {
-        if kept.push(character).is_err() {
+        if truncated.push(character).is_err() {
             break;
         }
     }
-    kept
+    truncated
 }
 
-/// A call that waits for what the client says.
+/// A deferred call that waits for a response of the client.
 pub(super) struct ServerRequest {
     call: Ticket,
     whom: Whom,
@@ -88,11 +88,11 @@ pub(super) struct ServerRequest {
 enum Stage {
     ToAsk,
     Asked(Ticket),
-    Response(Said),
+    Response(Received),
 }
 
 impl ServerRequest {
-    /// The question of a call, if it cannot be answered now: put into `place`. There is one at a time.
+    /// Handles a call of `ask`. A deferred call is stored in `place`, which holds one at a time.
     #[inline(never)]
     pub(super) fn begin(place: &mut Option<ServerRequest>, mut call: Call<'_>) {
         let whom = match call.arguments() {
@@ -111,44 +111,44 @@ impl ServerRequest {
         }
     }
 
-    /// Whether it is about this request, its own or the board's.
+    /// Whether `ticket` is the deferred call or the request to the client.
     pub(super) fn relation(&self, ticket: Ticket) -> bool {
         self.call == ticket || matches!(self.stage, Stage::Asked(asked) if asked == ticket)
     }
 
-    /// The client has answered something.
+    /// Handles a response of the client. Ignores responses to other requests.
     pub(super) fn hear(&mut self, answered: &Response<'_>) {
         if self.relation(answered.ticket()) {
             self.stage = Stage::Response(match answered.outcome() {
                 Outcome::Result(result) => self.whom.read(result),
-                _ => Said::Nothing,
+                _ => Received::Nothing,
             });
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Cancels the request to the client, because the call was cancelled or has expired.
     pub(super) fn give_up(self, server: &mut Server<'_>) {
         if let Stage::Asked(asked) = self.stage {
             _ = server.cancel(asked, "the call is over");
         }
     }
 
-    /// Goes on as far as there is room. `None`: it has ended.
+    /// Sends the request, or the reply to the call, if the transmit buffer has space. `None`: the call is finished.
     pub(super) fn step(mut self, server: &mut Server<'_>) -> Option<ServerRequest> {
         if let Stage::ToAsk = self.stage {
             match server.request(self.whom.input(), RequestOptions::DEFAULT.during(self.call)) {
                 Ok(asked) => self.stage = Stage::Asked(asked),
                 Err(SendError::Busy) => {}
                 Err(SendError::Gone) => return None,
-                Err(_) => self.stage = Stage::Response(Said::Nothing),
+                Err(_) => self.stage = Stage::Response(Received::Nothing),
             }
         }
-        let Stage::Response(said) = &self.stage else { return Some(self) };
+        let Stage::Response(received) = &self.stage else { return Some(self) };
         match server.reply(self.call) {
-            Ok(reply) => match said {
-                Said::Text(text) => reply.text(("Hello, ", text.as_str(), "!")),
-                Said::Count(count) => reply.text((count, " roots")),
-                Said::Nothing => reply.fail("nobody has answered"),
+            Ok(reply) => match received {
+                Received::Text(text) => reply.text(("Hello, ", text.as_str(), "!")),
+                Received::Count(count) => reply.text((count, " roots")),
+                Received::Nothing => reply.fail("nobody has answered"),
             },
             Err(SendError::Busy) => return Some(self),
             Err(_) => {}
@@ -157,7 +157,7 @@ impl ServerRequest {
     }
 }
 
-/// Answers with what is needed, or with what came back.
+/// Responds with the required input, or with the result if the call contains the input.
 #[inline(never)]
 fn round_trip(call: Call<'_>, whom: Whom) {
     match call.input(KEY).is_some() {
@@ -168,9 +168,9 @@ fn round_trip(call: Call<'_>, whom: Whom) {
 
 #[inline(never)]
 fn answer_call(call: Call<'_>, whom: Whom) {
-    match call.input(KEY).map_or(Said::Nothing, |answer| whom.read(answer)) {
-        Said::Text(text) => call.text(("Hello, ", text.as_str(), "!")),
-        Said::Count(count) => call.text((count, " roots")),
-        Said::Nothing => call.fail("nobody has answered"),
+    match call.input(KEY).map_or(Received::Nothing, |answer| whom.read(answer)) {
+        Received::Text(text) => call.text(("Hello, ", text.as_str(), "!")),
+        Received::Count(count) => call.text((count, " roots")),
+        Received::Nothing => call.fail("nobody has answered"),
     }
 }

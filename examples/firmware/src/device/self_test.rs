@@ -1,4 +1,4 @@
-//! The test of the board takes its time: a step now and then, while everything else goes on.
+//! The self test tool: a deferred call that runs in steps.
 
 use mcp_proto::{Level, Millis, SendError, Server, Ticket};
 
@@ -7,7 +7,7 @@ use super::Hardware;
 const STEPS: u8 = 10;
 const PAUSE: Millis = Millis(50);
 
-/// A test that somebody waits for.
+/// A running self test and its deferred call.
 pub(super) struct SelfTest {
     pub(super) ticket: Ticket,
     done: u8,
@@ -19,7 +19,7 @@ impl SelfTest {
         SelfTest { ticket, done: 0, next: now }
     }
 
-    /// Does a step if it is time for one. `None`: that was the last.
+    /// Runs the next step if it is due. `None`: the test is finished.
     pub(super) fn step(
         mut self,
         server: &mut Server<'_>,
@@ -31,7 +31,7 @@ impl SelfTest {
         }
         let mut reply = match server.reply(self.ticket) {
             Ok(reply) => reply,
-            // There is no room for an answer. Whoever sleeps until the next step must not ask again and again meanwhile.
+            // The transmit buffer is full. The deadline moves, because the main loop would otherwise spin.
             Err(SendError::Busy) => {
                 self.next = now.plus(PAUSE);
                 return Some(self);

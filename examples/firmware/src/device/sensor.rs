@@ -1,8 +1,8 @@
-//! A thermometer that is not there: the LED warms it.
+//! A simulated thermometer that the LED warms.
 
 use mcp_proto::Millis;
 
-/// How often it moves, by a tenth of a degree.
+/// Time between two changes of a tenth of a degree.
 const PERIOD: Millis = Millis(1000);
 const COLD: i16 = 215;
 const WARM: i16 = 400;
@@ -22,20 +22,20 @@ impl Sensor {
         self.tenths
     }
 
-    /// When it may move.
+    /// Time of the next possible change.
     pub(super) fn next(&self) -> Millis {
         self.next
     }
 
-    /// What has happened since the last time. `true`: the temperature is another one.
-    pub(super) fn pass(&mut self, now: Millis, led: bool) -> bool {
+    /// Updates the temperature for the time since the last call. Returns `true` if it has changed.
+    pub(super) fn update(&mut self, now: Millis, led: bool) -> bool {
         let before = self.tenths;
         while self.next <= now {
             self.next = self.next.plus(PERIOD);
             let change = match (led, self.tenths) {
                 (true, ..WARM) => 1,
                 (false, COLD..) if self.tenths > COLD => -1,
-                // It stays as it is, however long nobody has looked.
+                // The temperature has reached its limit, so no further change is possible until `now`.
                 _ => {
                     self.next = now.plus(PERIOD);
                     0
@@ -52,17 +52,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_led_warms_it_and_without_it_gets_cold() {
+    fn temperature_rises_with_led_and_falls_without() {
         let mut sensor = Sensor::new();
-        assert!(!sensor.pass(Millis(999), true));
-        assert!(sensor.pass(Millis(1000), true));
+        assert!(!sensor.update(Millis(999), true));
+        assert!(sensor.update(Millis(1000), true));
         assert_eq!(sensor.tenths(), 216);
-        assert!(sensor.pass(Millis(3_600_000), true));
+        assert!(sensor.update(Millis(3_600_000), true));
         assert_eq!(sensor.tenths(), WARM);
-        assert!(!sensor.pass(Millis(3_600_500), false));
-        assert!(sensor.pass(Millis(3_601_500), false));
+        assert!(!sensor.update(Millis(3_600_500), false));
+        assert!(sensor.update(Millis(3_601_500), false));
         assert_eq!(sensor.tenths(), WARM - 1);
-        assert!(sensor.pass(Millis(9_000_000), false));
+        assert!(sensor.update(Millis(9_000_000), false));
         assert_eq!(sensor.tenths(), COLD);
     }
 }

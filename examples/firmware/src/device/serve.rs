@@ -1,4 +1,4 @@
-//! The main loop of a device: work, a step of the pump, and what has come of it.
+//! The main loop of the device, on the pump of `mcp-proto-embedded`.
 
 use mcp_proto::{ConfigError, Millis, Server};
 use mcp_proto_embedded::{Link, Pump, PumpStatus, SESSION_MARK};
@@ -7,11 +7,11 @@ use super::Device;
 
 const NEVER: Millis = Millis(u64::MAX);
 
-/// What the main loop needs of a chip: its UART, a clock, and a way to wait.
+/// A chip with a UART, a clock and a sleep mode.
 pub trait Chip: Link {
     /// Time since the start.
     fn now(&mut self) -> Millis;
-    /// Returns when something has arrived, when what could not be sent may be, at this time, or sooner.
+    /// Sleeps until a byte has arrived, unsent output can be sent, or `until` has passed. May return earlier.
     fn sleep(&mut self, until: Millis);
 }
 
@@ -22,7 +22,7 @@ pub fn serve(
     chip: &mut dyn Chip,
 ) -> ! {
     let Ok(server) = server else {
-        // A test on the PC has made sure that it does not come to this.
+        // Unreachable: a test on the PC checks that the memory suffices.
         loop {
             chip.sleep(NEVER);
         }
@@ -38,29 +38,29 @@ pub fn serve(
     }
 }
 
-/// By itself, so that its part of the stack is not taken while the device hears of something.
+// Not inlined, because its stack frame must not be live while the device handles an event.
 #[inline(never)]
 fn step(pump: &mut Pump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> PumpStatus {
     pump.step(server, chip, now)
 }
 
 impl Device<'_> {
-    /// What a step of the pump means for the device and its server.
+    /// Handles a status of the pump.
     pub fn react(&mut self, step: PumpStatus, server: &mut Server<'_>, pump: &mut Pump, now: Millis) {
         match step {
             PumpStatus::Event => self.hear(server, now),
             PumpStatus::NewSession => self.begin(server),
-            // A line has no end but the one of the power: the next client is welcome.
+            // A UART has no connections, so the server continues with the next client.
             PumpStatus::Closed => {
                 pump.new_session();
                 self.begin(server);
             }
-            // The server says what became of the request.
+            // The server itself responds to a broken request.
             _ => {}
         }
     }
 
-    /// There is a new client: whatever the old one wanted is over.
+    /// Resets the server and drops the requests of the old client.
     fn begin(&mut self, server: &mut Server<'_>) {
         server.reset();
         self.forget();

@@ -1,8 +1,8 @@
-//! The settings of the board: a text, for whoever finds a use for it.
+//! The settings resource: a text of up to 1 KiB.
 
 use mcp_proto::WriteText;
 
-/// As many bytes as there may be.
+/// The maximum length in bytes.
 const SIZE: usize = 1024;
 
 /// Up to 1 KiB of UTF-8.
@@ -11,11 +11,11 @@ pub struct Settings {
     length: usize,
 }
 
-/// Why nothing was written.
+/// The reason why a write is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     TooLong,
-    NoSuchPlace,
+    InvalidPosition,
     Control,
 }
 
@@ -23,35 +23,35 @@ impl WriteText for Refused {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
             Refused::TooLong => "the settings have room for 1024 bytes",
-            Refused::NoSuchPlace => "`at` is behind the end, or in the middle of a character",
+            Refused::InvalidPosition => "`at` is behind the end, or in the middle of a character",
             Refused::Control => "the only control characters in settings are newlines and tabs",
         });
     }
 }
 
 impl Settings {
-    /// None yet.
+    /// Creates empty settings.
     pub const fn new() -> Settings {
         Settings { text: [0; SIZE], length: 0 }
     }
 
     pub(super) fn text(&self) -> &str {
-        // It is valid: what is written begins and ends between characters.
+        // Always valid, because every write starts and ends at a character boundary.
         self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }
 
-    /// Puts `text` in place of what stands from the byte `at` on.
+    /// Replaces everything from the byte `at` on with `text`. On error, nothing changes.
     pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
-        // Each would take six bytes of an answer, which is measured for two.
+        // Each would take six bytes in a response, but the transmit buffer is sized for two.
         if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
             return Err(Refused::Control);
         }
         if !self.text().is_char_boundary(at) {
-            return Err(Refused::NoSuchPlace);
+            return Err(Refused::InvalidPosition);
         }
         let end = at.saturating_add(text.len());
         let space = self.text.get_mut(at..end).ok_or(Refused::TooLong)?;
-        space.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
+        space.iter_mut().zip(text.bytes()).for_each(|(slot, byte)| *slot = byte);
         self.length = end;
         Ok(())
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_written_from_a_place_on() {
+    fn write_replaces_text_from_a_position() {
         let mut settings = Settings::new();
         settings.write(0, "name=board\n").unwrap();
         settings.write(5, "päivää").unwrap();
@@ -80,11 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing() {
+    fn refused_write_changes_nothing() {
         let mut settings = Settings::new();
         settings.write(0, "ä").unwrap();
-        assert_eq!(settings.write(1, "x"), Err(Refused::NoSuchPlace));
-        assert_eq!(settings.write(3, "x"), Err(Refused::NoSuchPlace));
+        assert_eq!(settings.write(1, "x"), Err(Refused::InvalidPosition));
+        assert_eq!(settings.write(3, "x"), Err(Refused::InvalidPosition));
         assert_eq!(settings.write(0, "\u{1}"), Err(Refused::Control));
         let long = std::string::String::from_utf8([b'x'; SIZE].to_vec()).unwrap();
         assert_eq!(settings.write(2, &long), Err(Refused::TooLong));

@@ -1,10 +1,10 @@
-//! A board that has nothing but a processor and a UART: those in QEMU.
+//! Simulated hardware for boards in QEMU.
 
 use mcp_proto::ProtocolError;
 
 use super::Hardware;
 
-/// A board whose LED nobody sees.
+/// A board with a simulated LED and an error counter.
 #[derive(Default)]
 pub struct Simulated {
     led: bool,

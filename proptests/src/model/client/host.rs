@@ -1,4 +1,4 @@
-//! What the host of a client does with what it hears.
+//! Application of the modeled client: handles its events.
 
 use mcp_proto::client::{Event, ServerRequest, ServerRequestReply};
 use mcp_proto::{Millis, Ticket};
@@ -17,7 +17,7 @@ pub(in crate::model) struct Notes {
     pub(super) deferred: Vec<Ticket>,
 }
 
-/// Deals with an event.
+/// Handles an event.
 pub(super) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
     notes.tickets.event(&event)?;
     match event {

@@ -1,4 +1,4 @@
-//! A client, its host and its server: runs operations, and holds what happens against the model.
+//! Runs operations on a client, and checks the results against its model.
 
 mod host;
 pub mod operation;

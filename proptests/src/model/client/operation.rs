@@ -1,8 +1,8 @@
-//! What can happen to a client: what its server sends, what its host does, and what becomes of the connection.
+//! Operations on a client: server messages, application actions and connection changes.
 
 use crate::model::operation::Behaviour;
 
-/// One thing that happens. Numbers of requests and tickets count back from the last one, and go round.
+/// One operation. Numbers of requests and tickets count back from the last one, and wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
@@ -14,7 +14,7 @@ pub enum Operation {
     Cut(Message, u16),
     /// It sends any bytes, and a line break.
     Bytes(Vec<u8>),
-    /// The host sends a request.
+    /// The application sends a request.
     Begin(Call, Wait),
     /// It gives one up.
     Cancel(u8),
@@ -34,7 +34,7 @@ pub enum Operation {
     EndOfInput,
     /// Nothing can be written any more.
     Broken,
-    /// The host ends the connection.
+    /// The application ends the connection.
     Shutdown,
     /// A new connection, on which subscriptions go on.
     Reconnect,
@@ -43,14 +43,14 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it is the host that does something.
+    /// Whether it is the application that does something.
     pub(crate) fn is_of_host(&self) -> bool {
         use Operation::{Begin, Cancel, Later, Notify, Resume, RootsChanged, Shutdown};
         matches!(self, Begin(..) | Cancel(_) | Resume(_) | Later(..) | Notify(_) | RootsChanged | Shutdown)
     }
 }
 
-/// What a server sends.
+/// A message of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Message {
@@ -66,15 +66,15 @@ pub enum Message {
     Changed(Option<u8>),
     /// It says that a request is cancelled.
     Ends(u8),
-    /// It asks for something; the host defers it, or deals with it at once. The last: bytes of filler.
+    /// It asks for something; the application defers it, or deals with it at once. The last: bytes of filler.
     Ask(Question, Reaction, u16),
-    /// It takes back what it has asked.
+    /// It cancels its request.
     TakeBack(u8),
     /// Another notification, or what is none.
     Odd(u8),
 }
 
-/// How a server answers.
+/// A response of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Answer {
@@ -110,7 +110,7 @@ pub enum Question {
     Unknown,
 }
 
-/// What the host does with what a server asks.
+/// What the application does with what a server asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {
@@ -150,11 +150,11 @@ pub enum Call {
     Level,
     /// `ping`
     Ping,
-    /// Something of the host's own.
+    /// Something of the application's own.
     Own,
 }
 
-/// How long the host waits, and what it wants to hear.
+/// How long the application waits, and what it wants to hear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Wait {

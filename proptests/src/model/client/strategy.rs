@@ -1,4 +1,4 @@
-//! Operations by chance, most of which get somewhere. They shrink towards fewer and simpler ones.
+//! Proptest strategies for client operations.
 
 use proptest::collection::vec;
 use proptest::option::weighted;

@@ -1,4 +1,4 @@
-//! What a server sends, as the text that goes over the wire.
+//! Encodes the server's operations as JSON-RPC lines.
 
 use super::super::text::note;
 use super::operation::{Answer, Message, Question};

@@ -1,7 +1,7 @@
-//! The model of a client: which tickets are open, what the server has asked, and what the client may say.
+//! Model of a client: open tickets, server requests and permitted messages.
 //!
-//! Every ticket has one end, and it is the right one; an id stands for one request only; nothing is said that the server
-//! has not declared; and each request of the server's gets one answer, unless it was taken back.
+//! Every ticket ends once, with the right response. An id is used for one request only. The client uses only declared
+//! capabilities of the server. Each request of the server gets one response, unless the server cancels it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::super::owed::check;
 struct Asked {
     /// It has to be answered, as it came in a session.
     must: bool,
-    /// The host keeps it, or was told that it is taken back.
+    /// The application keeps it, or was told that it is taken back.
     deferred: bool,
     gone: bool,
     /// It came when nothing is asked any more.
@@ -26,7 +26,7 @@ struct Asked {
     answers: usize,
 }
 
-/// A request of the host's.
+/// A request of the application's.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     n: u64,
@@ -34,7 +34,7 @@ struct Open {
     listens: bool,
 }
 
-/// All that is open.
+/// All open tickets and requests.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets {
     open: BTreeMap<Ticket, Open>,
@@ -85,14 +85,14 @@ impl Tickets {
         self.ended.insert(ticket);
     }
 
-    /// The host was asked, and keeps it.
+    /// The application was asked, and keeps it.
     pub(crate) fn deferred(&mut self, ticket: Ticket, id: String) -> Result<(), String> {
         self.asked.entry(id.clone()).or_default().deferred = true;
         let new = !self.ended.contains(&ticket) && self.deferred.insert(ticket, id).is_none();
         check(new, || format!("{ticket:?} was used before"))
     }
 
-    /// The host keeps it no more: it was answered, or will not be.
+    /// The application keeps it no more: it was answered, or will not be.
     pub(crate) fn undeferred(&mut self, ticket: Ticket, gone: bool) -> Result<(), String> {
         let Some(id) = self.deferred.remove(&ticket) else {
             return Err(format!("{ticket:?} was not deferred"));
@@ -116,7 +116,7 @@ impl Tickets {
         asked.silent |= silent;
     }
 
-    /// The server takes back what it has asked: there may be an answer, but there need not be one.
+    /// The server cancels its request: there may be an answer, but there need not be one.
     pub(crate) fn take_back(&mut self, id: &str) {
         if let Some(asked) = self.asked.get_mut(id) {
             asked.must = false;
@@ -129,7 +129,7 @@ impl Tickets {
         n.map(|open| open.n).ok_or_else(|| format!("{ticket:?} has ended before, or never began"))
     }
 
-    /// The host hears of something.
+    /// The application hears of something.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         let page = |ticket, last, page: String, tickets: &mut Tickets| {
             let n = tickets.open.get(&ticket).map(|open| open.n);
@@ -235,7 +235,7 @@ impl Tickets {
         check(self.deferred.is_empty(), || format!("{:?} are deferred at the end", self.deferred))
     }
 
-    /// A new connection: what was deferred is taken back, as the host will hear.
+    /// A new connection: what was deferred is taken back, as the application will hear.
     pub(crate) fn reconnect(&mut self) {
         *self = Tickets {
             open: std::mem::take(&mut self.open),
