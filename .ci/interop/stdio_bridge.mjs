@@ -4,7 +4,7 @@
 //     node stdio_bridge.mjs URL
 //
 // Only for tests; the counterpart of http_bridge.mjs. The bridge does the work of the transport: the session, the
-// headers, and streams that end too early. It exits when its input ends and no request is open.
+// headers, and streams that end too early. At the end of its input it aborts open requests and exits.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 

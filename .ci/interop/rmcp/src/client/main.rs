@@ -66,7 +66,7 @@ async fn run(command: &[String], version: &'static str, failures: &mut Failures)
     }
 }
 
-/// Runs one group on its own connection. A failed group does not stop the others.
+/// Runs the groups on one connection. A failed group does not stop the others.
 async fn connect(
     command: &[String],
     version: &'static str,
