@@ -1,4 +1,4 @@
-//! A server on stdin and stdout, over tokio: what takes long runs in a task of its own.
+//! A stdio server on tokio that runs slow calls in their own tasks.
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_tokio::Responder;
 use std::time::Duration;
@@ -7,7 +7,7 @@ const ADD: &str =
     r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#;
 static TOOLS: Tools = Tools::new(&[
     Tool::new("add", ADD),
-    Tool::new("slow", "{}").description("Ten steps, one each fifty milliseconds"),
+    Tool::new("slow", "{}").description("Ten steps, one every fifty milliseconds"),
 ]);
 static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(&[&TOOLS]);
 
@@ -38,7 +38,7 @@ async fn slow(answer: Responder) {
     for step in 1..=10u32 {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
-            () = answer.cancelled() => return eprintln!("tokio_server: nobody waits any more"),
+            () = answer.cancelled() => return eprintln!("tokio_server: slow was cancelled"),
         }
         answer.progress(step, Some(10.into()), "working").await;
     }
