@@ -17,7 +17,6 @@ mod input_requests;
 mod multi_round;
 mod prompts;
 mod resources;
-
 mod tools;
 
 use mcp_proto::input::ListRoots;
