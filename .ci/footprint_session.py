@@ -1,4 +1,4 @@
-"""A session with a board that uses everything it has, in every revision."""
+"""A session with a board that uses every feature, in every revision."""
 
 from board_line import META, STATELESS, text
 
@@ -10,12 +10,12 @@ ANSWERS = {
     "roots/list": {"roots": [{"uri": "file:///home/ada"}]},
 }
 WHOM = {"elicitation/create": "user", "sampling/createMessage": "model", "roots/list": "client"}
-# Each byte of it has to be escaped.
+# Each byte must be escaped in JSON.
 LONG = '"' * 700
 
 
 def requests(line, meta):
-    """What both eras have."""
+    """Requests that both eras have."""
     asks = lambda number, method, **params: line.asks(number, method, **params, _meta=meta)["result"]
     for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
         asks(1, method)

@@ -1,7 +1,7 @@
-//! A server on stdin and stdout to start from: four tools, one of them slow.
+//! A stdio server to start from: four tools, one of them slow.
 //!
-//! Build it with `cargo build --release --example stdio_server`, and tell a desktop client about it, for example in
-//! `claude_desktop_config.json`:
+//! Build it with `cargo build --release --example stdio_server`, and add it to the configuration of a desktop client, for
+//! example in `claude_desktop_config.json`:
 //!
 //! ```json
 //! {
@@ -48,11 +48,11 @@ static INFO: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VE
     .instructions("Tools to try a client with.")
     .features(&[&TOOLS]);
 
-/// Serves until stdin ends. (The demo runs this program, too, so that it is not private.)
+/// Serves until stdin ends. Not private, because the demo runs this program, too.
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
-        // Whatever is to be logged goes to stderr: stdout belongs to the protocol.
+        // Log to stderr, because stdout belongs to the protocol.
         Event::ProtocolError(fault) => eprintln!("stdio_server: {fault}"),
         _ => {}
     })
@@ -101,7 +101,7 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
         },
         "slow" => match call.arguments::<Slow>() {
             Ok(Slow { seconds }) if seconds <= 3600 => {
-                // Longer than it can take: the time is only up if something is wrong.
+                // Longer than the call can take, so the timeout only expires on an error.
                 let time = Duration::from_secs(seconds + 60);
                 server.run_within(time, call, move |answer| slow(seconds, answer));
             }
@@ -116,11 +116,11 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
     }
 }
 
-/// Runs on a thread of its own, beside everything else.
+/// Runs on its own thread, so that the server answers other requests meanwhile.
 fn slow(seconds: u64, answer: Responder) {
     let steps = seconds * 5;
     for step in 1..=steps {
-        // The last step is told by the answer: some clients take progress right before it for progress of nobody.
+        // The answer reports the last step, because some clients do not recognize progress right before the answer.
         if step > 1 {
             let seconds_done = (step - 1) as f64 / 5.0;
             answer.progress(step - 1, Some(steps.into()), format_args!("{seconds_done} of {seconds} s"));
@@ -133,7 +133,7 @@ fn slow(seconds: u64, answer: Responder) {
     answer.text(format_args!("took {seconds} s"));
 }
 
-/// What is not known on this system is left out.
+/// The result of `host_info`. Values that this system does not provide are omitted.
 #[derive(Default, Serialize)]
 struct HostInfo {
     system: String,

@@ -1,4 +1,4 @@
-//! A client over tokio: starts a server (`tokio_server`, or the program in its arguments), and uses it.
+//! A client on tokio that starts `tokio_server`, or the given program.
 use mcp_proto_tokio::{CallOptions, Connector};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Connector::new("tokio_client", "1.0.0").spawn(Command::new(server)).await?;
     println!("{} speaks {}", client.server().name, client.server().revision);
 
-    // Two calls at once, and what the slow one reports.
+    // Two calls at once, and the progress of the slow one.
     let mut slow = client.begin_json("slow", "{}", CallOptions::new().with_progress())?;
     let sum = client.call_tool("add", &HashMap::from([("a", 2), ("b", 40)])).await?;
     println!("add: {}", sum.text().unwrap_or_default());
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("slow: {}", slow.await?.text().unwrap_or_default());
 
-    // A future that is dropped is a call that is cancelled.
+    // Dropping the future cancels the call.
     let hasty = tokio::time::timeout(Duration::from_millis(100), client.call_json("slow", "{}")).await;
     println!("hasty: {}", if hasty.is_err() { "given up" } else { "done" });
     client.close().await;

@@ -1,4 +1,4 @@
-//! A server on stdin and stdout, over tokio: what takes long runs in a task of its own.
+//! A stdio server on tokio that runs slow calls in their own tasks.
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_tokio::Responder;
 use std::time::Duration;
@@ -7,7 +7,7 @@ const ADD: &str =
     r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#;
 static TOOLS: Tools = Tools::new(&[
     Tool::new("add", ADD),
-    Tool::new("slow", "{}").description("Ten steps, one each fifty milliseconds"),
+    Tool::new("slow", "{}").description("Ten steps, one every fifty milliseconds"),
 ]);
 static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(&[&TOOLS]);
 

@@ -3,8 +3,8 @@
 
     board_client.py QEMU IMAGE...
 
-QEMU is the script that starts an image on its board. Everything is tried on the first image, a short dialogue on each.
-A line that starts with RESULT sums up a run; what went wrong is said in lines that start with FAILED.
+QEMU is the script that starts an image on its board. The first image runs all checks, the others a short session.
+A line that starts with RESULT sums up a run; each error is printed in a line that starts with FAILED.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LIMIT = 120  # seconds for a group
 
 
 class On(World):
-    """A client of a board."""
+    """A client connected to a board."""
 
     async def __aenter__(self):
         await self.peer.__aenter__()
@@ -42,7 +42,7 @@ class On(World):
 
 @contextlib.contextmanager
 def powered(qemu, image, folder, *options, line=""):
-    """A board that runs. Its UART is a socket."""
+    """A running board. Its UART is a socket."""
     path = str(pathlib.Path(folder, "uart"))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
@@ -53,7 +53,7 @@ def powered(qemu, image, folder, *options, line=""):
             if os.path.exists(path):
                 break
             time.sleep(0.05)
-        time.sleep(0.5)  # what comes while it boots is lost
+        time.sleep(0.5)  # the board loses input while it boots
         yield path
     finally:
         board.kill()
@@ -61,7 +61,7 @@ def powered(qemu, image, folder, *options, line=""):
 
 
 async def dialogue(world):
-    """What every board does."""
+    """Checks that every board passes."""
     expect("tools", set(await world.peer.tools()), TOOLS)
     expect("on", await world.text("led_set", {"on": True}), "the LED is on")
     expect("the pin", (await world.read("board://pin/led"))[0]["text"], "high")
@@ -102,7 +102,7 @@ async def refusals(world):
 
 async def cancel(world):
     for _ in range(2):
-        # A second test would be refused while the first one runs: so it does not.
+        # The board refuses a second test while the first one runs, so the next call shows that the first one ended.
         task = asyncio.create_task(world.peer.call("self_test", {}))
         await asyncio.sleep(0.2)
         await world.peer.cancel_last()
@@ -186,7 +186,7 @@ async def killed(path):
     """A client dies in the middle of a line and of a slow call, again and again. The board is never reset."""
     eras = ["2025-11-25", STATELESS] if STATELESS in versions() else ["2025-11-25"]
     for number, version in enumerate(eras * ROUNDS):
-        # It dies while the test of the board runs, somewhere within a call.
+        # The connection is cut during the self-test, somewhere within a call.
         begun = 1300 if version == STATELESS else 600
         command = [*PIPE, path, "--cut", str(begun + random.Random(number).randrange(1000))]
         slow = None
@@ -199,7 +199,7 @@ async def killed(path):
         except TimeoutError:
             raise Failed(f"round {number}: the client hangs") from None
         except Exception:
-            pass  # its connection is gone, and every SDK says that in its own way
+            pass  # the connection is closed, and each SDK raises its own error
         else:
             raise Failed(f"round {number}: the client was not cut off")
         finally:
@@ -219,7 +219,7 @@ async def ignored(value, total, message):
 
 
 async def started_by_the_client(qemu, image):
-    """The SDK starts QEMU as its server. The mark is there because the first byte may be lost while the board boots."""
+    """The SDK starts QEMU as its server. The shell sends a mark first, because the board may lose a byte while it boots."""
     script = '{ printf "\\004\\004\\n"; exec cat; } | exec "$@"'
     for version in versions()[-1:]:
         async with On(["/bin/sh", "-c", script, "sh", qemu, image], version) as world:
@@ -265,7 +265,7 @@ def main():
             if SDK.startswith("2."):
                 fine &= attempt(f"{name}, the line itself", lambda: board_wire.check(path))
         if SDK.startswith("2."):
-            # Slower than the chip, with a line that is faster than it.
+            # The emulated processor is slower than the chip, and the line is faster than the processor.
             with powered(qemu, first, folder, "-icount", "shift=8") as path:
                 fine &= attempt(f"{name}, full speed", lambda: board_wire.full_speed(path))
             for image in [first, *others]:

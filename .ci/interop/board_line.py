@@ -1,4 +1,4 @@
-"""A client of a board, line by line: for what no SDK says. It needs nothing that Python does not have."""
+"""A client that sends single lines to a board, without an SDK."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ MARK = b"\x04\n"
 
 
 class Line:
-    """The UART of a board that runs."""
+    """The UART of a running board."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -38,7 +38,7 @@ class Line:
         return json.loads(line)
 
     def is_silent(self, seconds):
-        """What comes meanwhile, as it is."""
+        """Returns the bytes that arrive in that time."""
         end, heard = time.monotonic() + seconds, self.rest
         self.rest = b""
         while (left := end - time.monotonic()) > 0:
@@ -53,7 +53,7 @@ class Line:
         return self.answer(number)
 
     def until(self, fits):
-        """Whatever comes before it may be of an old session, and its first line may be the end of one."""
+        """Returns the first message that fits. Skips messages of an old session, which may begin with a partial line."""
         while True:
             with contextlib.suppress(ValueError):
                 message = self.hears()
@@ -70,7 +70,7 @@ class Line:
         return self.asks(number, "tools/call", name=name, arguments=arguments or {}, _meta=meta)
 
     def begins(self):
-        """A new session, with the mark. What comes before the answer is of the old one."""
+        """Begins a session with the mark. Bytes before the answer belong to the old session."""
         self.sends(MARK)
         self.asks("new", "ping")
         return self

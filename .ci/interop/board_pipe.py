@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Connects stdin and stdout to the UART of a board that runs, for an SDK that starts its servers itself.
+"""Connects stdin and stdout to the UART of a running board, for an SDK that starts its servers itself.
 
     board_pipe.py SOCKET [--cut BYTES] [--single]
 
-A session begins with the session mark and a newline, and a ping: what comes before its answer is still of the old one.
---cut ends it after so many bytes of the client's, wherever that is. --single sends each byte by itself.
+A session begins with the session mark, a newline and a ping. Bytes before the answer belong to the old session.
+--cut ends the session after BYTES bytes from the client. --single sends each byte separately.
 """
 
 import os

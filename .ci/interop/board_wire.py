@@ -1,4 +1,4 @@
-"""What a board makes of its line, byte for byte: garbage, lines that are too long, breaks, and clients that are gone."""
+"""Checks of a board's input: garbage, oversized lines, breaks and disconnected clients."""
 
 import json
 import threading
@@ -25,13 +25,13 @@ def garbage(path):
 
 
 def full_speed(path):
-    """Nothing is lost however fast it comes: the board reads when it can, and its UART tells QEMU to wait."""
+    """No input is lost at full speed, because the UART makes QEMU wait until the board has read."""
     line = Line(path).begins()
     line.connects()
     count, params = 300, {"name": "led_set", "arguments": {"on": True}}
     calls = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number in range(count)]
     calls = "".join(json.dumps(call) + "\n" for call in calls).encode()
-    # Nobody writes without reading: QEMU waits for whoever does not read.
+    # The client must read while it writes, because QEMU stops when the client does not read.
     writer = threading.Thread(target=line.sends, args=[calls], daemon=True)
     writer.start()
     for number in range(count):
@@ -49,7 +49,7 @@ def batches(path):
 
 
 def without_a_mark(path):
-    """Clients that know nothing of session marks. What a newline and the protocol can do, they do."""
+    """Clients that send a newline instead of the session mark."""
     for number in range(20):
         old = Line(path).begins()
         old.connects()
@@ -60,7 +60,7 @@ def without_a_mark(path):
         time.sleep(0.01 * (number % 4))
         new = Line(path)
         new.sends(b"\n")
-        # The old call is cancelled by the handshake. Up to it, its progress may still come.
+        # The handshake cancels the old call, whose progress may arrive until then.
         new.connects(1)
         expect("the new client's test", text(new.calls(2, "self_test", {}, {})), "all is well")
         expect("nothing else", new.is_silent(0.1), b"")
@@ -85,13 +85,13 @@ def without_a_mark(path):
 
 
 def breaks(path):
-    """A break on the line is a session mark, too. In Telnet, which QEMU speaks here, it is two bytes."""
+    """A break on the line is also a session mark. QEMU uses Telnet here, in which a break is two bytes."""
     line = Line(path)
-    line.is_silent(0.5)  # what Telnet servers say first
+    line.is_silent(0.5)  # skip the Telnet negotiation
     for _ in range(20):
         line.says(id=1, method="tools/call", params={"name": "self_test", "_meta": {**META, "progressToken": 1}})
         line.notice("notifications/progress")
-        # The board is sending when the break comes.
+        # The answers keep the board sending when the break arrives.
         for number in (3, 4, 5):
             line.says(id=number, method="tools/list", params={"_meta": META})
         line.sends(b'{"jsonrpc":"2.0","id":2,"method":"tools/ca' + b"\xff\xf3\n")

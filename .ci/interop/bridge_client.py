@@ -3,9 +3,9 @@
 
     bridge_client.py BRIDGE IMAGE
 
-The board is started once, its UART is a pseudo-terminal. Bridge after bridge is killed in the middle of things, then the
-SDK drives the board in each way it can talk, each time with a bridge of its own. Prints what it checked, and stops at the
-first thing that is not as it should be: exit code 1 and a line that starts with FAILED.
+The board starts once; its UART is a pseudo-terminal. Several bridges are killed in the middle of a call. Then the SDK
+drives the board in each mode that it supports, each time with a new bridge. Prints each check, and stops at the first
+failure with exit code 1 and a line that starts with FAILED.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from python_client import (
     HANDSHAKE, SDK, STATELESS, WITNESS, Failed, Problems, Sdk1, Sdk2, expect, identity, ok, refused, text_of,
 )
 
-QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # it knows the board of each image
+QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # chooses the board of an image
 RUN_LIMIT = 60  # seconds for one whole run
 KILLS = 20
 META = {
@@ -38,7 +38,7 @@ META = {
 
 @contextlib.contextmanager
 def board(image):
-    """Starts the board, and gives the path of its port."""
+    """Starts the board, and yields the path of its port."""
     process = subprocess.Popen(
         [QEMU, image, "-serial", "pty"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -53,7 +53,7 @@ def board(image):
             said += line
             path = re.search(r"(/dev/\S+)", line)
         port = path.group(1)
-        # QEMU looks once a second whether anybody has opened the port: somebody always has.
+        # QEMU checks once a second whether the port is open, so this script keeps it open.
         held = os.open(port, os.O_RDWR | os.O_NOCTTY)
         try:
             time.sleep(1.5)
@@ -66,7 +66,7 @@ def board(image):
 
 
 class Bridge:
-    """A bridge that is spoken with line by line."""
+    """A bridge that is driven line by line."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -91,7 +91,7 @@ class Bridge:
         return json.loads(line)
 
     def answer_to(self, number):
-        """It is the next message with an id; before the first one, nothing at all comes."""
+        """Returns the result. Notifications may precede it, except before the first answer."""
         message = self.hears()
         while number > 0 and "method" in message:
             message = self.hears()
@@ -106,7 +106,7 @@ class Bridge:
 
 
 def killed(command, round):
-    """One client that dies in the middle of a call and of a line, with ids that the one before used, too."""
+    """A client that is killed during a call and within a line. It uses the same ids as the client before."""
     stateless = round % 2
     meta = META if stateless else {}
     bridge = Bridge(command)
@@ -192,7 +192,7 @@ def main():
         sys.exit(__doc__)
     bridge, image = sys.argv[1:]
     label = f"python mcp {SDK}, {pathlib.Path(image).name} in QEMU"
-    # Whatever hangs where no limit reaches ends all the same.
+    # Ends the process if it hangs at a point that no timeout covers.
     watchdog = threading.Timer(300, lambda: (print(f"FAILED {label}: it hangs", flush=True), os._exit(1)))
     watchdog.daemon = True
     watchdog.start()

@@ -1,10 +1,10 @@
-// Runs the official conformance suite against a server on stdin and stdout; `conformance` installs it and calls this.
+// Runs the official conformance suite against a server on stdio; `conformance` calls this.
 //
 //     node conformance.mjs SUITE SERVER [ARGUMENT...]
 //
-// SUITE is the folder in which the suite is installed. A scenario has passed if at least one of its own checks has, and
-// none has failed or warned: the suite warns where the specification says SHOULD, and lets that pass. With the name of
-// a scenario in the environment, as in `SCENARIO=ping`, only that one is run, and all its checks are printed.
+// SUITE is the folder in which the suite is installed. A scenario passes if at least one of its own checks passes and
+// none fails or warns; the suite itself accepts warnings, which it gives where the specification says SHOULD. With a
+// scenario in the environment, as in `SCENARIO=ping`, only that scenario runs, and all its checks are printed.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 
 import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from './conformance_suite.mjs';
 
-// What does not pass, with the result it has instead. A line that is not true any more is an error.
+// Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {
   'server-sse-polling, 2025-11-25': {
     result: 'saw nothing',
@@ -21,8 +21,8 @@ const EXCEPTIONS = {
   },
 };
 
-// What passes thanks to the bridge: there are no headers, sessions and streams on stdin and stdout. They are run, as
-// the bridge must be right for the others to mean something.
+// Scenarios that test the bridge, because stdio has no headers, sessions or streams. They run too, because the other
+// results depend on a correct bridge.
 const OF_THE_BRIDGE = [
   'dns-rebinding-protection',
   'http-custom-header-server-validation',
@@ -37,8 +37,8 @@ const work = mkdtempSync(join(tmpdir(), 'conformance-'));
 const log = join(work, 'stderr');
 const problems = [];
 
-// Starts the bridge, and waits until it says where it listens. What the server writes to stderr goes to a file: a pipe
-// would fill up while the suite runs, as nobody reads it then.
+// Starts the bridge, and waits until it prints its address. The server's stderr goes to a file, because a pipe would
+// fill up while the suite runs.
 async function startBridge() {
   const args = [join(import.meta.dirname, 'http_bridge.mjs'), '--', ...server];
   const bridge = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', openSync(log, 'w')] });

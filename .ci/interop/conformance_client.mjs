@@ -1,10 +1,10 @@
-// Runs the client scenarios of the official conformance suite against the example `inspect`; `conformance` calls this.
+// Runs the client scenarios of the conformance suite against `inspect`; `conformance` calls this.
 //
 //     node conformance_client.mjs SUITE INSPECT
 //
-// The suite starts a server on HTTP for each scenario, and then this file again with its address: `inspect` visits it
-// through stdio_bridge.mjs, and does what the scenario wants to see. With the name of a scenario in the environment, as
-// in `SCENARIO=tools_call`, only that one is run, and all its checks are printed.
+// The suite starts an HTTP server for each scenario, and then this file again with the server's address. `inspect`
+// connects to the server through stdio_bridge.mjs, and performs the actions of the scenario. With a scenario in the
+// environment, as in `SCENARIO=tools_call`, only that scenario runs, and all its checks are printed.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from
 const ALL = ['2025-06-18', ...REVISIONS];
 const RICH = 'json_schema_2020_12_tool';
 
-// What `inspect` does in a scenario: its options. One that needs to have seen something is a function of `visit`.
+// The options of `inspect` for each scenario. A scenario that needs earlier output is a function of `runInspect`.
 const SCENARIOS = {
   initialize: [],
   tools_call: ['--call', 'add_numbers', '--args', '{"a":2,"b":40}'],
@@ -27,9 +27,9 @@ const SCENARIOS = {
     '--call', 'test_mrtr_no_state', '--call', 'test_mrtr_no_result_type',
   ],
   'json-schema-ref-no-deref': [],
-  'json-schema-2020-12-preservation': (visit) => {
-    const schema = visit('--schema', RICH).match(new RegExp(`^${RICH} takes (.*)$`, 'm'))[1];
-    visit('--call', 'json_schema_echo', '--args', `{"schema":${schema}}`);
+  'json-schema-2020-12-preservation': (runInspect) => {
+    const schema = runInspect('--schema', RICH).match(new RegExp(`^${RICH} takes (.*)$`, 'm'))[1];
+    runInspect('--call', 'json_schema_echo', '--args', `{"schema":${schema}}`);
   },
   'sse-retry': ['--call', 'test_reconnection'],
   'http-standard-headers': [
@@ -37,10 +37,10 @@ const SCENARIOS = {
   ],
 };
 
-// What passes thanks to the bridge. They are run, as the bridge must be right for the others to mean something.
+// Scenarios that test the bridge. They run too, because the other results depend on a correct bridge.
 const OF_THE_BRIDGE = ['sse-retry', 'http-standard-headers'];
 
-// What does not pass, with the result it has instead. A line that is not true any more is an error.
+// Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {
   'request-metadata': {
     result: 'warned',
@@ -49,18 +49,18 @@ const EXCEPTIONS = {
   },
 };
 
-// What is not run, and why.
+// Scenarios that are not run, each with the reason.
 const NOT_APPLICABLE = [
   [/^auth\//, 'authorization is of HTTP'],
   [/^http-custom-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
   [/^http-invalid-tool-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
 ];
 
-// ---- What the suite starts: the scenario is in the environment, the address is the last argument ------------------
+// ---- The client, started by the suite: the scenario is in the environment, the address is the last argument -------
 
 function client(inspect, url) {
   const bridge = [process.execPath, join(import.meta.dirname, 'stdio_bridge.mjs'), url];
-  const visit = (...options) => {
+  const runInspect = (...options) => {
     const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
     const args = ['--revision', revision, '--timeout', '20', ...options, '--', ...bridge];
     const ran = spawnSync(inspect, args, { encoding: 'utf8' });
@@ -70,24 +70,24 @@ function client(inspect, url) {
     return ran.stdout;
   };
   const what = SCENARIOS[process.env.MCP_CONFORMANCE_SCENARIO];
-  if (typeof what === 'function') what(visit);
-  else visit(...what);
+  if (typeof what === 'function') what(runInspect);
+  else runInspect(...what);
 }
 
-// ---- What starts the suite ----------------------------------------------------------------------------------------
+// ---- The driver, which starts the suite ---------------------------------------------------------------------------
 
 async function runScenario(suite, inspect, work, revision, name) {
   const remark = NOT_APPLICABLE.find(([names]) => names.test(name))?.[1];
   if (remark) return { name, revision, result: 'not run', details: 'not applicable', remark };
   const folder = join(work, revision, name);
-  const command = [process.execPath, import.meta.filename, '--visit', inspect].join(' ');
+  const command = [process.execPath, import.meta.filename, '--client', inspect].join(' ');
   const ran = await runSuite(suite, [
     'client', '--command', command, '--scenario', name, '--spec-version', revision, '-o', folder,
   ]);
   const checks = checksOf(folder).get(name);
   const judged = checks ? judge(checks) : { result: 'did not run', details: ran.stderr.slice(-2000) };
   if (process.env.SCENARIO !== undefined) console.log(ran.stderr);
-  // A client that has failed has not passed, whatever the checks say.
+  // A client that fails has not passed, even if all checks have.
   if (judged.result === 'passed' && /Client (exited|timed out)/.test(ran.stderr)) {
     Object.assign(judged, { result: 'failed', details: ran.stderr.slice(-2000) });
   }
@@ -109,7 +109,7 @@ async function main(suite, inspect) {
       if (process.env.SCENARIO === undefined || process.env.SCENARIO === name) jobs.push([revision, name]);
     }
   }
-  // Two at a time: most of the time goes into starting programs.
+  // Two at a time, because most of the time is spent starting programs.
   const rows = [];
   let next = 0;
   const workOff = async () => {
@@ -128,5 +128,5 @@ async function main(suite, inspect) {
 }
 
 const [first, ...rest] = process.argv.slice(2);
-if (first === '--visit') client(...rest);
+if (first === '--client') client(...rest);
 else await main(first, ...rest);

@@ -1,4 +1,4 @@
-// What both halves of the conformance step have in common: running the suite, and what its checks say.
+// Runs the conformance suite and reads its results, for both roles.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -8,7 +8,7 @@ export const REVISIONS = ['2025-11-25', '2026-07-28'];
 const LIMIT = 300_000; // for one run of the suite
 const OF_EVERY_SCENARIO = 'wire-schema-valid';
 
-// Runs the suite that is installed in a folder, and gives what it wrote.
+// Runs the suite that is installed in a folder, and returns its output.
 export function runSuite(suite, args) {
   const cli = join(suite, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
   const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: LIMIT });
@@ -27,8 +27,8 @@ export async function scenariosOf(suite, role, revision) {
   return names;
 }
 
-// The checks of each scenario that came to an end, by its name. The suite writes them into a folder each, named with
-// the time.
+// The checks of each finished scenario, by the scenario's name. The suite writes them into one folder per scenario,
+// named with the time.
 export function checksOf(folder) {
   const found = new Map();
   for (const entry of existsSync(folder) ? readdirSync(folder) : []) {
@@ -39,7 +39,7 @@ export function checksOf(folder) {
   return found;
 }
 
-// A scenario has passed if at least one of its own checks has, and none has failed or warned.
+// A scenario passes if at least one of its own checks passes, and none fails or warns.
 export function judge(checks) {
   const count = (status) => checks.filter((check) => check.status === status).length;
   const own = checks.filter((check) => check.id !== OF_EVERY_SCENARIO);
@@ -50,7 +50,7 @@ export function judge(checks) {
   return { result: own.some((check) => check.status === 'SUCCESS') ? 'passed' : 'saw nothing', details };
 }
 
-// Says what went wrong in a scenario, or everything if it is the only one.
+// Prints the failed checks of a scenario, or all checks if it is the only scenario.
 export function report(what, checks, everything) {
   for (const { id, status, errorMessage } of checks ?? []) {
     const bad = status === 'FAILURE' || status === 'WARNING';
@@ -58,7 +58,7 @@ export function report(what, checks, everything) {
   }
 }
 
-// The table of a role, for people; and a line for each row, for document.mjs.
+// Prints the table of a role for readers, and a RESULT line for each row for document.mjs.
 export function table(role, rows) {
   const widest = Math.max(...rows.map((row) => row.name.length));
   const verdicts = { passed: 'ok', 'as expected': 'differs', 'not run': 'not applicable' };

@@ -1,9 +1,9 @@
-// Makes tables of results, and holds docs/interop.md against them: the last step of `run` and `conformance`.
+// Makes tables of results and compares docs/interop.md with them.
 //
 //     node document.mjs SECTION <LINES
 //
-// Reads `RESULT WHO, WHAT | COLUMN | VERDICT` lines and ignores others. The part of the document between the markers of
-// SECTION has to be what they say; with BLESS=1 it is written. Fails if it is not, or if something has failed.
+// The last step of `run` and `conformance`. Reads `RESULT WHO, WHAT | COLUMN | VERDICT` lines and ignores others. Fails
+// if a verdict is FAILED, or if the document differs between the markers of SECTION; with BLESS=1 it is written.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +23,8 @@ const results = readFileSync(0, 'utf8').split('\n').filter((line) => line.starts
 const unique = (values) => [...new Set(values)];
 const lines = (rows) => rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-// A table with a row for each of `rows` and a column for each of `columns`, from the results that `wanted` lets through
-// for a cell. Several make one cell.
+// A table with a row for each of `rows` and a column for each of `columns`. A cell combines the results for which
+// `wanted` returns true.
 function table(corner, rows, columns, wanted) {
   const cell = (row, column) => {
     const verdicts = results.filter((result) => wanted(result, row, column)).map(({ verdict }) => verdict);

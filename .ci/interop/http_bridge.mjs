@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-// Puts a server on stdin and stdout behind Streamable HTTP, so that what can only test over HTTP can test it.
+// Serves a stdio server over Streamable HTTP, for tests that need HTTP.
 //
 //     node http_bridge.mjs [--port PORT] -- SERVER [ARGUMENT...]
 //
-// Prints `listening on http://127.0.0.1:PORT/mcp`; port 0, the default, takes any that is free. Runs until SIGTERM.
-// A tool for tests and nothing else: it has no limits, resumes no streams, and listens on the loopback interface only.
+// Prints `listening on http://127.0.0.1:PORT/mcp`; port 0, the default, takes any free port. Runs until SIGTERM.
+// Only for tests: the bridge has no limits, resumes no streams, and listens on the loopback interface only.
 //
-// What is the transport's job happens here, everything else is the server's answer:
+// The bridge does the work of the transport, and the server answers everything else:
 //
 // - Up to 2025-11-25 each `initialize` starts a server process, and the session lasts as long as the process. While
-//   requests are open, what the server sends by itself goes to one of them: progress to the request with its token,
-//   everything else to the newest. Otherwise it goes to the GET stream, or waits for one.
+//   requests are open, each message from the server goes to one of them: progress to the request with its token,
+//   everything else to the newest. Otherwise the message goes to the GET stream, or waits for one.
 // - From 2026-07-28 on all clients share one server process. Their request ids, progress tokens and subscription ids
 //   are replaced by unique ones on the way in and put back on the way out. A client that closes a response stream
 //   cancels the request. Headers are compared with the body, and error codes become HTTP statuses.
@@ -21,7 +21,7 @@ import { createServer } from 'node:http';
 
 const HANDSHAKE_VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
-const GRACE = 2_000; // for a server to end after its stdin has ended
+const GRACE = 2_000; // time for a server to exit after its stdin has ended
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
@@ -41,7 +41,7 @@ const isRequest = (message) => typeof message.method === 'string' && message.id 
 const isNotification = (message) => typeof message.method === 'string' && message.id === undefined;
 const isResponse = ({ method, result, error }) => method === undefined && (result !== undefined || error !== undefined);
 const failure = (id, code, message) => ({ jsonrpc: '2.0', ...(id !== undefined && { id }), error: { code, message } });
-// Ids 1 and "1" are two ids.
+// A map key for an id: 1 and "1" are different ids.
 const key = (id) => JSON.stringify(id);
 
 // ---- The server process -------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ class ServerProcess {
   constructor([program, ...args], onMessage, onEnd) {
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     processes.add(this);
-    this.#child.stdin.on('error', () => {}); // it has ended; `onEnd` says so
+    this.#child.stdin.on('error', () => {}); // the server has ended, which `onEnd` reports
     this.#child.stdout.on('data', (chunk) => this.#read(chunk, onMessage));
     this.#child.on('error', (error) => console.error(`bridge: ${error.message}`));
     this.#child.on('close', () => {
@@ -73,7 +73,7 @@ class ServerProcess {
     setTimeout(() => this.#child.kill('SIGKILL'), GRACE).unref();
   }
 
-  // Lines end with a newline and nothing else: `node:readline` would split at U+2028, which may be in a string.
+  // Splits at newlines only, because `node:readline` also splits at U+2028, which may be in a string.
   #read(chunk, onMessage) {
     for (let end; (end = chunk.indexOf(10)) >= 0; chunk = chunk.subarray(end + 1)) {
       const line = Buffer.concat([...this.#rest, chunk.subarray(0, end)]).toString();
@@ -104,7 +104,7 @@ function sendEvent(res, message) {
   if (!res.writableEnded && !res.destroyed) res.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
 }
 
-// The answer to one request: plain JSON, or a stream as soon as something comes before the response.
+// The answer to one request: plain JSON, or a stream if another message precedes the response.
 class Answer {
   constructor(res) {
     this.res = res;
@@ -143,7 +143,7 @@ class Session {
 
   initialize(request, res) {
     const finish = (response, status = 200) => {
-      // Without a result there is no session.
+      // An error in the response creates no session.
       if (response.result) {
         this.#version = response.result.protocolVersion;
         sessions.set(this.#id, this);
@@ -168,7 +168,7 @@ class Session {
     if (this.#open.has(key(message.id))) {
       return sendJson(res, 400, failure(message.id, INVALID_REQUEST, 'A request with this id is open'));
     }
-    // Closing the stream does not cancel the request, so it stays open until the server has answered.
+    // Closing the stream does not cancel the request, so the request stays open until the server has answered.
     this.#open.set(key(message.id), { answer: new Answer(res), token: message.params?._meta?.progressToken });
     this.server.send(message);
   }
@@ -205,7 +205,7 @@ class Session {
   }
 }
 
-// ---- From 2026-07-28 on: one server for all -----------------------------------------------------------------------
+// ---- From 2026-07-28 on: one server for all clients ---------------------------------------------------------------
 
 class Stateless {
   #command;
@@ -217,7 +217,7 @@ class Stateless {
     this.#command = command;
   }
 
-  // The caller has compared the headers with the body, all but those that depend on the tool.
+  // The caller has compared all headers with the body except those that depend on the tool.
   async request(message, headers, res) {
     const meta = message.params?._meta;
     const invalidMeta = !isObject(meta) || typeof meta[META_VERSION] !== 'string' || !isObject(meta[META_CAPABILITIES]);
@@ -241,13 +241,13 @@ class Stateless {
     const logs = meta?.[META_LOG_LEVEL] !== undefined;
     this.#open.set(id, { id: message.id, token, logs, invalidMeta, answer });
     this.#server ??= new ServerProcess(this.#command, (message) => this.#route(message), () => this.#ended());
-    // The token becomes the id: both are ours, and both are unique.
+    // The token is replaced by the bridge's id, which is unique.
     const params = token === undefined ? message.params : { ...message.params, _meta: { ...meta, progressToken: id } };
     this.#server.send({ ...message, id, ...(params !== undefined && { params }) });
     return id;
   }
 
-  // What the tool wants to be called with, or nothing if there is no such tool.
+  // The input schema of the tool, or undefined if there is no such tool.
   async #inputSchema(name, meta) {
     const { [META_VERSION]: version, [META_CAPABILITIES]: capabilities } = meta;
     let cursor;
@@ -267,7 +267,7 @@ class Stateless {
   #route(message) {
     if (isResponse(message)) {
       const request = this.#open.get(message.id);
-      if (!request) return; // cancelled, or to nothing
+      if (!request) return; // cancelled or unknown
       this.#open.delete(message.id);
       const subscription = message.result?._meta?.[META_SUBSCRIPTION];
       if (subscription !== undefined) message.result._meta[META_SUBSCRIPTION] = request.id;
@@ -287,10 +287,10 @@ class Stateless {
         return request?.answer.notify({ ...message, params: { ...params, progressToken: request.token } });
       }
       case 'notifications/message':
-        // Nothing says which request it is about: the oldest that wants such messages gets it.
+        // The message names no request, so it goes to the oldest request that wants log messages.
         return [...this.#open.values()].find((request) => request.logs)?.answer.notify(message);
       case 'notifications/cancelled': {
-        // The server ends a subscription. Over HTTP that is the end of the stream, and no message.
+        // The server ends a subscription. Over HTTP the stream ends without a message.
         const request = this.#open.get(params?.requestId);
         this.#open.delete(params?.requestId);
         return request?.answer.res?.end();
@@ -314,7 +314,7 @@ function statusOf(code, invalidMeta) {
   return 200;
 }
 
-// What a header says, or nothing if it is not well-formed. Node has removed whitespace around it.
+// The value of a header, or undefined if it is malformed. Node has removed the surrounding whitespace.
 function decoded(value) {
   const base64 = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
   if (base64 === undefined) return value;
@@ -330,7 +330,7 @@ function nameOf({ method, params }) {
   return undefined;
 }
 
-// Says what is wrong with the headers of a request that has the `_meta` it needs, or nothing.
+// Describes the error in the headers of a request that has the required `_meta`, or returns undefined.
 function wrongHeader(message, headers) {
   const version = message.params._meta[META_VERSION];
   const name = nameOf(message);
@@ -340,7 +340,7 @@ function wrongHeader(message, headers) {
   return undefined;
 }
 
-// The same for the headers that a tool names with `x-mcp-header` in its input schema.
+// The same check for the headers that a tool names with `x-mcp-header` in its input schema.
 function wrongParamHeader(schema, value, headers) {
   for (const [name, property] of Object.entries(schema?.properties ?? {})) {
     const inner = isObject(value) ? value[name] : undefined;
@@ -390,8 +390,8 @@ async function handle(req, res, command, stateless) {
   const metaVersion = isObject(meta) ? meta[META_VERSION] : undefined;
   if (metaVersion !== undefined || (version !== undefined && !HANDSHAKE_VERSIONS.includes(version))) {
     if (isResponse(message)) return sendJson(res, 400, failure(undefined, INVALID_REQUEST, 'Nothing was asked'));
-    if (isNotification(message)) return res.writeHead(202).end(); // the revision knows none that a server would need
-    // Without the `_meta` there is nothing to compare, and the server says what is missing.
+    if (isNotification(message)) return res.writeHead(202).end(); // no notification of this revision concerns a server
+    // Without `_meta` there is nothing to compare, and the server's error names the missing member.
     const complete = typeof metaVersion === 'string' && isObject(meta[META_CAPABILITIES]);
     const wrong = complete && wrongHeader(message, req.headers);
     if (wrong) return sendJson(res, 400, failure(message.id, HEADER_MISMATCH, wrong));

@@ -1,6 +1,6 @@
-# For scripts that need packages of Python or Node: sourced, with `here` and `work` set.
+# Installs Python and Node packages; sourced, with `here` and `work` set.
 
-# A folder named after the content of the file that says what is in it; `fill FOLDER` runs if it is not complete yet.
+# Prints a folder named after a hash of the requirements file; `fill FOLDER` runs if the folder is not complete yet.
 installed() {
     local name=$1 listing=$2 fill=$3 key folder
     key=$(cat "$here/$listing" <(python3 --version) <(node --version 2>&1) | sha256sum | cut -c1-12)

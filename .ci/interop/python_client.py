@@ -3,8 +3,8 @@
 
     python_client.py SERVER [ARGUMENT...]
 
-Runs the same checks once for each way this SDK can talk, prints what it checked, and stops at the first thing that
-is not as it should be: exit code 1 and a line that starts with FAILED. A line that starts with RESULT sums up a run.
+Runs the same checks once for each mode that this SDK supports, and prints each check. Stops at the first failure with
+exit code 1 and a line that starts with FAILED. A line that starts with RESULT sums up a run.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ TEXTS = {
     "odd": "null \u0000 bell \u0007 separators \u2028\u2029 edge \ue000\ufffd\U0010ffff",
     "long": "0123456789" * 1000,
 }
-# The shell stays between the SDK and the server only to note how the server ended: an SDK kills the group of a server
-# that does not go by itself, and then there is no note.
+# The shell between the SDK and the server only records the server's exit code. An SDK kills the process group of a
+# server that does not exit by itself, and then there is no record.
 WITNESS = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; trap "kill -9 $!; exit 1" TERM; wait $!; echo "$?" >"$0.$$"'
 
 
@@ -42,7 +42,7 @@ class Failed(Exception):
 
 
 class Problems(logging.Handler):
-    """What the SDK itself complained about: lines it could not read, answers nobody waited for."""
+    """Warnings of the SDK: lines that it could not read, answers without a pending request."""
 
     def __init__(self):
         super().__init__(logging.DEBUG)
@@ -64,7 +64,7 @@ class Problems(logging.Handler):
 
 
 class Sdk1:
-    """mcp 1.x: the handshake only; a timeout tells the server nothing, a cancel must be sent by hand."""
+    """mcp 1.x: the handshake only. A timeout sends no cancellation; the caller must send it."""
 
     sends_cancel = False
 
@@ -74,7 +74,7 @@ class Sdk1:
     async def __aenter__(self):
         import mcp
 
-        # The SDK has no setting for the revision it asks for.
+        # The SDK has no setting for the revision that it requests.
         mcp.types.LATEST_PROTOCOL_VERSION = self.version
         self.mcp, self.stack = mcp, contextlib.AsyncExitStack()
         parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
@@ -111,7 +111,7 @@ class Sdk1:
 
 
 class Sdk2:
-    """mcp 2.x: both eras. A version pinned to 2026-07-28 talks without a probe, `auto` probes first."""
+    """mcp 2.x: both eras. A version pinned to 2026-07-28 skips the probe, `auto` probes first."""
 
     sends_cancel = True
 
@@ -147,7 +147,7 @@ class Sdk2:
         await self.client.send_ping()
 
     async def cancel_last(self):
-        pass  # leaving the call has told the server
+        pass  # the SDK sends the cancellation when the call ends
 
     @property
     def Error(self):
@@ -170,7 +170,7 @@ def text_of(content):
 
 
 async def refused(peer, name, arguments):
-    """The error code of a call the server must not carry out, or None where the result says isError."""
+    """The error code of a call that the server must refuse, or None if the result has isError."""
     try:
         content, _, is_error = await peer.call(name, arguments, timeout=10)
     except peer.Error as error:
@@ -182,7 +182,7 @@ async def refused(peer, name, arguments):
 
 async def identity(peer, version):
     expect("protocol version", peer.agreed, version)
-    # A 2.x client pinned to a version never asks who the server is.
+    # A 2.x client pinned to a version never requests the server's name.
     if peer.server_info is not None and not (peer.server_info.name and peer.server_info.version):
         raise Failed(f"server info without name or version: {peer.server_info}")
     ok(f"speaks {version}, is {peer.server_info.name if peer.server_info else 'not asked'}")
@@ -267,7 +267,7 @@ async def cancels(peer, problems):
     content, _, _ = await peer.call("echo", {"message": "after a timeout"}, timeout=10)
     expect("echo after a timeout", text_of(content), "after a timeout")
     if not peer.sends_cancel:
-        # The server knows nothing of the timeout: its answer comes, and the SDK says that nobody waits for it.
+        # The server receives no cancellation, so its answer arrives and the SDK reports an unknown request.
         await asyncio.sleep(max(0, started + 3 - time.monotonic()))
         if not any("unknown request ID" in problem for problem in problems.seen):
             raise Failed("the answer to the call that timed out never came")

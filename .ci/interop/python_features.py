@@ -3,8 +3,8 @@
 
     python_features.py SERVER [ARGUMENT...]
 
-Each group of features runs once for each revision this SDK can talk, in the way that revision has it. A line that starts
-with RESULT sums up a group in one era; what went wrong in it is said in lines that start with FAILED.
+Each group of features runs once for each revision that this SDK supports, in the form of that revision. A line that
+starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ CHOICES = {
 
 
 def plain(model):
-    """What an SDK made of a message, as JSON again."""
+    """Converts an SDK's object for a message back to JSON."""
     return model.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 class World:
-    """One connection, what the host answers on it, and what it hears."""
+    """One connection, the host's answers on it, and the received notifications."""
 
     def __init__(self, command, version):
         self.version, self.stateless = version, version == STATELESS
@@ -173,7 +173,7 @@ async def cancel(world):
         raise Failed("slow was over in 0.3 seconds")
     expect("echo after it", await world.text("echo", {"message": "still there"}), "still there")
     if not world.peer.sends_cancel:
-        # The server knows nothing of the timeout, and its answer comes when nobody waits for it.
+        # The server receives no cancellation, so its answer arrives after the call has ended.
         await asyncio.sleep(1)
         world.problems.seen.clear()
 
@@ -366,7 +366,7 @@ def innermost(error):
 
 
 async def run(command, version, failures):
-    """Runs each group that the revision has. A group that failed does not stop the others."""
+    """Runs each group that the revision has. A failed group does not stop the others."""
     logging.getLogger().handlers = []
     world = World(command, version)
     async with world.peer:

@@ -1,16 +1,15 @@
 #!/usr/bin/env node
-// Puts a server that speaks Streamable HTTP on stdin and stdout, for a client that knows nothing else.
+// Connects a stdio client to a Streamable HTTP server.
 //
 //     node stdio_bridge.mjs URL
 //
-// A tool for tests and nothing else: the counterpart of http_bridge.mjs. What is the transport's job happens here (the
-// session, the headers, streams that end too early), everything else is the client's and the server's. It ends when its
-// input does, and what is open then.
+// Only for tests; the counterpart of http_bridge.mjs. The bridge does the work of the transport: the session, the
+// headers, and streams that end too early. At the end of its input it aborts open requests and exits.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [url] = process.argv.slice(2);
-const RETRY = 1_000; // before a stream is taken up again, if the server does not say
+const RETRY = 1_000; // delay before a stream is resumed, if the server sets none
 const NAMED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
 const stop = new AbortController();
 let session, revision, asked;
@@ -27,13 +26,13 @@ function headersOf({ method, params }) {
   };
 }
 
-// What the server says: the revision is in the answer to `initialize`.
+// Forwards a message from the server. The answer to `initialize` contains the revision.
 function hear(message) {
   if (asked !== undefined && message.id === asked) revision = message.result?.protocolVersion;
   say(message);
 }
 
-// One stream of events. If it ends without the answer it is for, it is taken up again where it stopped.
+// Reads one stream of events. A stream that ends without its answer is resumed at the last event.
 async function read(response, waitsFor) {
   let last, retry = RETRY, open = waitsFor !== undefined;
   for (;;) {
@@ -69,7 +68,7 @@ async function get(headers) {
     headers: { Accept: 'text/event-stream', ...headersOf({}), ...headers }, signal: stop.signal,
   });
   if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  await response.body?.cancel(); // a server need not have one
+  await response.body?.cancel(); // a server may refuse the GET stream
 }
 
 async function post(message) {
@@ -109,7 +108,7 @@ async function exchange(message) {
   }
 }
 
-// Nothing may overtake the handshake and what is only told; requests run beside each other.
+// The handshake and notifications are sent in order; requests run concurrently.
 let rest = '';
 for await (const text of process.stdin.setEncoding('utf8')) {
   const lines = (rest + text).split('\n');

@@ -2,8 +2,8 @@
 //
 //     node typescript_client.mjs SERVER [ARGUMENT...]
 //
-// Runs the same checks once for each way the SDKs can talk, prints what it checked, and stops at the first thing that
-// is not as it should be: exit code 1 and a line that starts with FAILED. A line that starts with RESULT sums up a run.
+// Runs the same checks once for each mode that the SDKs support, and prints each check. Stops at the first failure with
+// exit code 1 and a line that starts with FAILED. A line that starts with RESULT sums up a run.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -25,8 +25,8 @@ const TEXTS = {
   odd: 'null \u0000 bell \u0007 separators \u2028\u2029 edge \ue000\ufffd\u{10ffff}',
   long: '0123456789'.repeat(1000),
 };
-// The shell stays between the SDK and the server only to note how the server ended: an SDK kills a server that does not
-// go by itself, and then there is no note.
+// The shell between the SDK and the server only records the server's exit code. An SDK kills a server that does not
+// exit by itself, and then there is no record.
 const WITNESS = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; trap "kill -9 $!; exit 1" TERM; wait $!; echo "$?" >"$0.$$"';
 
 export class Failed extends Error {}
@@ -43,7 +43,7 @@ function textOf(result) {
   return result.content[0].text;
 }
 
-// 1.x has the handshake only, and always asks for its newest revision.
+// 1.x has the handshake only, and always requests its newest revision.
 export async function sdk1() {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
@@ -63,7 +63,7 @@ export async function sdk1() {
   };
 }
 
-// 2.x has both eras. `auto` and a pinned version ask server/discover first, on a server process of its own.
+// 2.x has both eras. `auto` and a pinned version send server/discover first, to a separate server process.
 export async function sdk2() {
   const { Client } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
@@ -84,7 +84,7 @@ export async function sdk2() {
   };
 }
 
-// The error code of a call the server must not carry out, or undefined where the result says isError.
+// The error code of a call that the server must refuse, or undefined if the result has isError.
 async function refused(peer, name, args) {
   let result;
   try {
@@ -193,7 +193,7 @@ const checks = {
     await slow;
     expect('echo', textOf(await peer.call('echo', { message: 'after a cancel' }, { timeout: 10_000 })), 'after a cancel');
     await sleep(2700);
-    // An answer to a call that timed out or was cancelled makes the SDK complain.
+    // The SDK reports an error if a call that timed out or was cancelled is answered.
     expect('complaints of the SDK', peer.problems, []);
     ok('a call that timed out or was cancelled is never answered, echo works after it');
   },

@@ -2,8 +2,8 @@
 //
 //     node typescript_features.mjs SERVER [ARGUMENT...]
 //
-// Each group of features runs once for each revision the SDKs can talk, in the way that revision has it. A line that
-// starts with RESULT sums up a group in one era; what went wrong in it is said in lines that start with FAILED.
+// Each group of features runs once for each revision that the SDKs support, in the form of that revision. A line that
+// starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -17,7 +17,7 @@ const CHOICES = {
 };
 const EVERY_LEVEL = ['info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
-// One connection, what the host answers on it, and what it hears.
+// One connection, the host's answers on it, and the received notifications.
 class World {
   constructor(peer, mode) {
     this.version = HANDSHAKE.includes(mode) ? mode : STATELESS;
@@ -126,7 +126,7 @@ const GROUPS = {
     const steps = [];
     const onprogress = ({ progress, total }) => steps.push([progress, total]);
     await world.text('test_tool_with_progress', {}, { onprogress });
-    // Steps that come in one piece with the answer are heard after it, when the SDKs know no more what they are for.
+    // Progress that arrives together with the answer is handled after it, when the SDKs have forgotten its token.
     const late = () => world.problems.filter((it) => it.includes('unknown token'));
     for (let round = 0; round < 200 && steps.length + late().length < 3; round += 1) await sleep(20);
     steps.push(...late().map((it) => JSON.parse(it.slice(it.indexOf('{'))).params).map((it) => [it.progress, it.total]));
@@ -168,7 +168,7 @@ const GROUPS = {
     expect('text', (await read('test://static-text')).text, 'This is the content of the static text resource.');
     const bytes = await read('test://static-binary');
     expect('bytes', [bytes.mimeType, isPng(bytes.blob)], ['image/png', true]);
-    // 2.x shows the old code as the new one.
+    // 2.x reports the old error code as the new one.
     const codes = world.stateless ? [-32602] : [-32002, -32602];
     const error = await refused('a resource that is not there', codes, read('test://nonexistent'));
     expect('what is not there', error.data.uri, 'test://nonexistent');
@@ -296,7 +296,7 @@ const GROUPS = {
   }],
 };
 
-// A group that failed does not stop the others.
+// A failed group does not stop the others.
 async function run(name, sdk, mode, command, failures) {
   const transport = new sdk.Transport({ command: command[0], args: command.slice(1) });
   const peer = await sdk.connect(transport, mode, { capabilities: CAPABILITIES });

@@ -1,4 +1,6 @@
-//! The modules that know neither server nor client. Their own unit tests have to notice each mutant.
+//! The modules below server and client, as a crate for mutation testing.
+//!
+//! The unit tests of these modules must detect each mutant.
 #![no_std]
 #![allow(unused, unreachable_pub)]
 

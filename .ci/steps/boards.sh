@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Steps about what runs on a board, in an emulator.
+# Steps for board images, which run in an emulator.
 
 installed_target() {
     rustup target list --installed | grep -qx "$1" || say rustup target add "$1" ||
@@ -29,7 +29,7 @@ installed_qemu() {
         not_run "${missing[*]} cannot be installed"
 }
 
-# The images of boards: they must link, and nothing in the one that only has tools may belong to what it does not use.
+# Board images: all must link, and the image that only has tools must not contain code of unused features.
 unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|outbound_request|keep_alive|message_mode'
 step_firmware() {
     need rustup nm awk
@@ -45,17 +45,17 @@ step_firmware() {
         say cargo build --quiet --locked --release --features "$image" --bin "$image" --target "$target"
     done <<<"$images"
     image=$(target_directory)/thumbv6m-none-eabi/release/blinky
-    # What is called from one place only has no symbol, but every method has its name.
+    # A function that is called once may be inlined and have no symbol, but method names remain as strings.
     others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$unused" || true)
     others+=$(printf '\n'; tr '\0' '\n' <"$image" | grep -aoiE "($unused|roots)/[a-z]+" || true)
     if [[ -n ${others//[[:space:]]/} ]]; then
-        printf 'the image has something of what it does not use:\n%s\n' "$others"
+        printf 'the image contains unused features:\n%s\n' "$others"
         exit 1
     fi
-    echo "nothing in blinky that it does not use"
+    echo "blinky contains no unused features"
 }
 
-# What the images take, none of it more than the limits that stand in the script; and nothing in them may be able to panic.
+# Sizes of the images, checked against the limits in the script, and that no image can panic.
 step_footprint() {
     need rustup nm size python3
     installed_targets
@@ -77,7 +77,7 @@ step_boards() {
     say .ci/interop/boards examples/firmware/boards/qemu "${images[@]}"
 }
 
-# The official Python clients drive a board in QEMU through the example that brings boards to desktop clients.
+# The official Python clients drive a board in QEMU through the example `serial_bridge`.
 step_bridge() {
     need python3 rustup
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
@@ -86,7 +86,7 @@ step_bridge() {
     say cargo build --quiet --example serial_bridge
     bridge=$(target_directory)/debug/examples/serial_bridge
     folder=$(cd examples/firmware && target_directory)
-    # One that knows no session mark, and one that does.
+    # One image without support for the session mark, and one with it.
     for image in blinky lm3s6965; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")

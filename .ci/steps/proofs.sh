@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Steps that try to show the tests wrong, or the code: interpreters, random input, measures of the tests.
+# Steps for mutation testing, Miri, coverage and fuzzing.
 
-# Changes the modules that .cargo/mutants.toml names in every small way, and requires that their own unit tests fail each time.
+# Mutates the modules that .cargo/mutants.toml names, and requires that their own unit tests detect every mutant.
 step_mutants() {
     local target tree code=0
     cargo_tool cargo-mutants 27.1.0
@@ -9,22 +9,21 @@ step_mutants() {
     tree=$target/modules
     rm -rf "$tree" "$target/mutants.out"
     mkdir -p "$tree" "$target/tmp"
-    # A crate of its own, without adapters and examples, takes seconds to build instead of a minute.
+    # A separate crate, because it builds in seconds: the workspace with adapters and examples takes a minute.
     cp -r src ARCHITECTURE.md Cargo.lock .ci/mutants/Cargo.toml "$tree"
     cp .ci/mutants/lib.rs "$tree/src/lib.rs"
-    # cargo-mutants makes copies, and builds inside them.
+    # cargo-mutants copies the crate and builds inside the copies.
     say env -u CARGO_TARGET_DIR TMPDIR="$target/tmp" \
         cargo mutants --dir "$tree" --config .cargo/mutants.toml --output "$target" \
         --jobs "${MUTANTS_JOBS:-2}" --colors never --no-times \
         --cargo-arg=--config="target.'cfg(all())'.runner=['$PWD/.ci/mutants/limited']" || code=$?
-    # 2: some mutants survive. 3: some were caught because their tests did not end in time.
+    # Exit code 2: some mutants survived. 3: some were caught by a timeout.
     ((code == 0 || code == 2 || code == 3))
     wc -l "$target/mutants.out/missed.txt"
     [[ ! -s $target/mutants.out/missed.txt ]]
 }
 
-# The modules whose tests finish in an interpreter within a minute or two, without the tests that take too long there. Those
-# stay with `cargo test`.
+# Modules whose tests finish in Miri within two minutes. The skipped tests take too long there; `cargo test` runs them.
 miri_modules=(
     client:: platform:: framing::outbound_message peer::slots json::decimal json::path json::scanner json::search json::ser
     json::string json::write_text
@@ -40,14 +39,14 @@ miri_skips=(
     ids_that_collide string_id_is_found hash_equals hash_is_independent seed_determines find_returns_the_first
 )
 
-# The tests of the core in an interpreter that sees undefined behaviour and leaks, of dependencies too. It has no clock but its
-# own, so tests do not depend on this machine's.
+# Tests of the core in Miri, which detects undefined behavior and leaks, also in dependencies. Miri simulates the clock,
+# so the tests do not depend on the machine's.
 step_miri() {
     toolchain "$nightly" miri rust-src
     say cargo "+$nightly" miri test --quiet -p mcp-proto --lib -- "${miri_modules[@]}" "${miri_skips[@]/#/--skip=}"
 }
 
-# How much of the core its tests reach, and that it does not become less. Tests of examples and of time do not count.
+# Test coverage of the core, which must not decrease. Tests of examples, documents and memory do not count.
 step_coverage() {
     need python3
     toolchain "$nightly" llvm-tools
@@ -57,19 +56,19 @@ step_coverage() {
     say "${cover[@]}" clean --workspace --profraw-only
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --lib
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --test it -- "${others[@]/#/--skip=}"
-    # Properties reach in few cases what they reach in many.
+    # A few cases of each property test reach the same code as many.
     PROPTEST_CASES=30 say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-proptests
     say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"
     say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }
 
-# Every fuzz target for some seconds, from the inputs that are kept: a target that does not build, or finds something at
-# once, is seen with every change. The hours of fuzzing are in docs/fuzzing.md.
+# Every fuzz target for some seconds, starting from the stored corpus. This detects targets that do not build and inputs
+# that fail at once. Long fuzzing sessions are described in docs/fuzzing.md.
 step_fuzz() {
     need tar xz
     toolchain "$nightly"
     cargo_tool cargo-fuzz 0.13.2
     (cd fuzz && say cargo fmt --check)
-    # The same every time: what chance finds belongs to those who look for it, not to whoever changes something else.
+    # A fixed seed, so that an unrelated change does not fail because of a random find.
     seed=1 nightly=$nightly say fuzz/run --note=no 15s
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Steps about how fast it is.
+# The step that checks instruction counts.
 
-# Instructions, not times: they are the same on a machine that is busy. benches/run measures the rest, beside others.
+# Instruction counts, not times, because machine load does not change them. benches/run compares times with other libraries.
 step_speed() {
     need python3
     command -v valgrind >/dev/null ||

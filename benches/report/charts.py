@@ -1,4 +1,4 @@
-"""Charts as SVG, readable on a light and on a dark page."""
+"""SVG charts for light and dark pages."""
 
 import math
 from html import escape
@@ -41,7 +41,7 @@ def number(value):
 
 
 def bars(title, rows, logarithmic=False):
-    """Rows of a label, a value, what stands behind the bar, and a color. On a logarithmic scale, bars begin at 1."""
+    """Rows of a label, a value, the text behind the bar, and a color. On a logarithmic scale, bars begin at 1."""
     left, right, step, top = 300, 110, 24, 40
     values = [value for _, value, _, _ in rows if math.isfinite(value)]
     if not values:
@@ -64,7 +64,7 @@ def bars(title, rows, logarithmic=False):
 
 
 def lines(title, axis, marks, series):
-    """Series of a name and one value for each mark; both axes are logarithmic, the marks stand where their value is."""
+    """Series of a name and one value for each mark. Both axes are logarithmic; each mark is placed at its value."""
     left, right, top, bottom, height = 80, 150, 45, 50, 360
     values = [value for _, all_of in series for value in all_of if math.isfinite(value)]
     if not values:

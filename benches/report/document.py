@@ -1,4 +1,4 @@
-"""The tables and charts of docs/performance.md, put between its marks. What stands around them is written by hand."""
+"""Writes the tables and charts of docs/performance.md between its marks."""
 
 import math
 import re
@@ -25,13 +25,13 @@ def name(who):
 
 
 def table(head, rows):
-    """Numbers stand on the right."""
+    """A Markdown table whose numbers are aligned to the right."""
     lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * (len(head) - 1) + "|"]
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
 
 def throughput(numbers, part, only=""):
-    """For small texts the time, for large ones how much comes through. Only the cases that begin like that."""
+    """Time for small texts, throughput for large ones; only for cases that begin with `only`."""
     who = numbers.everyone(part, only)
     rows = []
     for case in numbers.cases(part, only):
@@ -102,7 +102,7 @@ def goal_table(numbers):
 
 
 def ratio_chart(numbers):
-    """How much less time it takes than the best of the others."""
+    """Speed relative to the fastest other library."""
     rows = []
     for part, unit, peers, cases in [
         ("scan", "ns", PEERS, ["call", "text 1 KiB", "text", "umlauts", "code", "escapes", "dense"]),
@@ -129,7 +129,7 @@ def add(rows, numbers, label, part, case, unit, ours, peers):
 
 
 def size_chart(numbers):
-    """Bytes of text that a server echoes in a second of its own time."""
+    """Bytes of text that a server echoes per second of its CPU time."""
     cases = [("16 B", 16, "16 B, window 64"), ("1 KiB", 1 << 10, "1 KiB, window 64"), ("64 KiB", 1 << 16, "64 KiB, window 1"), ("1 MiB", 1 << 20, "1 MiB, window 1")]
     series = [
         (name(who).replace("`", ""), [size / numbers.get("stdio", case, who, "µs") for _, size, case in cases])
@@ -149,8 +149,8 @@ def flash_chart(footprint):
     rows = []
     for label, is_now in re.findall(r"^\| ((?:flash of|the same, with)[^|]*?) \| ([\d,]+) \|", footprint, re.M):
         rows.append((label.replace("`", ""), is_now, 0))
-    rooms = footprint.split("| module | bytes |")[1].split("\n\n")[0]
-    for label, size in re.findall(r"^\| (.*?) \| ([\d,]+) \|$", rooms, re.M):
+    modules = footprint.split("| module | bytes |")[1].split("\n\n")[0]
+    for label, size in re.findall(r"^\| (.*?) \| ([\d,]+) \|$", modules, re.M):
         rows.append((re.split("[:,]", label.replace("`", ""))[0], size, 2))
     values = [(label, int(size.replace(",", "")), f"{size} B", color) for label, size, color in rows]
     return charts.bars("Flash of a server on a Cortex-M0: images, and where that of blinky goes", values)

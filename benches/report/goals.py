@@ -1,4 +1,4 @@
-"""What it shall be as good as, and whether it is."""
+"""The performance goals, and whether each is reached."""
 
 import math
 
@@ -9,7 +9,7 @@ PEERS = [*JSON, "sonic-rs", "simd-json"]
 PIPES = {"rmcp": "rmcp, pipes"}
 WINDOW_1, WINDOW_64, LARGE, HUGE = "16 B, window 1", "16 B, window 64", "64 KiB, window 1", "1 MiB, window 1"
 
-# What keeps it from more, where a goal is missed. The document says how this was found.
+# The reason for each missed goal. docs/performance.md describes how it was found.
 LIMITS = {
     "64 KiB of a program written as a string": "nobody is faster; beside serde_json the linker's layout decides, 1.8 to 4.2 ×",
     "… of a program": "nobody is faster; beside serde_json the linker's layout decides, 1.8 to 4.2 ×",
@@ -19,14 +19,14 @@ LIMITS = {
 
 
 class Goals:
-    """Each is a row: what, the goal, what is reached, and by which factor of the goal."""
+    """A row for each goal: its subject, the goal, the result, the verdict, and the result as a factor of the goal."""
 
     def __init__(self, numbers: Numbers):
         self.numbers = numbers
         self.rows = []
 
     def best(self, part, case, peers, unit):
-        """The best of the peers."""
+        """The smallest value of the peers."""
         values = [self.numbers.get(part, case, peer, unit) for peer in peers]
         return min((value for value in values if not math.isnan(value)), default=math.nan)
 
@@ -36,14 +36,14 @@ class Goals:
         goal = f"{times:g} × as fast as {beside}" if times > 1 else f"as fast as {beside}"
         text = f"{reached:.2f} × ({short(mine)} {unit}, {short(theirs)} {unit})" if reached < 10 else (
             f"{reached:.0f} × ({short(mine)} {unit}, {short(theirs)} {unit})")
-        # The goals were set beside what its documentation shows; it has something better where both streams are pipes.
+        # The goals compare with the transport in rmcp's documentation; rmcp has a faster transport for pipes.
         better = self.numbers.get(part, case, PIPES.get(peers[0], ""), unit)
         if not math.isnan(better):
             text += f"; with its `stdio_pipes` {better / mine:.2g} × ({short(better)} {unit})"
         self.add(what, goal, text, reached / times)
 
     def at_most(self, what, goal, limit, value, unit):
-        # As it is printed: with three digits that matter.
+        # Compare the printed value, which has three significant digits.
         value = value if math.isnan(value) else float(short(value).replace(",", ""))
         self.add(what, goal, f"{short(value)} {unit}".strip(), limit / value if value else math.inf)
 

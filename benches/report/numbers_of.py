@@ -1,11 +1,11 @@
-"""What was measured, as it stands in docs/performance/numbers.json."""
+"""Reads and writes the measurements in docs/performance/numbers.json."""
 
 import json
 import math
 
 
 class Numbers:
-    """A number has a part, a case, somebody who did it, and a unit."""
+    """The measurements. Each number has a part, a case, a contestant (`who`), and a unit."""
 
     def __init__(self, path):
         self.path = path
@@ -25,7 +25,7 @@ class Numbers:
         self.path.write_text(lines + "\n")
 
     def get(self, part, case, who, unit, kind="median"):
-        """Not a number, if it was not measured."""
+        """The measured number, or NaN if it was not measured."""
         for record in self.stored["parts"].get(part, []):
             if (record.get("case"), record.get("who"), record.get("unit")) == (case, who, unit):
                 return record[kind]
@@ -38,12 +38,12 @@ class Numbers:
         return math.nan
 
     def each(self, part, key, only):
-        """What the records say under that name, in the order of the run; of those whose case begins like that."""
+        """The distinct values of `key`, in the order of the run, of records whose case begins with `only`."""
         records = self.stored["parts"].get(part, [])
         return list(dict.fromkeys(it[key] for it in records if key in it and it.get("case", "").startswith(only)))
 
     def everyone(self, part, only=""):
-        """Who took part."""
+        """The contestants of a part."""
         return self.each(part, "who", only)
 
     def cases(self, part, only=""):
@@ -51,7 +51,7 @@ class Numbers:
 
 
 def short(value):
-    """Three digits that matter, with thousands apart."""
+    """Three significant digits, with thousands separators."""
     if math.isnan(value):
         return "–"
     if value == round(value):

@@ -1,14 +1,16 @@
-//! A line that comes byte by byte: each byte costs the same, however long the line is.
+//! Benchmark of a line that arrives byte by byte.
+//!
+//! The cost of a byte must not depend on the length of the line.
 
 use mcp_proto::{Buffer, Server};
 use workloads::{inputs, machine};
 
 use crate::race::{Contestant, Effort, race};
 
-/// The nanoseconds of a byte, in lines from 1 KiB to 4 MiB.
+/// Measures nanoseconds per byte, for lines from 1 KiB to 4 MiB.
 ///
 /// # Panics
-/// The server does not answer.
+/// If the server does not answer.
 pub fn measure(effort: Effort) {
     for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)]
     {

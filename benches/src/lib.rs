@@ -1,6 +1,6 @@
-//! What `mcp-proto` costs, beside what others cost, in one run.
+//! Benchmarks of `mcp-proto` against other libraries.
 //!
-//! Each part prints one line of JSON for each number; `run` makes the document of them.
+//! Each part prints one line of JSON for each number; `run` writes the document from these lines.
 
 pub mod race;
 

@@ -1,4 +1,4 @@
-//! A client and a server in one process: both sides of a call, without a kernel.
+//! Benchmark of calls between a client and a server in one process.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 use crate::race::{Contestant, Effort, race, report};
 use crate::rmcp_echo::connected;
 
-/// One runtime on this thread, so that its clock tells all that is done.
+/// A runtime on this thread, so that the thread's CPU clock measures all work.
 ///
 /// # Panics
-/// It does not start.
+/// If the runtime does not start.
 #[must_use]
 pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().expect("a runtime")
@@ -31,10 +31,10 @@ async fn call(peer: &Peer<RoleClient>, tool: &'static str, text: &str) {
     assert_eq!(said, Some(text));
 }
 
-/// So many calls of these tools in turn, of which `window` are on their way at a time.
+/// Makes `count` calls of these tools in turn, with `window` calls in flight.
 ///
 /// # Panics
-/// An answer is another.
+/// If an answer has another text.
 pub async fn echo(
     peer: &Peer<RoleClient>,
     tools: [&'static str; 2],
@@ -62,10 +62,10 @@ pub async fn echo(
     }
 }
 
-/// Time and allocations of a call.
+/// Measures time and allocations of a call.
 ///
 /// # Panics
-/// An answer is another.
+/// If an answer has another text.
 pub fn measure(effort: Effort) {
     let runtime = runtime();
     let rmcp = runtime.block_on(connected(Arc::new(Notify::new())));

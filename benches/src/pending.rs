@@ -1,4 +1,4 @@
-//! Many requests that wait for an answer: the memory of each, and what one more costs.
+//! Benchmark of many pending requests: memory of each, and time of one more.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ fn hold(calls: &mut JoinSet<()>, peer: &Peer<RoleClient>) {
     });
 }
 
-/// Lets everything run that can.
-async fn settle() {
+/// Lets all ready tasks run.
+async fn run_ready_tasks() {
     for _ in 0..64 {
         tokio::task::yield_now().await;
     }
 }
 
-/// With that many pending requests.
+/// Measures memory and time with `pending` pending requests.
 pub fn measure(effort: Effort, pending: usize) {
     let case = format!("{pending} pending");
     let mut client = Pair::new(1 << 20, pending + 1);
@@ -48,12 +48,12 @@ pub fn measure(effort: Effort, pending: usize) {
             for at in 0..pending {
                 hold(&mut calls, &rmcp);
                 if at % 1000 == 999 {
-                    settle().await;
+                    run_ready_tasks().await;
                 }
             }
-            // Until all of them are where they wait.
+            // Until every request is pending at the server.
             for _ in 0..20 {
-                settle().await;
+                run_ready_tasks().await;
             }
         });
     });

@@ -1,41 +1,41 @@
-//! Contestants take turns, so that whatever else the machine does hits all of them alike.
+//! Measures contestants in turns, so that machine load affects all equally.
 
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// How much time there is.
+/// The duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// How often everyone has a turn.
+    /// Number of turns of each contestant.
     pub rounds: usize,
-    /// How long one turn takes, about.
+    /// Approximate duration of a turn.
     pub turn: Duration,
 }
 
-/// Somebody who does the work once.
+/// A named implementation of the measured work.
 pub struct Contestant<'a> {
     who: &'static str,
     work: Box<dyn FnMut() + 'a>,
 }
 
 impl<'a> Contestant<'a> {
-    /// That one, by its name.
+    /// A contestant; each call of `work` does the work once.
     pub fn new(who: &'static str, work: impl FnMut() + 'a) -> Self {
         Contestant { who, work: Box::new(work) }
     }
 }
 
-/// The time that this thread has worked: what others do on the processor meanwhile does not count.
+/// The CPU time of this thread, which excludes other work on the processor.
 ///
 /// # Panics
-/// There is no such clock.
+/// If the system has no such clock.
 #[must_use]
 pub fn worked() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread").into()
 }
 
-/// Lets everyone do the same work in turns, and reports the nanoseconds for each time that it was done `units` times.
+/// Runs all contestants in turns, and reports nanoseconds per unit; each call of the work does `units` units.
 pub fn race(part: &str, case: &str, effort: Effort, units: f64, mut contestants: Vec<Contestant<'_>>) {
     let mut times = Vec::new();
     for one in &mut contestants {
@@ -59,7 +59,7 @@ pub fn race(part: &str, case: &str, effort: Effort, units: f64, mut contestants:
     }
 }
 
-/// Prints a number: the median of these, and the smallest one.
+/// Prints the median and the minimum of these values as a line of JSON.
 pub fn report(part: &str, case: &str, who: &str, unit: &str, mut values: Vec<f64>) {
     values.sort_by(f64::total_cmp);
     let (Some(best), Some(median)) = (values.first(), values.get(values.len() / 2)) else { return };

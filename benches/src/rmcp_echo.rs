@@ -1,4 +1,4 @@
-//! The same tools with rmcp, as its documentation writes them.
+//! The echo server on rmcp, in memory, as in its documentation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router};
 use tokio::sync::Notify;
 
-/// Answers `echo` and `again` at once, and `hold` when it is told to.
+/// Answers `echo` and `again` at once, and `hold` after a notification.
 #[derive(Clone)]
 pub struct Echo {
     tool_router: ToolRouter<Self>,
@@ -21,7 +21,7 @@ struct Said {
 
 #[tool_router(router = tool_router)]
 impl Echo {
-    /// `hold` waits for one permit of this.
+    /// A server whose tool `hold` waits for one notification of `release`.
     #[must_use]
     pub fn new(release: Arc<Notify>) -> Self {
         Echo { tool_router: Self::tool_router(), release }
@@ -47,10 +47,10 @@ impl Echo {
 #[tool_handler(router = self.tool_router)]
 impl ServerHandler for Echo {}
 
-/// A client that is connected with such a server by a pipe in memory.
+/// A client that is connected to an echo server by a pipe in memory.
 ///
 /// # Panics
-/// They do not connect.
+/// If the connection fails.
 pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, ()> {
     let (here, there) = tokio::io::duplex(64 * 1024);
     tokio::spawn(async move {

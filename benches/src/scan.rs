@@ -1,4 +1,4 @@
-//! The envelope of a message, with full validation: who it is for, and where the parameters stand.
+//! Benchmark of scanning a message's envelope, with full validation.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -58,8 +58,8 @@ fn sonic(text: &[u8]) -> usize {
     it.id.as_raw_str().len() + it.method.len() + it.params.as_raw_str().len()
 }
 
-/// It writes into its input, so that it gets a copy, as it would need it in a server that keeps what it has read. It has no
-/// places of values, but a value of each.
+/// simd-json modifies its input, so it gets a copy, which a server that keeps its input would also need. It returns
+/// values instead of spans.
 fn simd(text: &[u8], copy: &mut Vec<u8>, buffers: &mut simd_json::Buffers) -> usize {
     copy.clear();
     copy.extend_from_slice(text);
@@ -70,12 +70,12 @@ fn simd(text: &[u8], copy: &mut Vec<u8>, buffers: &mut simd_json::Buffers) -> us
     message.get_str("method").map_or(0, str::len)
 }
 
-/// The compiler has to find out all of it.
+/// Consumes a result, so that the compiler cannot remove the work.
 fn sink(sum: usize) {
     black_box(sum);
 }
 
-/// All cases, from everyone.
+/// Measures all cases with all contestants.
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
     for (case, text) in [

@@ -1,11 +1,11 @@
-//! From the start of a process to the answer to `initialize`.
+//! Benchmark from process start to the answer to `initialize`.
 
 use std::time::Instant;
 
 use crate::race::{Effort, report};
 use crate::stdio::Server;
 
-/// Milliseconds by the clock on the wall, and those that the server has worked.
+/// Measures milliseconds of elapsed time and of the server's CPU time.
 pub fn measure(effort: Effort, commands: &[String]) {
     let mut times = vec![(Vec::new(), Vec::new()); commands.len()];
     for _ in 0..effort.rounds * 3 {

@@ -1,4 +1,4 @@
-//! Servers behind pipes, each in a process of its own. What counts is the time that the server has worked.
+//! Benchmark of servers behind pipes, by their CPU time.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -12,14 +12,14 @@ use workloads::{inputs, machine::OPEN};
 
 use crate::race::{Effort, report};
 
-/// A server that runs.
+/// A running server process.
 pub struct Server {
     who: String,
     child: Child,
     clock: ClockId,
     input: ChildStdin,
     output: ChildStdout,
-    /// What it has said after the last whole line, and how much of it was looked at.
+    /// Output after the last complete line.
     said: Vec<u8>,
     next_id: usize,
 }
@@ -44,10 +44,10 @@ struct Content<'a> {
 }
 
 impl Server {
-    /// Starts one: its name, a sign of equality, and its command.
+    /// Starts a server from `NAME=COMMAND`.
     ///
     /// # Panics
-    /// It does not start.
+    /// If the command does not start.
     #[must_use]
     pub fn start(named: &str) -> Server {
         let (who, command) = named.split_once('=').expect("NAME=COMMAND");
@@ -63,10 +63,10 @@ impl Server {
         Server { who: who.into(), child, clock, input, output, said: Vec::new(), next_id: 1 }
     }
 
-    /// Connects.
+    /// Performs the handshake.
     ///
     /// # Panics
-    /// It does not answer.
+    /// If the server does not answer.
     pub fn connect(&mut self) {
         self.input.write_all(OPEN).expect("it listens");
         while !self.said.contains(&b'\n') {
@@ -76,19 +76,19 @@ impl Server {
         self.said.clear();
     }
 
-    /// The time that it has worked, on all its threads.
+    /// The CPU time of the server, on all its threads.
     ///
     /// # Panics
-    /// It is gone.
+    /// If the server has exited.
     #[must_use]
     pub fn worked(&self) -> Duration {
         clock_gettime(self.clock).expect("it runs").into()
     }
 
-    /// The most memory that it has ever had, in KiB.
+    /// The peak memory of the server, in KiB.
     ///
     /// # Panics
-    /// It is gone.
+    /// If the server has exited.
     #[must_use]
     pub fn peak(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
@@ -104,10 +104,10 @@ impl Server {
         self.said.truncate(from + n);
     }
 
-    /// Calls `echo` so many times, `window` at a time, and looks at each id and each byte of each text.
+    /// Calls `echo` `count` times, with `window` calls in flight, and checks each id and text.
     ///
     /// # Panics
-    /// An answer is another.
+    /// If an answer has another id or text.
     pub fn echo(&mut self, text: &str, count: usize, window: usize) {
         let (mut sent, mut done) = (0, 0);
         let (mut open, mut lines, mut looked) = (HashSet::new(), Vec::new(), 0);
@@ -150,12 +150,12 @@ impl Drop for Server {
     }
 }
 
-/// Each call says something else.
+/// The text with the id at its beginning, so that each call has another text.
 fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
-/// Microseconds of work for each request, from servers that take turns.
+/// Measures microseconds of CPU time for each request; the servers take turns.
 pub fn measure(effort: Effort, commands: &[String]) {
     let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it)).collect();
     servers.iter_mut().for_each(Server::connect);
@@ -169,7 +169,7 @@ pub fn measure(effort: Effort, commands: &[String]) {
         let text = inputs::prose(length);
         let mut times = Vec::new();
         for server in &mut servers {
-            // Until it has worked for long enough to know how many requests that are.
+            // Find the number of requests for one turn.
             let (began, mut count) = (server.worked(), 0_usize);
             while server.worked() - began < effort.turn / 8 {
                 server.echo(&text, window, window);

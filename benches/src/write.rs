@@ -1,4 +1,4 @@
-//! A text written as a JSON string, with its escapes.
+//! Benchmark of writing a text as a JSON string.
 
 use std::hint::black_box;
 
@@ -8,10 +8,10 @@ use workloads::{inputs, machine};
 
 use crate::race::{Contestant, Effort, race};
 
-/// All cases, from everyone.
+/// Measures all cases with all contestants.
 ///
 /// # Panics
-/// Somebody writes something else.
+/// If the contestants write different output.
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
     let mut server =

@@ -1,7 +1,7 @@
-//! A server and a client of this crate at work, in both eras of the protocol: `cargo run --example demo`.
+//! A demo of server and client in both eras: `cargo run --example demo`.
 //!
-//! It starts `stdio_server` as a child process: itself, with a hidden argument, so that nothing has to be built or
-//! installed before. What is not as it should be makes it exit with an error.
+//! The demo starts `stdio_server` as a child process. It runs its own executable with a hidden argument, so that no other
+//! program has to be built. A failed check ends the demo with an error.
 
 #[path = "../stdio_server.rs"]
 mod stdio_server;
@@ -19,7 +19,7 @@ use mcp_proto_std::{CallError, CallOptions, Connector, Stderr};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// The hidden argument.
+/// The hidden argument that makes this program the server.
 const SERVE: &str = "--serve-on-stdio";
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    println!("All is as it should be.");
+    println!("All checks passed.");
     ExitCode::SUCCESS
 }
 
@@ -48,12 +48,12 @@ fn server() -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// Notes what was done and what came back.
-fn check(what: &str, back: impl std::fmt::Display, right: bool) -> Outcome {
-    if !right {
-        return Err(format!("{what}: {back}").into());
+/// Prints an action and its result, or fails if the result is wrong.
+fn check(action: &str, result: impl std::fmt::Display, is_correct: bool) -> Outcome {
+    if !is_correct {
+        return Err(format!("{action}: {result}").into());
     }
-    println!("  ✓ {what}: {back}");
+    println!("  ✓ {action}: {result}");
     Ok(())
 }
 
@@ -98,20 +98,20 @@ fn tour(connect: Connect) -> Outcome {
     let grows = steps.len() == 4 && steps.is_sorted();
     check("slow, with progress", result.text().unwrap_or_default(), grows)?;
 
-    // Cancelled from another thread, at the first sign of progress; meanwhile others are served.
+    // Another thread cancels the call at its first progress; the server answers other requests meanwhile.
     let pending = client.begin_json("slow", r#"{"seconds":60}"#, options)?;
     let (canceller, other) = (pending.canceller(), client.clone());
     let outcome = pending.wait_with(move |_| {
         let (canceller, other) = (canceller.clone(), other.clone());
         thread::spawn(move || {
             let _ = other.ping();
-            canceller.cancel("the demo goes on");
+            canceller.cancel("the demo continues");
         });
     });
     check("cancel a slow call", describe(&outcome), outcome == Err(CallError::Cancelled))?;
 
-    let hasty = CallOptions::new().timeout(Duration::from_millis(300));
-    let outcome = client.begin_json("slow", r#"{"seconds":60}"#, hasty)?.wait();
+    let impatient = CallOptions::new().timeout(Duration::from_millis(300));
+    let outcome = client.begin_json("slow", r#"{"seconds":60}"#, impatient)?.wait();
     check("let a slow call time out", describe(&outcome), outcome == Err(CallError::TimedOut))?;
 
     client.ping()?;

@@ -1,4 +1,6 @@
-//! What no client of this crate sends: garbage, and a line without an end in sight. The server goes on.
+//! Sends invalid input to the server: garbage, and an oversized line.
+//!
+//! No client of this crate sends such input, and the server must survive it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -14,24 +16,24 @@ pub(super) fn tour(connect: Connect) -> Outcome {
     let mut child = server()?.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut input = child.stdin.take().ok_or("no stdin")?;
     let mut lines = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
-    let mut ask = |line: &str| -> Result<String, Box<dyn std::error::Error>> {
+    let mut request = |line: &str| -> Result<String, Box<dyn std::error::Error>> {
         writeln!(input, "{line}")?;
         Ok(lines.next().ok_or("the server has ended")??)
     };
     let stateless = connect == Connect::Stateless;
     if !stateless {
-        ask(INITIALIZE)?;
+        request(INITIALIZE)?;
     }
-    let answer = ask("this is no JSON")?;
+    let answer = request("this is no JSON")?;
     check("send garbage", &answer, answer.contains(r#""code":-32700"#))?;
 
     let filler = "x".repeat(9 << 20);
-    let answer = ask(&format!(r#"{{"jsonrpc":"2.0","method":"echo","filler":"{filler}","id":"huge"}}"#))?;
-    let right = answer.contains(r#""id":"huge""#) && answer.contains(r#""code":-32600"#);
-    check("send a line of 9 MiB, its id at the end", &answer, right)?;
+    let answer = request(&format!(r#"{{"jsonrpc":"2.0","method":"echo","filler":"{filler}","id":"huge"}}"#))?;
+    let is_correct = answer.contains(r#""id":"huge""#) && answer.contains(r#""code":-32600"#);
+    check("send a line of 9 MiB, its id at the end", &answer, is_correct)?;
 
     let meta = if stateless { format!(",{META}") } else { String::new() };
-    let answer = ask(&format!(
+    let answer = request(&format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"still here"}}{meta}}}}}"#
     ))?;
     check("call echo after that", &answer, answer.contains("still here"))?;

@@ -1,6 +1,6 @@
-//! A server and a client in one loop of one's own, over a TCP connection that does not block: no adapter, no threads.
+//! A server and a client in one custom event loop, without an adapter.
 //!
-//! `cargo run --example event_loop`
+//! The loop uses one thread and nonblocking TCP: `cargo run --example event_loop`
 
 #[rustfmt::skip]
 mod serve;
@@ -22,13 +22,14 @@ static SERVER: ServerConfig = ServerConfig::new("event-loop-server", "1.0.0").fe
 static CLIENT: ClientConfig = ClientConfig::new("event-loop-client", "1.0.0");
 const LINE: usize = 1 << 20;
 
-/// Moves bytes until something happened or the socket would block.
+/// The reason why `turn` returned.
 enum Turn {
     Event,
     Wait(Option<Millis>),
     Closed,
 }
 
+/// Transfers bytes until the machine has an event, is closed, or the socket would block.
 fn turn(machine: &mut dyn Machine, mut socket: &TcpStream, now: Millis) -> Turn {
     loop {
         match machine.poll(now) {
@@ -70,8 +71,8 @@ fn turn(machine: &mut dyn Machine, mut socket: &TcpStream, now: Millis) -> Turn 
     }
 }
 
-/// What the client does with what it hears: two calls, then it is done.
-fn hear(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::error::Error>> {
+/// Handles an event of the client: makes two calls once connected, and counts the answers.
+fn handle_client_event(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::error::Error>> {
     match client.event() {
         Some(Event::Connected(server)) => {
             println!("connected, revision {}", server.revision());
@@ -96,7 +97,7 @@ fn hear(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::e
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut ours, mut theirs) = connected_pair()?;
     let mut poll = Poll::new()?;
-    // Edge triggered: the loop is woken whenever a socket becomes ready, and works until it is not.
+    // Edge triggered: the loop wakes when a socket becomes ready, and runs until the socket would block.
     poll.registry().register(&mut ours, Token(0), Interest::READABLE | Interest::WRITABLE)?;
     poll.registry().register(&mut theirs, Token(1), Interest::READABLE | Interest::WRITABLE)?;
 
@@ -108,7 +109,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let now = clock.now();
         let client_wakes = match turn(&mut client, &ours, now) {
             Turn::Event => {
-                hear(&mut client, &mut answers)?;
+                handle_client_event(&mut client, &mut answers)?;
                 if answers == 2 {
                     client.shutdown(now);
                 }
@@ -116,7 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             Turn::Wait(deadline) => deadline,
             Turn::Closed => {
-                // The client has said all: closing its side ends the server, too.
+                // The client has sent everything. Closing its side also ends the server.
                 ours.shutdown(std::net::Shutdown::Write)?;
                 None
             }

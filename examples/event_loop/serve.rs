@@ -1,9 +1,9 @@
-//! A server in a loop of one's own: `turn` it when its socket is ready, and when the time has come that it names.
+//! A server in a custom loop: call `turn` when its socket is ready or its deadline has passed.
 use mcp_proto::server::Event;
 use mcp_proto::{Action, Millis, SendError, Server, Ticket};
 use std::io::{self, ErrorKind::WouldBlock, Read, Write};
 
-/// A call that takes its time: ten steps, one each fifty milliseconds.
+/// A slow call in progress: ten steps, one every fifty milliseconds.
 pub(crate) struct Slow { ticket: Ticket, done: u32, next: Millis }
 #[derive(serde::Deserialize)]
 struct Add { a: i32, b: i32 }

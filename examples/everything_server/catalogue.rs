@@ -1,10 +1,10 @@
-//! What this server offers: the tables that clients see as lists.
+//! The tables of tools, resources and prompts that clients can list.
 
 use mcp_proto::server::{Argument, Prompt, Prompts, Resource, Resources, Template, Tool, Tools};
 
 use crate::tools::{Add, Echo, Log, RemoveNote, Slow, WriteNote};
 
-/// The first one is called by a scenario of the conformance suite that has no arguments to give.
+/// A scenario of the conformance suite calls the first tool without arguments.
 pub(crate) static TOOLS: Tools = Tools::new(&[
     Tool::new("test_simple_text", "{}").description("Returns a text"),
     Tool::with_arguments::<Echo>("echo").read_only(true),
@@ -56,7 +56,7 @@ const MESSAGE: &str =
 const HEADER: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
 const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
-/// The list of resources changes, so this server gives it itself: these, and then the notes.
+/// The list of resources changes, so `resources::list` answers it: first `FIXED`, then the notes.
 pub(crate) static RESOURCES: Resources =
     Resources::dynamic_list().templates(&TEMPLATES).list_changed().subscribe();
 

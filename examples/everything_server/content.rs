@@ -1,14 +1,14 @@
-//! Content of every kind.
+//! Tool results with content of every kind.
 
 use mcp_proto::server::{Call, Resource};
 use mcp_proto::{Annotations, Decimal, Role};
 
-/// One pixel.
+/// An image of one pixel.
 pub(crate) const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
     \0\0\0\rIDATx\xdac\xfc\xcf\xc0\xf0\x1f\0\x05\x05\x02\0_\xc8\xf1\xd2\0\0\0\0IEND\xaeB`\x82";
 
-/// No sound.
+/// A sound file without samples.
 const WAV: &[u8] = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0@\x1f\0\0\x80>\0\0\x02\0\x10\0data\0\0\0\0";
 
 const FOR_PEOPLE: Annotations<'_> = Annotations::new().audience(&[Role::User]).priority(Decimal::new(9, -1));

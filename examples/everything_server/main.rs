@@ -1,19 +1,22 @@
-//! A server on stdin and stdout with everything that the protocol has: tools of every kind, resources that change and
-//! can be watched, prompts, completion, log messages, and questions to the client, in every revision.
+//! A stdio server with every feature of the protocol.
+//!
+//! It offers tools of every kind, resources that change, subscriptions, prompts, completion, log messages, and requests to
+//! the client, in every revision.
 //!
 //! ```text
 //! cargo build --example everything_server
 //! cargo run --example inspect -- target/debug/examples/everything_server
 //! ```
 //!
-//! What begins with `test_` is what the official conformance suite wants to see; `.ci/interop/conformance` runs it.
+//! The official conformance suite requires the tools and prompts whose name begins with `test_`;
+//! `.ci/interop/conformance` runs the suite.
 
-mod asking;
 mod catalogue;
 mod content;
+mod input_requests;
+mod multi_round;
 mod prompts;
 mod resources;
-mod rounds;
 mod tools;
 
 use mcp_proto::input::ListRoots;
@@ -33,28 +36,28 @@ static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_P
         &Logging,
     ]);
 
-/// What lives as long as the connection.
+/// The state of the connection.
 #[derive(Default)]
 struct World {
     notes: resources::Notes,
     ticks: u64,
-    seal: rounds::Seal,
+    seal: multi_round::Seal,
 }
 
 fn main() -> Result<(), mcp_proto_std::ServeError> {
     let mut world = World::default();
-    serve(&INFO, |event, server| hear(event, server, &mut world))
+    serve(&INFO, |event, server| handle_event(event, server, &mut world))
 }
 
-fn hear(event: Event<'_>, server: &ServerHandle, world: &mut World) {
+fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
     match event {
         Event::Call(call) => tools::answer(call, server, world),
         Event::ListResources(list) => resources::list(list, world),
         Event::ReadResource(read) => resources::read(read, world),
         Event::GetPrompt(prompt) => prompts::answer(prompt, world),
         Event::Complete(request) => prompts::complete(request, world),
-        Event::RootsChanged => look_at_roots(server.clone()),
-        // Whatever is to be logged goes to stderr: stdout belongs to the protocol.
+        Event::RootsChanged => list_roots(server.clone()),
+        // Log to stderr, because stdout belongs to the protocol.
         Event::Subscribed(uri) => eprintln!("everything_server: {uri} is watched"),
         Event::Unsubscribed(uri) => eprintln!("everything_server: {uri} is watched no more"),
         Event::ProtocolError(fault) => eprintln!("everything_server: {fault}"),
@@ -62,8 +65,8 @@ fn hear(event: Event<'_>, server: &ServerHandle, world: &mut World) {
     }
 }
 
-/// Asks for the roots again. The handler goes on: it has to hear the answer.
-fn look_at_roots(server: ServerHandle) {
+/// Requests the roots again, on a thread, because the event handler must return to receive the answer.
+fn list_roots(server: ServerHandle) {
     std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {
             let count = answer.roots().map_or(0, Iterator::count);

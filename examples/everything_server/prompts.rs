@@ -1,4 +1,4 @@
-//! Prompts, and what their arguments may be.
+//! The prompts, and completion of their arguments.
 
 use mcp_proto::input::{ElicitResult, Field, Form};
 use mcp_proto::json::Json;
@@ -9,7 +9,7 @@ use crate::content::PNG;
 use crate::resources::uri_of;
 
 pub(crate) fn answer(prompt: GetPrompt<'_>, world: &World) {
-    // The machine has made sure that those which are required are there.
+    // The server has already rejected requests without a required argument.
     let argument = |name| prompt.argument(name).map(|text| text.to_string()).unwrap_or_default();
     match prompt.name() {
         "discuss_note" => {
@@ -51,7 +51,7 @@ pub(crate) fn answer(prompt: GetPrompt<'_>, world: &World) {
 static CONTEXT: [Field; 1] = [Field::text("context").required()];
 static FORM: Form = Form::new("What context should the prompt use?", &CONTEXT);
 
-/// Prompts may need something first, too.
+/// A prompt that requires input from the client.
 fn with_context(prompt: GetPrompt<'_>) {
     if !prompt.can_require_input() {
         return prompt.messages(|messages| messages.user().text("Please go on without a context."));
@@ -65,7 +65,7 @@ fn with_context(prompt: GetPrompt<'_>) {
     }
 }
 
-/// Names of notes, for the prompt and for the template. What has fixed values the machine completes by itself.
+/// Completes names of notes, for the prompt and for the template. The server itself completes arguments with fixed values.
 pub(crate) fn complete(request: Complete<'_>, world: &World) {
     let typed = request.value().to_string();
     let names = world.notes.keys().filter_map(|uri| uri.strip_prefix("note://"));

@@ -1,4 +1,4 @@
-//! Resources: some that are always there, and notes, which come and go.
+//! The resources: a fixed set, and notes that clients add and remove.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::catalogue::FIXED;
 use crate::content::PNG;
 use crate::tools::{RemoveNote, WriteNote};
 
-/// What was written, by its URI.
+/// The text of each note, by its URI.
 pub(crate) type Notes = BTreeMap<String, String>;
 
 pub(crate) fn uri_of(name: &str) -> String {
     format!("note://{name}")
 }
 
-/// A page of the list: it asks for one entry after the other until no more fit.
+/// Answers with one page of the list. The server requests entries by index until the page is full.
 pub(crate) fn list(list: ListResources<'_>, world: &World) {
     list.resources(|index| match FIXED.get(index) {
         Some(fixed) => Some(*fixed),
@@ -38,7 +38,7 @@ pub(crate) fn read(read: ReadResource<'_>, world: &World) {
         (uri @ "test://static-binary", ..) => {
             read.contents(|contents| contents.blob(uri, Some("image/png"), PNG));
         }
-        // The media type is the one of the template.
+        // The template sets the media type.
         (_, Some(id), _) => read.text(
             serde_json::json!({
                 "id": id,
@@ -51,7 +51,7 @@ pub(crate) fn read(read: ReadResource<'_>, world: &World) {
     }
 }
 
-/// Whoever watches the note hears of it, and if it is new, whoever wants to know of lists.
+/// Writes a note and notifies its subscribers; for a new note, also notifies that the list has changed.
 pub(crate) fn write_note(mut call: Call<'_>, WriteNote { name, text }: WriteNote<'_>, notes: &mut Notes) {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
         return call.invalid("`name`: only letters, digits and `-`");

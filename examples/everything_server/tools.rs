@@ -1,4 +1,4 @@
-//! The tools: what their arguments are, and what they do.
+//! The tools: their arguments and their implementation.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mcp_proto::server::{Call, Change};
 use mcp_proto::{ClientCapabilities, Level, ToolArguments};
 use mcp_proto_std::{Responder, ServerHandle};
 
-use crate::{World, asking, content, resources, rounds};
+use crate::{World, content, input_requests, multi_round, resources};
 
 /// Says the same again.
 #[derive(ToolArguments)]
@@ -69,7 +69,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         }),
         "slow" => call.with(|call, Slow { seconds, steps }| {
             let step = Duration::from_secs(seconds.into()) / steps;
-            // Longer than it can take: the time is only up if something is wrong.
+            // Longer than the call can take, so the timeout only expires on an error.
             let time = Duration::from_secs(u64::from(seconds) + 60);
             server.run_within(time, call, move |answer| slow(answer, steps, step));
         }),
@@ -106,7 +106,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
             call.text("it is there")
         }
         "test_missing_capability" => call.require_capability(ClientCapabilities::SAMPLING),
-        // The lists stay as they are: this shows what clients are told.
+        // The lists do not change; these tools only send the notifications.
         "test_trigger_tool_change" => {
             call.changed(Change::Tools);
             call.text("clients are told");
@@ -119,13 +119,13 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         | "test_input_required_result_multiple_inputs"
         | "test_input_required_result_multi_round"
         | "test_input_required_result_tampered_state"
-        | "test_input_required_result_capabilities" => rounds::answer(call, &world.seal),
-        // Every other one asks a single thing.
-        _ => asking::answer(call, server),
+        | "test_input_required_result_capabilities" => multi_round::answer(call, &world.seal),
+        // Every other tool requests a single input from the client.
+        _ => input_requests::answer(call, server),
     }
 }
 
-/// Runs on a thread of its own, beside everything else.
+/// Runs on its own thread, so that the server answers other requests meanwhile.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

@@ -1,4 +1,4 @@
-//! What a server answers: the content of results, resources and prompts.
+//! Prints the content of tool results, resources and prompts.
 
 use mcp_proto::client::{Content, ResourceContents, ToolResult};
 use mcp_proto::json::{Json, Str};
@@ -6,7 +6,7 @@ use mcp_proto_std::{PromptResult, ReadResult};
 
 use crate::table::wrapped;
 
-/// What a tool has answered.
+/// Prints the result of a tool.
 pub(crate) fn result(result: &ToolResult<'_>) {
     println!("{}", if result.is_error() { "the tool says that it failed:" } else { "the tool answers:" });
     result.content().for_each(|content| piece(&content));
@@ -15,7 +15,7 @@ pub(crate) fn result(result: &ToolResult<'_>) {
     }
 }
 
-/// What is in a resource.
+/// Prints the contents of a resource.
 pub(crate) fn read(read: &ReadResult) {
     for part in read.view().contents() {
         println!("{}, {}", text(part.uri()), text(part.mime()));
@@ -23,7 +23,7 @@ pub(crate) fn read(read: &ReadResult) {
     }
 }
 
-/// What a prompt says.
+/// Prints the messages of a prompt.
 pub(crate) fn prompt(prompt: &PromptResult) {
     println!("the prompt says:");
     for message in prompt.view().messages() {

@@ -1,4 +1,4 @@
-//! What the server asks for: answered from the command line, or by whoever sits at the terminal.
+//! Answers the server's requests from the command line or the terminal.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -10,7 +10,7 @@ use mcp_proto_std::{InputResponse, ServerRequest};
 
 use crate::options::Arguments;
 
-/// What is declared to the server, and what answers it.
+/// Returns the client's capabilities, and the handler that answers the server's requests.
 pub(crate) fn server_request_handler(
     arguments: &Arguments,
 ) -> (ClientCapabilities, impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) {
@@ -34,7 +34,7 @@ pub(crate) fn server_request_handler(
         }
         InputRequest::OpenUrl(page) => {
             println!("the server asks you to open {}\n  {}", page.url(), page.message());
-            match given(&answers, "open").or_else(|| ask("open it (yes or no)")) {
+            match given(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
                 Some(answer) if answer == "yes" => InputResponse::agree(),
                 _ => InputResponse::decline(),
             }
@@ -53,7 +53,8 @@ fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputResponse
     let mut content = BTreeMap::new();
     for field in form.properties() {
         let name = field.name().to_string();
-        let text = given(answers, &name).or_else(|| ask(&label(&field))).filter(|text| !text.is_empty());
+        let text =
+            given(answers, &name).or_else(|| prompt_user(&label(&field))).filter(|text| !text.is_empty());
         let value = text.map(|text| value(&field, &text)).or(field.default().map(|json| json.to_string()));
         match value {
             Some(value) => _ = content.insert(name, value),
@@ -70,7 +71,7 @@ fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputResponse
     InputResponse::accept_json(&fields)
 }
 
-/// `Color (one of red, green) [red]`
+/// The label of a field, such as `Color (one of red, green) [red]`.
 fn label(field: &Property<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {
@@ -86,11 +87,11 @@ fn label(field: &Property<'_>) -> String {
     format!("{}{description}{kind}{default}", field.title())
 }
 
-/// What was typed, as the field wants it.
+/// Converts the typed text to the JSON of the field's type.
 fn value(field: &Property<'_>, text: &str) -> String {
     match field.kind() {
         PropertyKind::Number | PropertyKind::Integer | PropertyKind::Boolean => {
-            // What is no number is the server's to refuse.
+            // The server must reject a value that is not a number.
             Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
         }
         PropertyKind::Choices => {
@@ -101,12 +102,13 @@ fn value(field: &Property<'_>, text: &str) -> String {
     }
 }
 
+/// The answer from the command line for this name.
 fn given(answers: &[(String, String)], name: &str) -> Option<String> {
     answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
 }
 
-/// Asks whoever sits at the terminal, if there is one.
-fn ask(what: &str) -> Option<String> {
+/// Reads a line from the terminal. `None` means that there is no terminal or no input.
+fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;
     }
@@ -121,7 +123,7 @@ fn quoted(text: &str) -> String {
     json::to_string(text).unwrap_or_default()
 }
 
-/// The address of a folder. What an address may not have is written as its bytes.
+/// The `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
 fn uri(folder: &str) -> String {
     let path = std::path::absolute(folder).unwrap_or(folder.into());
     let mut uri = String::from("file://");

@@ -1,13 +1,13 @@
-//! Who is this server, and what can it do?
+//! A command-line client that inspects any stdio server.
 //!
 //! ```sh
 //! cargo run --example inspect -- COMMAND…
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
 //! ```
 //!
-//! Starts the command as a child process and speaks to it on its stdin and stdout, in whichever era it is of. Shows who it
-//! is and what it offers, then does what the options say: calls a tool, reads a resource, gets a prompt, listens. What the
-//! server asks back is asked on the terminal. The exit code is 0 if all that was asked for worked.
+//! Starts the command as a child process, and connects to its stdin and stdout in the era that the server supports. Shows
+//! the server and its features, then performs the options: calls a tool, reads a resource, gets a prompt, listens. The
+//! user answers the server's requests on the terminal. The exit code is 0 if every option succeeded.
 
 mod content;
 mod host;
@@ -54,7 +54,7 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
         .longest_line(64 << 20)
         .on_server_request(declared, host)
         .on_notification(move |notice| {
-            // It lives until every notice was shown.
+            // The sender is dropped with this closure, after the last notification was shown.
             let _shown = &shown;
             show::notice(&notice);
         });
@@ -65,15 +65,15 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
     let mut command = Command::new(program);
     command.args(rest);
     let client = connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?;
-    let outcome = visit(&client, arguments);
+    let outcome = run_options(&client, arguments);
     client.close();
     drop(client);
     let _ = all_shown.recv();
     outcome
 }
 
-/// One visit to a server: looks at everything, and does what was asked for.
-fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
+/// Shows the server and its lists, then performs the options in a fixed order.
+fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
     if let Some(level) = arguments.level {
         options = options.log_level(level);
@@ -84,7 +84,7 @@ fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     if let Some(level) = arguments.level.filter(|_| is_of(client, Era::Handshake)) {
         client.set_log_level(level).map_err(failed("setting the level of log messages"))?;
     }
-    // Before anything that may change something.
+    // Subscribe before any call that may change a resource.
     let _subscription = subscribe(client, arguments)?;
     if let Some(uri) = &arguments.read {
         content::read(&client.read_resource(uri).map_err(failed(uri))?);
@@ -94,7 +94,7 @@ fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
         content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
     }
     if let Some([name, argument, value]) = &arguments.complete {
-        // A prompt's name is no URI.
+        // A URI contains a colon, the name of a prompt does not.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
         println!("{argument} may be: {}", proposed.values().join(", "));
@@ -116,7 +116,9 @@ fn visit(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Subscribes in the way of the era: to resources one by one, or to everything at once, for as long as it is kept.
+/// Subscribes to each resource in the handshake era, or to all lists and resources in the stateless era.
+///
+/// In the stateless era the subscription ends when the returned value is dropped.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ fn level(name: &str) -> Result<Level, String> {
     Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is no level"))
 }
 
-/// The members of an object, as texts: a prompt takes nothing else.
+/// The members of an object as strings, because arguments of prompts are strings.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
     let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is no JSON: {error}"))?;
     if object.kind() != Kind::Object {

@@ -1,4 +1,4 @@
-//! What is shown of a server: as text that a person reads.
+//! Prints a server's description, lists and notifications.
 
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::{Era, ServerCapabilities};
@@ -10,7 +10,7 @@ use mcp_proto_std::{
 use crate::failed;
 use crate::table::{Table, wrapped};
 
-/// Who the server is and what it can do.
+/// Prints the server's name, revision, capabilities and instructions.
 pub(crate) fn server(server: &ServerDetails) {
     println!("server         {} {}", server.name, server.version);
     let era = if server.revision.era() == Era::Stateless { "no handshake" } else { "handshake" };
@@ -25,7 +25,7 @@ pub(crate) fn server(server: &ServerDetails) {
     println!();
 }
 
-/// `tools (listChanged)`
+/// A capability with its flags, such as `tools (listChanged)`.
 fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     let declared = |value: &Json<'_>| value.kind() == Kind::Object || value.boolean() == Some(true);
     let flags: Vec<_> =
@@ -33,7 +33,7 @@ fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     if flags.is_empty() { name.to_string() } else { format!("{name} ({})", flags.join(", ")) }
 }
 
-/// What it offers.
+/// Prints the lists of tools, resources, templates and prompts.
 pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     let offers = |capability| client.server().capabilities.has(capability);
     if offers(ServerCapabilities::TOOLS) {
@@ -42,7 +42,7 @@ pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     if offers(ServerCapabilities::RESOURCES) {
         resources(&client.list_resources().map_err(failed("listing the resources"))?);
         match client.list_templates() {
-            // A server with resources need not know of templates.
+            // A server with resources need not support templates.
             Err(CallError::Server(error)) if error.code == -32601 => {}
             listed => templates(&listed.map_err(failed("listing the resource templates"))?),
         }
@@ -62,7 +62,7 @@ fn tools(tools: &[ToolDescription]) {
     table.print();
 }
 
-/// The properties of a schema: `a: integer`, and `b?: any` if it may be left out.
+/// The properties of a schema, such as `a: integer`, or `b?: any` for an optional property.
 fn arguments(schema: Json<'_>) -> String {
     let required = schema.get("required").unwrap_or(Json::NULL);
     let required: Vec<_> = required.elements().filter_map(Json::string).collect();
@@ -108,13 +108,13 @@ fn prompts(prompts: &[PromptDescription]) {
     table.print();
 }
 
-/// What the server says by itself, and what is wrong with it.
+/// Prints a notification or a protocol error.
 pub(crate) fn notice(notice: &Notification) {
     match notice {
         Notification::Log { level, logger, data } => {
             let level = level.map_or("log", |level| level.as_str());
             let logger = logger.as_ref().map(|logger| format!(" ({logger})")).unwrap_or_default();
-            // In one piece, as other threads print, too.
+            // A single write, because other threads print, too.
             let line = format!("server: {level}{logger}: {data}\n");
             eprint!("{line}");
         }
@@ -133,7 +133,7 @@ pub(crate) fn notice(notice: &Notification) {
     }
 }
 
-/// `progress 5 of 10, working`
+/// Prints progress, such as `progress 5 of 10, working`.
 pub(crate) fn progress(step: &Progress) {
     let total = step.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = step.message.as_ref().map(|text| format!(", {text}")).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Text in columns and lines.
+//! Formats text as tables and wrapped lines.
 
-/// A text broken into lines of at most `width` characters, all but the first one indented.
+/// Wraps a text into lines of at most `width` characters, and indents all lines but the first.
 pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
@@ -26,7 +26,7 @@ pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
 }
 
-/// The widest column.
+/// Maximum width of a column, in characters.
 const WIDTH: usize = 60;
 
 impl<const N: usize> Table<N> {
@@ -38,7 +38,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells.map(|cell| wrapped(&cell, 0, WIDTH)));
     }
 
-    /// Prints it, if it has anything but its head.
+    /// Prints the table if it has rows besides the header.
     pub(crate) fn print(&self) {
         if self.rows.len() < 2 {
             return;

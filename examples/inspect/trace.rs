@@ -1,11 +1,12 @@
-//! Every message as a step of a sequence diagram, in text, on stderr.
+//! An observer that prints every message as a sequence diagram on stderr.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Direction, Observer, ProtocolError};
 
-/// How wide the diagram is, and how much of a message is shown below its arrow.
+/// Width of the diagram, in characters.
 const WIDTH: usize = 64;
+/// Number of characters of a message that are shown below its arrow.
 const SHOWN: usize = 160;
 
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ impl Observer for Trace {
     }
 }
 
-/// `3 tools/call`, `3 result`, `3 error -32602`, `notifications/progress`
+/// The label of a message: `3 tools/call`, `3 result`, `3 error -32602`, `notifications/progress`.
 fn label(line: &[u8]) -> String {
     let Ok(message) = Message::parse(line) else { return "not JSON".into() };
     let id = message.id().map_or(String::new(), |id| format!("{id} "));

@@ -1,24 +1,24 @@
-//! Finds the answer to one request among what may be anything, in whatever pieces it comes.
+//! Finds the answer to one request in arbitrary input.
 //!
-//! Half a line of before may stand right in front of the answer, without a line break: so it is not taken for a line, but
-//! for the text of its id and the line break behind it.
+//! A partial line may precede the answer without a line break. So the search does not parse lines: it looks for the text
+//! of the id and the next line break.
 
-/// An answer that is waited for.
+/// The search for an expected answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     id: String,
-    /// What has come last, as much as may be the beginning of the id.
+    /// The last received bytes, shorter than the id, because they may be its beginning.
     last: Vec<u8>,
     id_came: bool,
 }
 
 impl Answer {
-    /// The id is plain letters and digits, and stands nowhere else.
+    /// Searches for this id, which must consist of letters and digits, and must not occur elsewhere in the input.
     pub(crate) fn to(id: String) -> Answer {
         Answer { id, last: Vec::new(), id_came: false }
     }
 
-    /// What of the next bytes stands behind the answer and its line break; `None` if that is not there yet.
+    /// Returns the rest of `bytes` after the answer and its line break. `None` means that the answer is not complete.
     pub(crate) fn behind<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.id_came && byte == b'\n' {

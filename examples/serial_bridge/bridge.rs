@@ -1,4 +1,6 @@
-//! Both directions, each on a thread of its own: whoever is slow slows down nobody but himself.
+//! Copies messages in both directions, each on its own thread.
+//!
+//! A slow reader on one side does not delay the other direction.
 
 use std::io::{self, Read, Write, stderr, stdin, stdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,18 +15,18 @@ use crate::options::Options;
 use crate::session::{self, Beginning};
 use crate::sort::{Kind, Sort};
 
-/// What a direction tells about itself.
+/// A report of one of the two threads.
 enum News {
-    /// stdin has ended, and all of it is with the board.
+    /// stdin has ended, and all of its bytes are sent to the board.
     InputEnded,
-    /// Nothing is in flight any more.
+    /// No request is in flight.
     AllAnswered,
-    /// Nobody reads stdout.
+    /// The client has closed stdout.
     ClientGone,
     BoardGone(io::Error),
 }
 
-/// What both directions know.
+/// The state that both threads share.
 struct Shared {
     link: Link,
     flight: Mutex<Flight>,
@@ -36,34 +38,34 @@ impl Shared {
     }
 }
 
-/// Begins a session, carries it, and ends it.
+/// Begins a session, runs it until one side disconnects, and ends it.
 ///
 /// # Errors
-/// The board has gone. That the client has gone is how every session ends.
+/// The board has disconnected. A client that disconnects is the normal end of a session.
 pub(crate) fn run(mut link: Link, options: &Options) -> Result<(), String> {
     let beginning = session::begin(&mut link, options).map_err(gone)?;
     let shared = Arc::new(Shared { link, flight: Mutex::default() });
-    let (tell, news) = channel();
-    let (to_board, told) = (Arc::clone(&shared), tell.clone());
-    thread::spawn(move || told.send(client_to_board(&to_board)));
+    let (sender, news) = channel();
+    let (to_board, input_sender) = (Arc::clone(&shared), sender.clone());
+    thread::spawn(move || input_sender.send(client_to_board(&to_board)));
     let to_client = Arc::clone(&shared);
-    thread::spawn(move || tell.send(board_to_client(&to_client, &beginning, &tell)));
-    carry(&news, &shared, options)?;
-    // The threads may wait in a call that nothing interrupts but the end of the process.
+    thread::spawn(move || sender.send(board_to_client(&to_client, &beginning, &sender)));
+    wait_for_end(&news, &shared, options)?;
+    // The threads may block in a call that only the end of the process interrupts, so they are not joined.
     session::end(&shared.link, options);
     Ok(())
 }
 
-/// Waits until one side has gone, and then until what is in flight is answered, or has had its time.
-fn carry(news: &Receiver<News>, shared: &Shared, options: &Options) -> Result<(), String> {
+/// Waits until one side disconnects, and then until all requests in flight are answered or the grace period expires.
+fn wait_for_end(news: &Receiver<News>, shared: &Shared, options: &Options) -> Result<(), String> {
     let mut ends: Option<Instant> = None;
     loop {
-        let heard = match ends {
+        let received = match ends {
             None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(_) if shared.flight().len() == 0 => return Ok(()),
             Some(at) => news.recv_timeout(at.saturating_duration_since(Instant::now())),
         };
-        match heard {
+        match received {
             Ok(News::InputEnded) => ends = Some(Instant::now() + options.grace),
             Ok(News::AllAnswered) => {}
             Ok(News::BoardGone(why)) => return Err(gone(why)),
@@ -92,7 +94,7 @@ fn client_to_board(shared: &Shared) -> News {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return News::InputEnded,
         };
-        // Before the board has it, so that its answer cannot be faster.
+        // Record the request before sending it, so that its answer cannot arrive first.
         lines.feed(&bytes[..n], |line| shared.flight().sent(line));
         if let Err(error) = shared.link.write_all(&bytes[..n], None) {
             return News::BoardGone(error);
@@ -100,29 +102,35 @@ fn client_to_board(shared: &Shared) -> News {
     }
 }
 
-fn board_to_client(shared: &Shared, beginning: &Beginning, tell: &Sender<News>) -> News {
+fn board_to_client(shared: &Shared, beginning: &Beginning, sender: &Sender<News>) -> News {
     let mut sort = if beginning.in_a_line { Sort::in_a_line() } else { Sort::new() };
     let mut lines = Lines::default();
-    let mut pass_on =
-        |bytes: &[u8]| sort.pieces(bytes, |kind, piece| pass(shared, &mut lines, kind, piece, tell));
+    let mut forward_all =
+        |bytes: &[u8]| sort.pieces(bytes, |kind, piece| forward(shared, &mut lines, kind, piece, sender));
     let mut bytes = [0; 4096];
-    let mut passed = pass_on(&beginning.bytes);
+    let mut written = forward_all(&beginning.bytes);
     loop {
-        if passed.is_err() {
+        if written.is_err() {
             return News::ClientGone;
         }
         match shared.link.read(&mut bytes) {
-            Ok(n) => passed = pass_on(&bytes[..n]),
+            Ok(n) => written = forward_all(&bytes[..n]),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
             Err(error) => return News::BoardGone(error),
         }
     }
 }
 
-/// Passes a piece on to where it belongs.
-fn pass(shared: &Shared, lines: &mut Lines, kind: Kind, piece: &[u8], tell: &Sender<News>) -> io::Result<()> {
+/// Writes a piece of a message to stdout, and any other piece to stderr.
+fn forward(
+    shared: &Shared,
+    lines: &mut Lines,
+    kind: Kind,
+    piece: &[u8],
+    sender: &Sender<News>,
+) -> io::Result<()> {
     if kind == Kind::Other {
-        // Nobody need read it.
+        // Errors are ignored, because stderr may be closed.
         let _ = stderr().write_all(piece);
         return Ok(());
     }
@@ -133,7 +141,7 @@ fn pass(shared: &Shared, lines: &mut Lines, kind: Kind, piece: &[u8], tell: &Sen
         let mut flight = shared.flight();
         flight.received(line);
         if flight.len() == 0 {
-            let _ = tell.send(News::AllAnswered);
+            let _ = sender.send(News::AllAnswered);
         }
     });
     Ok(())

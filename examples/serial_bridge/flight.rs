@@ -1,23 +1,25 @@
-//! The requests of the client that the board has not answered yet: while there are any, its end may wait a moment.
+//! The client's requests that the board has not answered yet.
+//!
+//! While there are any, the bridge waits for a grace period before it ends the session.
 
 use std::collections::HashSet;
 
 use mcp_proto::rpc::{Message, MessageKind};
 
-/// By the text of their ids.
+/// The requests in flight, by the JSON text of their ids.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     ids: HashSet<String>,
 }
 
 impl Flight {
-    /// A line of the client's.
+    /// Records a line from the client.
     pub(crate) fn sent(&mut self, line: &[u8]) {
         let Ok(message) = Message::parse(line) else { return };
         let method = message.method().and_then(|method| method.string());
         let is = |name: &str| method.is_some_and(|method| method == *name);
         match message.kind() {
-            // A subscription is never answered before it ends.
+            // A subscription is not answered before it ends, so the bridge does not wait for it.
             MessageKind::Request if !is("subscriptions/listen") => {
                 self.ids.extend(message.id().map(|id| id.raw().to_owned()));
             }
@@ -30,7 +32,7 @@ impl Flight {
         }
     }
 
-    /// A line of the board's.
+    /// Records a line from the board.
     pub(crate) fn received(&mut self, line: &[u8]) {
         let Ok(message) = Message::parse(line) else { return };
         if let (MessageKind::Response, Some(id)) = (message.kind(), message.id()) {

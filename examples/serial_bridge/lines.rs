@@ -1,9 +1,9 @@
-//! Lines of what only comes in pieces.
+//! Assembles lines from pieces of input.
 
-/// A line that is longer is not looked at: what it is costs the grace at the end, and nothing else.
+/// Maximum length of a line. Longer lines are skipped; at worst, the bridge then waits for the grace period at the end.
 const LONGEST: usize = 1 << 20;
 
-/// The line that is coming in.
+/// The incomplete line at the end of the input.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     line: Vec<u8>,
@@ -11,7 +11,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Gives each line that is whole now to `take`.
+    /// Passes each line that `bytes` completes to `take`.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.too_long |= self.line.len() + piece.len() > LONGEST;

@@ -1,4 +1,6 @@
-//! The way to the board: a serial port, or a TCP connection. Both can be read and written at the same time.
+//! The connection to the board: a serial port or a TCP socket.
+//!
+//! Two threads can read and write it at the same time.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,10 +11,10 @@ use serial2::{KeepSettings, SerialPort, Settings};
 
 use crate::options::{Address, Options};
 
-/// A bridge whose client was replaced may still wait for its last answers.
+/// How long to wait for a locked port, because the bridge of a replaced client may still wait for its last answers.
 const LONGEST_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
-/// How often a write that goes nowhere looks whether it may go on.
+/// Timeout of one attempt to write; `write_all` retries until its own deadline.
 const WRITE_ATTEMPT: Duration = Duration::from_millis(100);
 
 pub(crate) enum Link {
@@ -21,21 +23,26 @@ pub(crate) enum Link {
 }
 
 impl Link {
+    /// Opens the port or connects to the address.
+    ///
     /// # Errors
-    /// What is wrong, and what to do about it.
+    /// A message for the user: the error, and how to fix it.
     pub(crate) fn open(options: &Options) -> Result<Link, String> {
         match &options.address {
             Address::Tcp(host) => connect(host).map(Link::Tcp).map_err(|why| {
                 format!("cannot connect to {host}: {why}. Is the board switched on, and is this its address?")
             }),
             Address::Serial(path) => {
-                let opened = open_alone(path, options.baud);
+                let opened = open_exclusively(path, options.baud);
                 opened.map(Link::Serial).map_err(|why| explain(path, &why, &ports()))
             }
         }
     }
 
-    /// At least one byte. At the end of the link, which a board has not by itself, an error.
+    /// Reads at least one byte.
+    ///
+    /// # Errors
+    /// `TimedOut` after the read timeout; `UnexpectedEof` at the end of the link, which a board does not cause by itself.
     pub(crate) fn read(&self, space: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -52,7 +59,7 @@ impl Link {
         }
     }
 
-    /// Waits until the link takes everything, or for `longest`.
+    /// Writes all bytes, and blocks for at most `longest`, or without limit if it is `None`.
     pub(crate) fn write_all(&self, mut bytes: &[u8], longest: Option<Duration>) -> io::Result<()> {
         let until = longest.map(|longest| Instant::now() + longest);
         while !bytes.is_empty() {
@@ -75,7 +82,7 @@ impl Link {
         Ok(())
     }
 
-    /// How long a read may take; `None`: for ever, or until it times out all the same.
+    /// Sets the timeout of a read. `None` means no timeout, but a serial port may still return `TimedOut`.
     pub(crate) fn set_read_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Link::Serial(port) => port.set_read_timeout(timeout.unwrap_or(Duration::MAX)),
@@ -83,7 +90,7 @@ impl Link {
         }
     }
 
-    /// A break as long as `wait`, where the link has such a thing.
+    /// Sends a break for the duration of `wait`, if the link is a serial port.
     pub(crate) fn send_break(&self, wait: impl FnOnce()) {
         if let Link::Serial(port) = self
             && port.set_break(true).is_ok()
@@ -94,7 +101,7 @@ impl Link {
     }
 }
 
-/// A socket that has waited for long enough says that it would block.
+/// Converts `WouldBlock` to `TimedOut`, because a socket returns it when its timeout expires.
 fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
 }
@@ -114,11 +121,11 @@ fn connect(host: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Opens a port that nobody else has open, as far as one can know: two readers would each get half of what comes.
-fn open_alone(path: &str, baud: u32) -> io::Result<SerialPort> {
+/// Opens a port exclusively where the system supports it, because two readers would each get a part of the input.
+fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     let until = Instant::now() + LONGEST_WAIT;
     let mut port = loop {
-        // Before it is ours, its settings stay as they are.
+        // Keep the settings until the port is locked.
         match SerialPort::open(path, KeepSettings).and_then(|port| lock(&port).map(|()| port)) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < until => {
                 sleep(Duration::from_millis(50));
@@ -132,13 +139,13 @@ fn open_alone(path: &str, baud: u32) -> io::Result<SerialPort> {
     port.set_configuration(&settings)?;
     port.set_write_timeout(WRITE_ATTEMPT)?;
     port.set_read_timeout(Duration::MAX)?;
-    // Some boards send nothing before somebody says that he listens. Unix says so by itself; what has no such lines need not.
+    // Some boards send nothing until DTR is set. Unix sets DTR on open. Errors are ignored, because a port may lack these lines.
     let _ = port.set_dtr(true).and_then(|()| port.set_rts(true));
     let _ = port.discard_buffers();
     Ok(port)
 }
 
-/// Other bridges keep away from the port, and so does whatever else asks.
+/// Takes an advisory lock, which keeps out other bridges and all programs that check for locks.
 #[cfg(unix)]
 fn lock(port: &SerialPort) -> io::Result<()> {
     use rustix::fs::{FlockOperation, flock};
@@ -148,19 +155,19 @@ fn lock(port: &SerialPort) -> io::Result<()> {
     })
 }
 
-/// Windows opens a port once.
+/// Does nothing, because Windows opens a port only once.
 #[cfg(not(unix))]
 fn lock(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
-/// The ports that there are.
+/// The names of the available ports.
 fn ports() -> Vec<String> {
     let ports = SerialPort::available_ports().unwrap_or_default();
     ports.iter().map(|port| port.display().to_string()).collect()
 }
 
-/// Why a port could not be opened, and what to do.
+/// Describes why a port could not be opened, and how to fix it.
 pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
     let help = match why.kind() {
         ErrorKind::NotFound if ports.is_empty() => {

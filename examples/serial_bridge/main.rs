@@ -1,4 +1,4 @@
-//! A board in a desktop client: a serial port, or a TCP connection, becomes a server on stdin and stdout.
+//! A bridge from a board's serial port or TCP connection to stdio.
 //!
 //! ```sh
 //! cargo build --release --example serial_bridge
@@ -6,11 +6,11 @@
 //! target/release/examples/serial_bridge tcp:192.168.1.7:4000
 //! ```
 //!
-//! A client that starts its servers as processes starts this one, and what it writes goes to the board as it is. Lines of
-//! the board's that are messages go to stdout, everything else that it prints goes to stderr.
+//! A desktop client starts the bridge as its server. The bridge sends the client's bytes to the board unchanged. The
+//! board's messages go to stdout, all its other output goes to stderr.
 //!
-//! A board has no idea that its client was replaced: there is no connection that could end. So the bridge ends the old
-//! session before it lets the new client speak (`session`), and again when the client has gone.
+//! A board cannot detect that its client was replaced, because a serial line has no connection that ends. So the bridge
+//! ends the old session before it forwards input of the new client (see `session`), and again when the client disconnects.
 
 mod answer;
 mod bridge;

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
   --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
   --help        show this";
 
-/// What is at the other end.
+/// The address of the board.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Serial(String),

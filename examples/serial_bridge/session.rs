@@ -1,21 +1,20 @@
-//! Where a session begins and ends, on a link that does not.
+//! Begins and ends sessions on a link that stays open.
 //!
-//! A board may be in the middle of a line of the old client's, with a slow call of it, and half a line of its own on the
-//! way. So a session begins like this:
+//! When a new client starts, the board may have received half a line of the old client, may run a slow call for it, and
+//! may be sending a line. So a session begins with these steps:
 //!
-//! 1. what the operating system still holds for either side is thrown away (`link`);
-//! 2. a break, which a UART reports whatever it is receiving, and which needs no understanding of the bytes;
-//! 3. the *session mark*: the byte 0x04 (end of transmission), which can stand nowhere in JSON, and a line break. It goes
-//!    through everything that carries bytes, where a break does not: USB, TCP, pseudo-terminals;
-//! 4. a `ping`, with an id that nobody else uses. What comes before its answer belongs to the old session, and is thrown
-//!    away. A board that is only starting gets the mark and another ping, until it answers.
+//! 1. The bridge discards the operating system's buffers of the port (`link`).
+//! 2. It sends a break, which a UART reports in any state, independent of the bytes.
+//! 3. It sends the *session mark*: the byte 0x04 (end of transmission), which cannot occur in JSON, and a line break. The
+//!    mark passes through USB, TCP and pseudo-terminals, which do not transmit a break.
+//! 4. It sends a `ping` with a unique id. Output before the answer belongs to the old session and is discarded. A board
+//!    that is still starting gets the mark and another ping until it answers.
 //!
-//! A board takes either of 2 and 3 as `Server::reset()`. One that knows neither sees a line that is no JSON, and what it
-//! says about that comes before the answer to the ping; its old session then ends with the next `initialize`, if it is of
-//! the era that has one.
+//! A board calls `Server::reset()` on a break or a mark. A board that supports neither sees a line that is not JSON, and
+//! its error precedes the answer to the ping. Its old session then ends with the next `initialize` in the handshake era.
 //!
-//! The ping stands where a moment of silence could: but how long is silent enough? A slow board's last line comes late,
-//! and a fast one should not be waited for. Every server answers every request that has an id, if only with an error.
+//! A ping is better than waiting for silence, because no duration fits all boards: the last line of a slow board is late,
+//! and a fast board needs no wait. Every server answers every request with an id, at least with an error.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -27,23 +26,23 @@ use crate::link::Link;
 use crate::options::Options;
 
 const MARK: &[u8] = b"\x04\n";
-/// Longer than a character at any usual speed.
+/// Duration of a break, longer than a character at common speeds.
 const BREAK: Duration = Duration::from_millis(20);
-/// A board that is silent for so long has not heard the ping.
+/// A board that is silent for this time has not received the ping.
 const SILENCE: Duration = Duration::from_millis(500);
-/// A board that takes nothing must not keep the bridge from ending.
+/// Limit of the last write, because a board that does not read must not keep the bridge from exiting.
 const LONGEST_END: Duration = Duration::from_millis(300);
 
-/// What a session begins with.
+/// The board's output at the beginning of a session.
 #[derive(Default)]
 pub(crate) struct Beginning {
-    /// What of the board's output has come already.
+    /// Output that was received after the answer to the ping.
     pub(crate) bytes: Vec<u8>,
-    /// It goes on in the middle of a line.
+    /// Whether the next output continues a discarded line.
     pub(crate) in_a_line: bool,
 }
 
-/// Ends what was, whatever it was. What the board says from now on belongs to the new client.
+/// Ends the old session. Later output of the board belongs to the new client.
 pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning> {
     let until = Instant::now() + options.settle;
     if options.sends_break {
@@ -54,13 +53,13 @@ pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning>
         return Ok(Beginning::default());
     }
     link.set_read_timeout(Some(SILENCE.min(options.settle)))?;
-    let beginning = settle(link, options, until)?;
+    let beginning = ping_until_answered(link, options, until)?;
     link.set_read_timeout(None)?;
     Ok(beginning)
 }
 
-/// Asks until there is an answer, and throws away everything up to it.
-fn settle(link: &Link, options: &Options, until: Instant) -> io::Result<Beginning> {
+/// Sends pings until one is answered, and discards all output up to the answer.
+fn ping_until_answered(link: &Link, options: &Options, until: Instant) -> io::Result<Beginning> {
     let mut answer = Answer::to(ping(link, until)?);
     let (mut bytes, mut in_a_line) = ([0; 4096], false);
     loop {
@@ -72,9 +71,9 @@ fn settle(link: &Link, options: &Options, until: Instant) -> io::Result<Beginnin
                 in_a_line = !bytes[..n].ends_with(b"\n");
             }
             Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error),
-            // Only the last one counts: an answer to any other comes before its own.
+            // Wait only for the answer to the last ping, because answers to earlier pings precede it.
             Err(_) if Instant::now() < until => {
-                // What was lost may have been the mark, or the end of the last ping.
+                // The board may have lost the mark or the end of the last ping, so send both again.
                 link.write_all(boundary(options), Some(until.saturating_duration_since(Instant::now())))?;
                 answer = Answer::to(ping(link, until)?);
             }
@@ -87,7 +86,7 @@ fn settle(link: &Link, options: &Options, until: Instant) -> io::Result<Beginnin
     }
 }
 
-/// Returns its id.
+/// Sends a ping and returns its id.
 fn ping(link: &Link, until: Instant) -> io::Result<String> {
     let id = format!("b{:08x}", RandomState::new().build_hasher().finish() as u32);
     let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}\n");
@@ -95,13 +94,13 @@ fn ping(link: &Link, until: Instant) -> io::Result<String> {
     Ok(id)
 }
 
-/// The client has gone: the board need not work for it any more. It may have gone in the middle of a line.
+/// Ends the session of a client that has disconnected, possibly in the middle of a line.
 pub(crate) fn end(link: &Link, options: &Options) {
-    // If this does not get through, the next session begins with the same.
+    // Errors are ignored, because the next session begins with the same bytes.
     let _ = link.write_all(boundary(options), Some(LONGEST_END));
 }
 
-/// Without the mark, at least no line of one session goes on in the next.
+/// The bytes between two sessions. Without the mark, the line break still ends a partial line of the old session.
 fn boundary(options: &Options) -> &'static [u8] {
     if options.mark { MARK } else { b"\n" }
 }

@@ -1,45 +1,46 @@
-//! What a board prints beside its messages goes somewhere else.
+//! Separates a board's messages from its other output.
 //!
-//! Boards share one UART between the protocol and their log. A message is a line that begins with `{`; or with `[{`, which
-//! is a batch, while `[` alone begins the log lines of half the world. Nothing is kept for that but one bracket, so a line
-//! may be as long as it likes, and what of it is there goes on at once.
+//! Boards share one UART between the protocol and their log. A message is a line that begins with `{`, or with `[{` for a
+//! batch; `[` alone begins many log lines. The sorter stores at most one bracket, so lines have no length limit, and each
+//! piece is forwarded at once.
 
-/// Where a piece of a line belongs.
+/// The destination of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of a message: for the client.
+    /// Part of a message, for the client.
     Message,
-    /// Of anything else: for people.
+    /// Other output, for the user.
     Other,
 }
 
+/// The position within a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Only blanks and control characters have come of this line.
+    /// At most blanks and control characters of this line have been received.
     Start,
-    /// And then a bracket, which waits for what follows it.
+    /// After a bracket, which is stored until the next byte decides its kind.
     Bracket,
     Inside(Kind),
 }
 
-/// Sorts what a board sends, in whatever pieces it comes.
+/// Sorts a board's output, which may arrive in arbitrary pieces.
 #[derive(Debug)]
 pub(crate) struct Sort {
     at: At,
 }
 
 impl Sort {
-    /// A line begins.
+    /// Starts at the beginning of a line.
     pub(crate) fn new() -> Sort {
         Sort { at: At::Start }
     }
 
-    /// The beginning of the line was thrown away, so its rest is no message.
+    /// Starts within a line whose beginning was discarded, so the rest is not a message.
     pub(crate) fn in_a_line() -> Sort {
         Sort { at: At::Inside(Kind::Other) }
     }
 
-    /// Gives each piece of `bytes` to `take`, in order, and none of them twice; none behind one that `take` cannot take.
+    /// Passes each piece of `bytes` to `take` once, in order. Stops at the first error of `take` and returns it.
     pub(crate) fn pieces<E>(
         &mut self,
         mut bytes: &[u8],

@@ -1,5 +1,8 @@
-//! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`: prints numbers as lines of JSON. All of it,
-//! servers included, stays on one processor.
+//! Runs parts of the benchmark, and prints numbers as lines of JSON.
+//!
+//! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`
+//!
+//! This process and the servers stay on one processor.
 
 use std::time::Duration;
 
@@ -8,7 +11,7 @@ use mcp_proto_benches::{feed, pair, pending, scan, start, stdio, write};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// The last processor that it may use: the first one has more of the interrupts.
+/// Pins this process to its last allowed processor, because the first one handles more interrupts.
 fn stay_on_one_processor() {
     let may = sched_getaffinity(Pid::from_raw(0)).expect("processors");
     let last = (0..CpuSet::count()).rev().find(|at| may.is_set(*at) == Ok(true)).expect("one");
@@ -36,7 +39,7 @@ fn main() {
             "write" => write::measure(effort),
             "feed" => feed::measure(effort),
             "pair" => pair::measure(effort),
-            // One process for each: what is left of the last one would count.
+            // `run` starts a process for each count, because memory of an earlier count would affect the next one.
             "pending" => pending::measure(effort, number(&mut arguments)),
             other => panic!("no part {other}"),
         }

@@ -1,17 +1,17 @@
-//! The texts that are scanned and written.
+//! The input texts and messages of the benchmarks.
 
-/// One paragraph of prose, without anything that has to be escaped.
+/// A paragraph of prose without escapes.
 const PROSE: &str =
     "The quick brown fox jumps over the lazy dog, and nobody has ever asked the dog what it thinks of that. ";
-/// One line of a program: what tools send most.
+/// A line of a program, because tools mostly send source code.
 const CODE: &str =
     "    if let Some(\"name\") = line.get(at..) { println!(\"{name}\\t{at}\"); } // a tab and a quote\n";
-/// What the note of the small call has, so that it is 200 bytes long.
+/// Length of the note in the small call, so that the call is 200 bytes long.
 const NOTE: usize = 10;
 const UMLAUTS: &str =
     "Zwölf große Boxkämpfer jagen Viktor quer über den Sylter Deich; Съешь же ещё этих мягких булок. ";
 
-/// A call of the tool `echo`, as one line without its end.
+/// A call of the tool `echo`, as one line without its line break.
 #[must_use]
 pub fn call(id: usize, text: &str) -> Vec<u8> {
     let mut line = format!(
@@ -36,38 +36,38 @@ pub fn escape(line: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// At least so many bytes of a text again and again, cut where it is whole.
-fn again(piece: &str, length: usize) -> String {
+/// Repeats a text to at least `length` bytes, without cutting it.
+fn repeated(piece: &str, length: usize) -> String {
     piece.repeat(length.div_ceil(piece.len()))
 }
 
-/// Prose of exactly that many bytes.
+/// Prose of exactly `length` bytes.
 #[must_use]
 pub fn prose(length: usize) -> String {
-    let mut text = again(PROSE, length);
+    let mut text = repeated(PROSE, length);
     text.truncate(length);
     text
 }
 
-/// A source file: one byte of twelve has to be escaped.
+/// A source file, in which one of twelve bytes needs an escape.
 #[must_use]
 pub fn code(length: usize) -> String {
-    again(CODE, length)
+    repeated(CODE, length)
 }
 
-/// Every fourth byte has to be escaped.
+/// A text in which every fourth byte needs an escape.
 #[must_use]
 pub fn full_of_escapes(length: usize) -> String {
-    again("a\"b\\c\nd\te \"f\" ", length)
+    repeated("a\"b\\c\nd\te \"f\" ", length)
 }
 
-/// Half of it is not ASCII.
+/// A text of which half is not ASCII.
 #[must_use]
 pub fn umlauts(length: usize) -> String {
-    again(UMLAUTS, length)
+    repeated(UMLAUTS, length)
 }
 
-/// A request of exactly 200 bytes, with arguments of some kinds.
+/// A request of exactly 200 bytes, with arguments of several types.
 ///
 /// # Panics
 /// Never.
@@ -84,7 +84,7 @@ pub fn small_call() -> Vec<u8> {
     line.into_bytes()
 }
 
-/// A request whose parameters are all structure: small objects with short names, numbers and flags.
+/// A request with dense structure: small objects with short names, numbers and booleans.
 #[must_use]
 pub fn dense(length: usize) -> Vec<u8> {
     let mut line =

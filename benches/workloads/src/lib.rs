@@ -1,5 +1,6 @@
-//! What is measured of `mcp-proto`: the texts, and the work that is done with them. It depends on nothing else, so that the
-//! guard is built quickly, and counts the same instructions wherever others stand beside it.
+//! The inputs and workloads that measure `mcp-proto`.
+//!
+//! The crate has few dependencies, so that the guard builds quickly, and other libraries cannot change its counts.
 
 pub mod inputs;
 pub mod machine;
@@ -10,7 +11,7 @@ use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 /// Scans a message with full validation, and finds the id, the method and the parameters.
 ///
 /// # Panics
-/// It is no request.
+/// If the text is not a request.
 #[inline(never)]
 pub fn scan(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
@@ -18,6 +19,6 @@ pub fn scan(text: &[u8]) -> usize {
     let envelope = scanner.finish().expect("valid");
     let [id, method, params] =
         [envelope.id, envelope.method, envelope.params].map(|it| it.expect("a request").range());
-    // The quotes of the method are no part of it.
+    // The span of the method includes its quotes, which do not count.
     id.len() + method.len().saturating_sub(2) + params.len()
 }

@@ -1,4 +1,4 @@
-//! The echo server as every part of the measurement uses it.
+//! The echo server that all benchmarks use.
 
 use mcp_proto::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Io, Millis, Next, Server};
@@ -8,10 +8,10 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}}
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// Its tools: `echo`, `again`, which does the same, and `hold`, which is answered later.
+/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is answered later.
 pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
-/// What a client says first.
+/// The client's messages of the handshake.
 pub const OPEN: &[u8] = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -34,18 +34,18 @@ pub fn echo(mut call: Call<'_>) {
     }
 }
 
-/// Feeds an echo server in pieces of at most `piece` bytes, and counts the bytes that it says.
+/// Feeds an echo server in pieces of at most `piece` bytes, and returns the number of bytes that it sends.
 ///
 /// # Panics
-/// Something else than a call comes in, or the server ends.
+/// If the server receives anything but calls, or ends.
 pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
 
-/// The same with calls that are answered like that.
+/// Like `feed`, but answers calls with `answer`.
 ///
 /// # Panics
-/// Something else than a call comes in, or the server ends.
+/// If the server receives anything but calls, or ends.
 pub fn feed_with(
     server: &mut Server<'_>,
     mut input: &[u8],

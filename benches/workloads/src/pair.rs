@@ -1,4 +1,4 @@
-//! A client and a server in one process, joined by nothing: the bytes of one are copied into the buffer of the other.
+//! A client and a server in one process, connected by copying bytes.
 
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, ServerConfig};
@@ -17,16 +17,16 @@ pub struct Pair {
     finished: usize,
 }
 
-/// Every call is as the one before.
+/// Every call is for the same tool.
 pub const ONE_TOOL: [&str; 2] = ["echo", "echo"];
-/// No call is as the one before.
+/// Consecutive calls are for different tools.
 pub const TWO_TOOLS: [&str; 2] = ["echo", "again"];
 
 impl Pair {
-    /// Both machines, connected, with grown buffers for messages of that many bytes, and room for that many requests.
+    /// Both machines, connected, with buffers for messages of `longest` bytes, and `in_flight` slots for requests.
     ///
     /// # Panics
-    /// They do not connect.
+    /// If the machines do not connect.
     #[must_use]
     pub fn new(longest: usize, in_flight: usize) -> Pair {
         let buffer = || Buffer::grown(longest);
@@ -40,10 +40,10 @@ impl Pair {
         pair
     }
 
-    /// Calls these tools in turn, `window` calls at a time, until `count` answers are there; each is compared with the text.
+    /// Calls these tools in turn, with `window` calls in flight, until `count` answers are received. Checks each text.
     ///
     /// # Panics
-    /// An answer is another.
+    /// If an answer has another text.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
         let (until, mut sent) = (self.finished + count, self.finished);
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    /// Room for that many tickets, so that it is not counted later.
+    /// Allocates space for `count` tickets, so that a measurement does not include it.
     pub fn reserve(&mut self, count: usize) {
         self.held.reserve_exact(count);
     }
@@ -69,7 +69,7 @@ impl Pair {
     /// Makes `count` calls of `hold` pending, at the client and at the server.
     ///
     /// # Panics
-    /// There is no room for them.
+    /// If there are not enough slots.
     pub fn hold(&mut self, count: usize) {
         let wanted = self.held.len() + count;
         while self.held.len() < wanted {
@@ -80,10 +80,10 @@ impl Pair {
         }
     }
 
-    /// The client asks `count` times, and nobody listens: what it keeps of each request is its own.
+    /// Sends `count` requests that the server never receives, to measure the client's memory alone.
     ///
     /// # Panics
-    /// There is no room for them.
+    /// If there are not enough slots.
     pub fn request(&mut self, count: usize) {
         for _ in 0..count {
             self.client
@@ -97,15 +97,15 @@ impl Pair {
         }
     }
 
-    /// Answers the one that has waited longest but one of many, and holds another instead: `count` times.
+    /// Answers one pending call and makes a new one, `count` times.
     ///
     /// # Panics
-    /// A ticket is not known.
+    /// If a ticket is not valid.
     #[inline(never)]
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
         for _ in 0..count {
-            // Not in order: a stride that is prime to most lengths.
+            // Not in order: the stride is coprime to most lengths.
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");
@@ -116,18 +116,18 @@ impl Pair {
         }
     }
 
-    /// How many requests wait for an answer: at the client, and at the server.
+    /// The number of pending requests at the client and at the server.
     #[must_use]
     pub fn pending(&self) -> (usize, usize) {
         (self.client.pending(), self.server.deferred())
     }
 
-    /// Goes on until nothing moves.
+    /// Runs both machines until they transfer no more bytes.
     fn run(&mut self, text: &str) {
         self.run_until(text, usize::MAX);
     }
 
-    /// Goes on until that many calls are answered, or nothing moves.
+    /// Runs both machines until `answered` calls are answered in total, or they transfer no more bytes.
     fn run_until(&mut self, text: &str, answered: usize) {
         loop {
             let from_client = loop {
@@ -170,7 +170,7 @@ impl Pair {
     }
 }
 
-/// What one has to say, as far as the other has room.
+/// Copies output into the other machine's input buffer, as much as fits. Returns whether any byte was copied.
 fn copy(out: Transmit<'_>, mut into: Receive<'_>) -> bool {
     let bytes = out.bytes();
     if bytes.is_empty() || !into.is_ready() {

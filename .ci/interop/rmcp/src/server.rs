@@ -1,10 +1,10 @@
-//! A server made with rmcp, with something of everything that it has: for a client that is to be tried.
+//! An rmcp server with every feature, for testing our client.
 //!
 //!     rmcp_server
 //!
-//! It speaks every revision that rmcp does, in the way that revision has it.
+//! The server supports every revision of rmcp, each with the features of that revision.
 
-// What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
+// rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
 #![allow(deprecated)]
 
 use std::time::Duration;
@@ -19,8 +19,9 @@ use tokio::time::sleep;
 const TICKS: &str = "clock://ticks";
 const PNG: &str = "iVBORw0KGgo=";
 
-/// What lives as long as the process, to wake who listens. What happens before somebody does is kept: rmcp may start
-/// `listen` only after the next request.
+/// Wakes the subscriptions on changes, and lives as long as the process.
+///
+/// `Notify` stores a change that precedes the subscription, because rmcp may start `listen` only after the next request.
 #[derive(Default)]
 struct Server {
     ticked: Notify,
@@ -32,7 +33,7 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 }
 
 fn made<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).expect("what is written here is right")
+    serde_json::from_value(value).expect("the literal fits the type")
 }
 
 fn invalid(error: impl std::fmt::Display) -> ErrorData {
@@ -43,7 +44,7 @@ fn said(text: impl Into<String>) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
-/// What a tool asks the client, in the form of an input request.
+/// The input request that a tool sends to the client.
 fn question(tool: &str) -> Option<Value> {
     let name = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     Some(match tool {
@@ -64,7 +65,7 @@ fn question(tool: &str) -> Option<Value> {
     })
 }
 
-/// Asks: by a request of its own up to 2025-11-25, and later with a result that is not the last one.
+/// Requests input from the client: with a request up to 2025-11-25, and with an input-required result since 2026-07-28.
 async fn ask(
     tool: &str,
     question: Value,
@@ -92,7 +93,7 @@ async fn ask(
     said(answer.map_err(invalid)?.to_string())
 }
 
-/// Takes its time, reports progress, and can be cancelled.
+/// A slow tool that reports progress and can be cancelled.
 async fn slow(
     steps: u32,
     pause: Duration,
@@ -132,7 +133,7 @@ impl ServerHandler for Server {
         info
     }
 
-    /// In two pages.
+    /// Lists the tools in two pages.
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,

@@ -1,5 +1,7 @@
-//! What somebody writes who needs no library: it parses every message, borrows what it can, and writes once for each read. It
-//! checks nothing, keeps no state, and knows two methods.
+//! A minimal echo server written by hand with serde_json.
+//!
+//! It parses every message, borrows where possible, and writes once for each read. It validates nothing, keeps no state,
+//! and supports two methods.
 
 use std::fs::File;
 use std::io::{Read, Write};

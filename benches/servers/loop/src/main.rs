@@ -1,4 +1,4 @@
-//! The echo server on `mcp-proto` alone: the loop of its README, with reads and writes that block.
+//! The echo server on `mcp-proto` alone, with a blocking loop.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ struct Echo<'a> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Not `Stdout`: that looks for line ends, and keeps what follows the last one.
+    // A `File` instead of `Stdout`, which searches for line ends and buffers the rest.
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20))?;

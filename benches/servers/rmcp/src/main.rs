@@ -1,5 +1,6 @@
-//! The echo server on rmcp, as its documentation writes it. `echo-rmcp pipes` takes the streams that it recommends where both
-//! are pipes.
+//! The echo server on rmcp, as in its documentation.
+//!
+//! `echo-rmcp pipes` uses the transport that rmcp recommends for pipes.
 
 use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Parameters};
 use rmcp::{ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router, transport};

@@ -1,4 +1,4 @@
-//! One fixed workload, so many times: what the guard counts the instructions of.
+//! Runs one fixed workload repeatedly, for counting its instructions.
 
 use std::hint::black_box;
 
@@ -38,7 +38,7 @@ fn main() {
         }
         name => {
             let pending = name.strip_prefix("pending-").and_then(|it| it.parse().ok());
-            exchange(pending.expect("a workload that there is"), count);
+            exchange(pending.expect("a known workload"), count);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is checked of each feature.
+//! The checks of each feature.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl World {
             }
             "progress" => {
                 self.text("test_tool_with_progress", json!({})).await?;
-                // Notifications have tasks of their own in rmcp: they may be heard in any order, and after the answer.
+                // rmcp handles each notification in a task, so they may arrive in any order, and after the answer.
                 let mut steps = Vec::new();
                 while steps.len() < 3 {
                     steps.push(self.host.hears("progress").await?.to_string());

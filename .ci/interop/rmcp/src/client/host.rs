@@ -1,4 +1,4 @@
-//! What the host answers, and what it hears.
+//! The client handler: answers the server's requests and records notifications.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-/// What the host answers, and what it has heard.
+/// The host's answers, and the notifications that it has received.
 #[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) version: ProtocolVersion,
@@ -22,7 +22,7 @@ impl Host {
         self.heard.lock().unwrap().push((what, value));
     }
 
-    /// What was heard of this kind, and forgets it.
+    /// Removes and returns the recorded notifications of this kind.
     pub(crate) fn take(&self, what: &str) -> Vec<Value> {
         let mut heard = self.heard.lock().unwrap();
         let (found, rest) = heard.drain(..).partition(|(kind, _)| *kind == what);

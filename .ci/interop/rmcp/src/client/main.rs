@@ -2,10 +2,10 @@
 //!
 //!     rmcp_client SERVER [ARGUMENT...]
 //!
-//! Each group of features runs once for each revision that rmcp can talk, in the way that revision has it. A line that
-//! starts with RESULT sums up a group in one era; what went wrong in it is said in lines that start with FAILED.
+//! Each group of features runs once for each revision that rmcp supports, in the form of that revision. A line that
+//! starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
 
-// What 2026-07-28 has no more is marked as deprecated, and is what the older revisions are tested with.
+// rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
 #![allow(deprecated)]
 
 mod checks;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const FINDS: &str = "finds the era";
 
-/// The groups, and the revision that has them first.
+/// The groups, and the first revision that has each.
 const GROUPS: [(&str, &str); 20] = [
     (FINDS, "2026-07-28"),
     ("ping", "2024-11-05"),
@@ -54,7 +54,7 @@ fn has(version: &str, (group, since): (&str, &str)) -> bool {
 
 type Failures = Vec<(&'static str, String)>;
 
-/// Runs each group that the revision has. Finding the era takes a connection of its own.
+/// Runs each group that the revision has. Detecting the era uses a separate connection.
 async fn run(command: &[String], version: &'static str, failures: &mut Failures) {
     println!("{PEER}, features | {version}");
     for asks in [true, false] {
@@ -66,7 +66,7 @@ async fn run(command: &[String], version: &'static str, failures: &mut Failures)
     }
 }
 
-/// One connection. A group that failed does not stop the others.
+/// Runs the groups on one connection. A failed group does not stop the others.
 async fn connect(
     command: &[String],
     version: &'static str,

@@ -1,4 +1,4 @@
-//! One connection, and how it is used.
+//! One connection to the server, with helpers for calls.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts the server, and connects in this revision; `asks`: finds out by itself that it can.
+    /// Starts the server and connects in this revision. With `asks`, the client detects the era by itself.
     pub(crate) async fn open(command: &[String], version: &'static str, asks: bool) -> Result<World, String> {
         let stateless = version == "2026-07-28";
         let versions = ProtocolVersion::KNOWN_VERSIONS;
@@ -65,7 +65,7 @@ impl World {
         *self.host.answer.lock().unwrap() = answer;
     }
 
-    /// The parameters of a call. In the stateless era each says which log messages it wants.
+    /// The parameters of a call. In the stateless era each call sets its log level.
     pub(crate) fn parameters(&self, name: &str, arguments: Value) -> CallToolRequestParams {
         let meta = self.stateless.then_some(json!({"io.modelcontextprotocol/logLevel": "info"}));
         serde_json::from_value(json!({"name": name, "arguments": arguments, "_meta": meta})).unwrap()

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What our client does with each server, and what the inspector does with ours. Sourced by `run`, with the programs and
-# folders that are used here set. A visit prints what went wrong, and a line that starts with RESULT.
+# Runs our client against each server, and the inspector against our server.
+# Sourced by `run`, which sets the paths used here. A run prints its errors and a line that starts with RESULT.
 
-# One visit: `visit WHO WHAT COLUMN EXIT WORD PROGRAM...`. EXIT is ok or fails; WORD must be in the output.
-visit() {
+# Runs a program once and checks it: `check_run WHO WHAT COLUMN EXIT WORD PROGRAM...`. EXIT is ok or fails; WORD must be in the output.
+check_run() {
     local who=$1 what=$2 column=$3 wanted=$4 word=$5 output code=0 verdict=ok
     shift 5
     output=$(timeout "$PATIENCE" "$@" 2>&1) || code=$?
@@ -20,16 +20,16 @@ visit() {
     echo "RESULT $who, $what | $column | $verdict"
 }
 
-# Our client with a server, in an era or a revision: `ask SERVER WHAT COLUMN EXIT WORD ARGUMENT...`.
-ask() {
+# Runs our client against a server, in an era or a revision: `run_client SERVER WHAT COLUMN EXIT WORD ARGUMENT...`.
+run_client() {
     local which=--era
     if [[ $3 == 20* ]]; then which=--revision; fi
-    visit "our client, $1" "$2" "$3" "$4" "$5" "$inspect" $which "$3" --timeout "$PATIENCE" "${@:6}"
+    check_run "our client, $1" "$2" "$3" "$4" "$5" "$inspect" $which "$3" --timeout "$PATIENCE" "${@:6}"
 }
 
-visit_everything() {
+run_everything() {
     local era command=(node "$modules/@modelcontextprotocol/server-everything/dist/index.js")
-    everything() { ask server-everything "$1" "$era" "${@:2}" -- "${command[@]}"; }
+    everything() { run_client server-everything "$1" "$era" "${@:2}" -- "${command[@]}"; }
     for era in legacy auto; do
         everything "list" ok get-sum
         everything "a tool" ok 'Echo: päivää 👋' --call echo --args '{"message":"päivää 👋"}'
@@ -60,7 +60,7 @@ visit_everything() {
     era=modern everything "another era is refused" fails '-32601'
 }
 
-visit_other_servers() {
+run_other_servers() {
     local era folder=$scratch/files address server page='a small page'
     local files=(node "$modules/@modelcontextprotocol/server-filesystem/dist/index.js")
     local memory=(env MEMORY_FILE_PATH="$scratch/memory.json" node "$modules/@modelcontextprotocol/server-memory/dist/index.js")
@@ -79,55 +79,55 @@ server.serve_forever()' 2>/dev/null)
     local pid=$!
     read -r -u "$server" address
     for era in legacy auto; do
-        # What a server of another kind has kept is not there twice.
+        # Remove the files that the servers created in the first era.
         rm -f "$folder/b.txt" "$scratch/memory.json"
-        ask server-filesystem "list" $era ok read_text_file -- "${files[@]}" "$folder"
-        ask server-filesystem "reads" $era ok 'päivää' \
+        run_client server-filesystem "list" $era ok read_text_file -- "${files[@]}" "$folder"
+        run_client server-filesystem "reads" $era ok 'päivää' \
             --call read_text_file --args "{\"path\":\"$folder/a.txt\"}" -- "${files[@]}" "$folder"
-        ask server-filesystem "writes, then reads" $era ok 'b\n' \
+        run_client server-filesystem "writes, then reads" $era ok 'b\n' \
             --call write_file --args "{\"path\":\"$folder/b.txt\",\"content\":\"b\\n\"}" \
             --call read_text_file --args "{\"path\":\"$folder/b.txt\"}" -- "${files[@]}" "$folder"
-        ask server-filesystem "refuses what is outside" $era fails 'Access denied' \
+        run_client server-filesystem "refuses what is outside" $era fails 'Access denied' \
             --call read_text_file --args '{"path":"/etc/passwd"}' -- "${files[@]}" "$folder"
-        ask server-filesystem "roots" $era ok 'from MCP roots: 1 valid' --roots "$folder" --listen 2 -- "${files[@]}"
-        ask server-memory "list" $era ok create_entities -- "${memory[@]}"
-        ask server-memory "remembers" $era ok '"observations":["likes engines"]' --call create_entities \
+        run_client server-filesystem "roots" $era ok 'from MCP roots: 1 valid' --roots "$folder" --listen 2 -- "${files[@]}"
+        run_client server-memory "list" $era ok create_entities -- "${memory[@]}"
+        run_client server-memory "remembers" $era ok '"observations":["likes engines"]' --call create_entities \
             --args '{"entities":[{"name":"Ada","entityType":"person","observations":["likes engines"]}]}' \
             --call search_nodes --args '{"query":"engines"}' -- "${memory[@]}"
-        ask server-sequential-thinking "two thoughts" $era ok '"thoughtHistoryLength":2' \
+        run_client server-sequential-thinking "two thoughts" $era ok '"thoughtHistoryLength":2' \
             --call sequentialthinking \
             --args '{"thought":"first","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}' \
             --call sequentialthinking \
             --args '{"thought":"second","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}' \
             -- "${thinking[@]}"
     done
-    ask server-filesystem "another era is refused" modern fails '-32601' -- "${files[@]}" "$folder"
-    ask server-memory "another era is refused" modern fails '-32601' -- "${memory[@]}"
-    ask server-sequential-thinking "another era is refused" modern fails '-32601' -- "${thinking[@]}"
+    run_client server-filesystem "another era is refused" modern fails '-32601' -- "${files[@]}" "$folder"
+    run_client server-memory "another era is refused" modern fails '-32601' -- "${memory[@]}"
+    run_client server-sequential-thinking "another era is refused" modern fails '-32601' -- "${thinking[@]}"
     for era in legacy auto modern; do
-        ask mcp-server-time "list" $era ok convert_time -- "${time[@]}"
-        ask mcp-server-time "converts" $era ok 'T21:00:00+09:00' --call convert_time \
+        run_client mcp-server-time "list" $era ok convert_time -- "${time[@]}"
+        run_client mcp-server-time "converts" $era ok 'T21:00:00+09:00' --call convert_time \
             --args '{"source_timezone":"UTC","time":"12:00","target_timezone":"Asia/Tokyo"}' -- "${time[@]}"
-        ask mcp-server-time "refuses no time zone" $era fails 'Nowhere' --call get_current_time \
+        run_client mcp-server-time "refuses no time zone" $era fails 'Nowhere' --call get_current_time \
             --args '{"timezone":"Nowhere"}' -- "${time[@]}"
-        ask mcp-server-git "list" $era ok git_status -- "$servers/bin/mcp-server-git"
-        ask mcp-server-git "status" $era ok 'On branch main' --call git_status \
+        run_client mcp-server-git "list" $era ok git_status -- "$servers/bin/mcp-server-git"
+        run_client mcp-server-git "status" $era ok 'On branch main' --call git_status \
             --args "{\"repo_path\":\"$scratch/repository\"}" -- "$servers/bin/mcp-server-git"
-        ask mcp-server-fetch "tools" $era ok "$page" --call fetch \
+        run_client mcp-server-fetch "tools" $era ok "$page" --call fetch \
             --args "{\"url\":\"http://127.0.0.1:$address/page.html\"}" -- "${fetch[@]}"
-        ask mcp-server-fetch "prompts" $era ok "$page" --prompt fetch \
+        run_client mcp-server-fetch "prompts" $era ok "$page" --prompt fetch \
             --args "{\"url\":\"http://127.0.0.1:$address/page.html\"}" -- "${fetch[@]}"
     done
     exec {server}<&-
     kill "$pid"
 }
 
-visit_ours() {
+run_our_server() {
     local era
-    ours() { ask "our server" "$1" "$era" "${@:2}" -- "$everything"; }
+    ours() { run_client "our server" "$1" "$era" "${@:2}" -- "$everything"; }
     for era in legacy auto modern; do
-        ask "our server" "list" $era ok host_info -- "$server"
-        ask "our server" "a tool" $era ok 42 --call add --args '{"a":2,"b":40}' -- "$server"
+        run_client "our server" "list" $era ok host_info -- "$server"
+        run_client "our server" "a tool" $era ok 42 --call add --args '{"a":2,"b":40}' -- "$server"
         ours "prompts" ok "arg1='a', arg2='b'" --prompt test_prompt_with_arguments --args '{"arg1":"a","arg2":"b"}'
         ours "completion" ok 'paris, park, party' --complete test_prompt_with_arguments arg1 par
         ours "resources" ok 'the content of the static text resource' --read test://static-text
@@ -150,13 +150,13 @@ visit_ours() {
     ours "three questions" ok 'canned, "Ada", in 1 roots' --answer name=Ada --sample canned \
         --roots "$here" --call test_input_required_result_multiple_inputs
     ours "a prompt that asks" ok 'the prompt says' --answer context=c --prompt test_input_required_result_prompt
-    ask "no server" "a program that only ends" auto fails '' -- false
-    ask "no server" "a program that does not exist" auto fails '' -- ./no-such-program
+    run_client "no server" "a program that only ends" auto fails '' -- false
+    run_client "no server" "a program that does not exist" auto fails '' -- ./no-such-program
 }
 
-visit_rmcp() {
+run_rmcp() {
     local version
-    rmcp() { ask "rmcp" "$1" "$version" "${@:2}" -- "$rmcp/rmcp_server"; }
+    rmcp() { run_client "rmcp" "$1" "$version" "${@:2}" -- "$rmcp/rmcp_server"; }
     for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
         rmcp "lists, in two pages" ok ask_roots
         rmcp "a tool" ok 'päivää 👋' --call echo --args '{"message":"päivää 👋"}'
@@ -185,11 +185,11 @@ visit_rmcp() {
     version=auto rmcp "lists, in two pages" ok ask_roots
 }
 
-visit_with_inspector() {
+run_inspector() {
     local era who
     who="inspector $(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$modules/@modelcontextprotocol/inspector/package.json")"
     inspector() {
-        visit "$who" "$1" "$era" "$2" "$3" env HOME="$scratch" "$new_node" \
+        check_run "$who" "$1" "$era" "$2" "$3" env HOME="$scratch" "$new_node" \
             "$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "$everything" --quiet --format json \
             --connect-timeout "${PATIENCE}000" --protocol-era "$era" "${@:4}"
     }

@@ -1,4 +1,4 @@
-//! Tools that need something of the client first: the user, the model, the roots.
+//! Tools that request input from the client: elicitation, sampling, roots.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use mcp_proto::json::Json;
 use mcp_proto::server::Call;
 use mcp_proto_std::ServerHandle;
 
-/// People need some time.
+/// Timeout of a request, long enough for a person to answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What is asked. It may go to another thread, so it owns what is not fixed.
+/// A request to the client. It may move to another thread, so it owns its dynamic text.
 pub(crate) enum ServerRequest {
     Fixed(&'static (dyn Input + Sync)),
     User(String, &'static [Field<'static>]),
@@ -20,6 +20,7 @@ pub(crate) enum ServerRequest {
 }
 
 impl ServerRequest {
+    /// Calls `then` with the input request.
     pub(crate) fn with<T>(&self, then: impl FnOnce(&dyn Input) -> T) -> T {
         match self {
             ServerRequest::Fixed(input) => then(*input),
@@ -31,11 +32,11 @@ impl ServerRequest {
     }
 }
 
-/// Answers a call with what `read` makes of the client's answer to a question.
+/// Requests input from the client, and answers the call with the text that `read` makes of the client's answer.
 ///
-/// In the handshake era a worker asks, and waits. In `2026-07-28` the call is answered with what it needs; the client
-/// makes it again, with the answer, and nothing has to be kept meanwhile.
-pub(crate) fn ask(
+/// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the call is answered with the
+/// required input; the client repeats the call with its answer, so the server keeps no state.
+pub(crate) fn request_input(
     call: Call<'_>,
     server: &ServerHandle,
     key: &str,
@@ -78,13 +79,13 @@ static DEFAULTS: Form = Form::raw(
     "Is all of this right?",
     r#"{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}"#,
 );
-/// As raw JSON, because `enumNames` is how an older revision says `oneOf`.
+/// Raw JSON, because an older revision has `enumNames` instead of `oneOf`.
 static CHOICES: Form = Form::raw(
     "Choose",
     r#"{"type":"object","properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}"#,
 );
 
-/// The tools of this room.
+/// Answers the tools of this module.
 pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
     let text = |name| call.raw_arguments().get(name).and_then(Json::string).map(|text| text.to_string());
     let (key, question, read): (_, _, fn(Json<'_>) -> Option<String>) = match call.name() {
@@ -108,7 +109,7 @@ pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
         "test_input_required_result_list_roots" => ("client_roots", ServerRequest::Fixed(&ROOTS), roots),
         _ => ("user_name", ServerRequest::User("What is your name?".into(), NAME), greeting),
     };
-    ask(call, server, key, question, read);
+    request_input(call, server, key, question, read);
 }
 
 fn filled_in(answer: Json<'_>) -> Option<String> {

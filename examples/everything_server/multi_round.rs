@@ -1,4 +1,6 @@
-//! Calls of several rounds in `2026-07-28`, with a state that goes to the client and comes back with its answers.
+//! Tools that require several rounds of input in `2026-07-28`.
+//!
+//! The server sends its state to the client, which returns the state with its answers.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -9,12 +11,12 @@ use mcp_proto::input::{
 use mcp_proto::json::Json;
 use mcp_proto::server::Call;
 
-use crate::asking::NAME;
+use crate::input_requests::NAME;
 
-/// Makes states that nobody else can: a step of a tool, and a hash of both with a key that this process alone has.
+/// Authenticates request states: a state is a step of a tool, with a hash that uses a key of this process.
 ///
-/// That is enough to show the idea. Where something depends on it, use a signature (an HMAC, for example) over what is
-/// remembered, for whom, and until when.
+/// This is enough for an example. In production, use a signature (an HMAC, for example) over the state, its user and its
+/// expiry time.
 #[derive(Default)]
 pub(crate) struct Seal(RandomState);
 
@@ -23,7 +25,7 @@ impl Seal {
         format!("{step}.{:016x}", self.0.hash_one((tool, step)))
     }
 
-    /// How far the call is: no step was done if it has no state. `None`: its state was not made here.
+    /// The number of completed steps: 0 without a state. `None` means that another server made the state.
     fn step_of(&self, call: &Call<'_>) -> Option<u32> {
         match call.request_state() {
             None => Some(0),
@@ -41,7 +43,7 @@ static STEP2: Form = Form::new("Step 2: What is your favorite color?", COLOR);
 static GREET: [SampleMessage; 1] = [SampleMessage::user("Generate a greeting")];
 static GREETING: CreateMessage = CreateMessage::new(&GREET, 50);
 
-/// The tools of this room.
+/// Answers the tools of this module.
 pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
     if !call.can_require_input() {
         return call.fail("this takes several rounds, which 2026-07-28 has");
@@ -52,7 +54,7 @@ pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
     match call.name() {
         "test_input_required_result_multiple_inputs" => several(call, seal, step),
         "test_input_required_result_multi_round" => one_by_one(call, seal, step),
-        "test_input_required_result_capabilities" => what_fits(call),
+        "test_input_required_result_capabilities" => supported_inputs(call),
         _ => confirm(call, seal, step),
     }
 }
@@ -86,7 +88,7 @@ fn several(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// The state says which question was asked. What was answered to an earlier one would have to be part of it, too.
+/// Asks two questions in turn. The state contains the question's number; earlier answers would have to be in it, too.
 fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     let answered = |key| call.input(key).and_then(ElicitResult::from_json);
     match (step, answered("step1"), answered("step2")) {
@@ -105,8 +107,8 @@ fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Asks only for what the client can do.
-fn what_fits(call: Call<'_>) {
+/// Requests only inputs that the client supports.
+fn supported_inputs(call: Call<'_>) {
     let all: [(&str, &dyn Input); 2] = [("greeting", &GREETING), ("user_name", &WHO)];
     let fitting: Vec<_> = all.into_iter().filter(|(_, input)| call.client().has(input.needs())).collect();
     if fitting.is_empty() {
