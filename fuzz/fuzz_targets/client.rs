@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `client`. Its body is in `proptests/src/fuzz/client.rs`.
+//!
 //! A client: a server that sends what it likes, a host that does what it likes, time, and connections that break.
 //!
 //! Invariants (checked in `proptests/src/model/client`, against a model of what is open):

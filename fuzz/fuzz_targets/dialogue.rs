@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `dialogue`. Its body is in `proptests/src/fuzz/dialogue.rs`.
+//!
 //! Valid traffic, from the dialogues of `tests/transcripts`, with some lines and members changed: most of it gets deep into the
 //! dispatchers, of a server and of a client.
 //!

@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `line`. Its body is in `proptests/src/fuzz/line.rs`.
+//!
 //! The framing of lines: any bytes, in any pieces, in a receive buffer of any size that is allowed.
 //!
 //! Invariants (checked in `proptests/src/fuzz/line.rs`):

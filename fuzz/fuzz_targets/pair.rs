@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `pair`. Its body is in `proptests/src/fuzz/pair.rs`.
+//!
 //! A client and a server, joined by pipes with an adversary in the middle: what arrives when, and whether it arrives whole.
 //!
 //! Invariants (checked in `proptests/src/model/pair.rs`, with the models of both machines):

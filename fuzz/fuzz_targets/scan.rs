@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `scan`. Its body is in `proptests/src/fuzz/scan.rs`.
+//!
 //! The scanner of JSON, against `serde_json`.
 //!
 //! Invariants (checked in `proptests/src/fuzz/scan.rs`):

@@ -1,3 +1,5 @@
+//! Entry point of the fuzz target `server`. Its body is in `proptests/src/fuzz/server.rs`.
+//!
 //! A server: a client that sends what it likes, a host that does what it likes, time, and a connection that may break.
 //!
 //! Invariants (checked in `proptests/src/model`, against a model of what a server owes):

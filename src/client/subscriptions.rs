@@ -1,4 +1,4 @@
-//! Subscriptions of the stateless era: filter, acknowledgment, notifications.
+//! Subscriptions of 2026-07-28 (`subscriptions/listen`): filter, acknowledgment, notifications.
 //!
 //! Specification: 2026-07-28, *Subscriptions*.
 

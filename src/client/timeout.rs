@@ -1,4 +1,4 @@
-//! A duration in four bytes.
+//! A timeout packed into four bytes. Deadlines are in `peer/slots/deadlines.rs`.
 #![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
 use crate::time::Millis;

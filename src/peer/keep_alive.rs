@@ -1,4 +1,4 @@
-//! Keep-alive: pings an idle peer and reports one that does not answer.
+//! Keep-alive state and timing of both roles.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 

@@ -1,4 +1,4 @@
-//! JSON-RPC peer, shared by both roles: slots, deadlines, keep-alive, lifecycle, transmit buffer.
+//! Endpoint state that both roles share: slots, deadlines, keep-alive, lifecycle, transmit buffer.
 
 pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;

@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: whole messages to be sent, shown to the observer here.
+//! `TransmitBuffer`: reserves space for whole messages, refuses others, drains by partial writes.
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;

@@ -1,4 +1,4 @@
-//! Protocol revisions, eras and sets of revisions.
+//! Protocol revisions; eras: handshake (to 2025-11-25) and stateless (2026-07-28).
 
 use crate::json::{Str, WriteText, prints};
 

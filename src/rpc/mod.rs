@@ -1,4 +1,4 @@
-//! JSON-RPC messages: classification, request ids, error codes.
+//! JSON-RPC messages: kinds, and parsing and comparison of request ids.
 //!
 //! Specification: every revision, *Base protocol*, *Messages*; JSON-RPC 2.0.
 

@@ -1,4 +1,4 @@
-//! Dispatch of inbound messages: era, checks, and the feature of each method.
+//! Dispatch of inbound requests and notifications, `notifications/cancelled` included.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;

@@ -1,4 +1,4 @@
-//! Keep-alive: pings an idle client and reports one that does not answer.
+//! Sends the server's pings, and reports a client that does not answer.
 //!
 //! It is reached through the trait [`KeepAliveHooks`], so that a server without keep-alive does not link it.
 //!

@@ -1,4 +1,4 @@
-//! Macros for the methods that all request events share.
+//! Methods of every request event: progress, log, defer, error (macros).
 
 /// Methods of every request event. Needs a field `reply`.
 macro_rules! request_methods {

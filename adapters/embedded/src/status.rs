@@ -1,4 +1,4 @@
-//! The result of a pump status, and the classification of link errors.
+//! `PumpStatus`: the result of one pump step, and the classification of link errors.
 
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;

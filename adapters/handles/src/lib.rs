@@ -6,7 +6,7 @@
 //! - **The event loop** owns the state machine. Between two events it calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time of the next call.
 //! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Their operations are
-//!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on).
+//!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
 //!
 //! The state machine keeps all deadlines. Handles wake the event loop with a [`Wake`].
 // A panic in library code would end the connection.

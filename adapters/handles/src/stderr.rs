@@ -1,4 +1,4 @@
-//! Stderr and exit of child processes: destinations and timeouts.
+//! Settings of a child process: where stderr goes, how long its exit may take.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Requests of the client: sending and cancellation.
+//! Requests of the application: tool calls, lists, resources, prompts, completion.
 
 pub(crate) mod features;
 pub(crate) mod send;

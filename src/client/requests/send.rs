@@ -1,4 +1,4 @@
-//! Tool calls, lists, arbitrary requests, cancellation and deferred replies.
+//! Sends tool calls, lists and any request; cancels with `notifications/cancelled`.
 
 use crate::error::SendError;
 use crate::json::Writer;
