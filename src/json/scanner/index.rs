@@ -7,7 +7,7 @@ use crate::json::value::Json;
 /// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
 
-/// The index as an array: empty on targets with little memory.
+/// The index as an array: empty on 32-bit targets, because they have little memory.
 pub(super) type Index = [MemberIndex; INDEXES];
 const INDEXES: usize = if usize::BITS < 64 { 0 } else { 1 };
 pub(super) const EMPTY: Index = [const { MemberIndex::UNKNOWN }; INDEXES];

@@ -94,7 +94,7 @@ pub struct Scanner {
     carry: [u8; text::UNIT],
     /// The number of open containers.
     depth: u32,
-    /// The number of bytes scanned; after an error, the position of the error.
+    /// The number of bytes fed so far; after an error, the position of the error.
     position: usize,
     /// The position of the first bracket beyond the limit, or `NOWHERE`.
     deep_at: usize,

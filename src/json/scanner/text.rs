@@ -184,8 +184,8 @@ impl Scanner {
         };
     }
 
-    /// Adds the part of a name between `text` and `tail` to the partial name. Escaped or non-ASCII content in `tail`
-    /// may rule out a match.
+    /// Adds the part of a name between `text` and `tail` to the partial name. An escape at depth two stops the index;
+    /// a byte that is not ASCII rules out every member.
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
         // Eight letters suffice, because they exceed the longest member name.
