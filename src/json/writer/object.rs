@@ -25,8 +25,8 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// Removes the closing brace of a nonempty object, so that more members can follow. Returns `false` if the output
-    /// does not end with a brace.
+    /// Removes the closing brace of an object, so that more members can follow. The object must have members. Returns
+    /// `false` if the output does not end with a closing brace, or after an overflow.
     pub(crate) fn reopen_object(&mut self) -> bool {
         let closed = self.ends_with(b'}') && self.at > self.floor && !self.overflowed;
         if closed {

@@ -4,7 +4,7 @@ use crate::json::scanner::scan;
 use crate::json::{Json, Scanner};
 use std::vec::Vec;
 
-/// A call of a writer method.
+/// Calls of writer methods.
 const ACTS: [fn(&mut Writer<'_>); 8] = [
     |out| out.begin_object(),
     |out| out.end_object(),
