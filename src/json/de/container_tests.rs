@@ -75,7 +75,7 @@ fn names_of_all_lengths_are_compared_whole() {
     let all = decode_spaced::<Names>(&format!("{{{}}}", members.join(","))).unwrap();
     assert_eq!((all.a, all.jklmnopqrstuvwxyzabcdefgh), (7, 7));
     for (index, name) in NAMES.iter().enumerate() {
-        // Tests the error after the preceding members, and alone.
+        // Tests the name after the preceding members, and alone.
         for before in [&members[..index], &[]] {
             let text = |name: &str| {
                 let members = [before, &[member(&name)]].concat();

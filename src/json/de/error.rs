@@ -112,7 +112,7 @@ impl TypedError {
     }
 }
 
-/// The start of `text`, at most that long.
+/// Returns the start of `text`, with at most `length` bytes.
 fn cut(text: &str, length: usize) -> &str {
     let boundary = (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..boundary.unwrap_or_default()).unwrap_or_default()
