@@ -89,7 +89,7 @@ integers!(u8, i8; u16, i16; u32, i32; u64, i64; usize, isize);
 
 macro_rules! formatted {
     ($($number:ty)*) => {$(
-        /// This links the formatting machinery.
+        /// Writes the number with the formatting machinery of `core`, and links it.
         impl WriteText for $number {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 format_args!("{self}").pieces(put);
@@ -162,7 +162,7 @@ impl fmt::Write for Put<'_> {
     }
 }
 
-/// Implements `Display` for a text.
+/// Writes a text to a formatter, as an implementation of `Display`.
 pub(crate) fn print(text: &dyn WriteText, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut result = Ok(());
     text.pieces(&mut |piece| result = result.and_then(|()| formatter.write_str(piece)));

@@ -13,7 +13,7 @@ use serde_core::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// Whether the element at `index - 1` is being read. It stays set if that element fails.
+    /// Whether the element at `index - 1` has been requested. A request for the next element clears it.
     inside: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
     next: Next,
-    /// Whether the value of `name` is being read. It stays set if that value fails.
+    /// Whether the value of `name` has been requested. A request for the next name clears it.
     inside: bool,
     /// The closing bracket; `None` for empty text.
     close: Option<u8>,

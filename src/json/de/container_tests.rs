@@ -1,4 +1,4 @@
-//! Objects and strings with and without white space between tokens.
+//! Tests objects and strings with and without white space between tokens.
 
 use super::*;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ fn spaced(text: &str) -> String {
     spaced
 }
 
-/// Decodes the text as it stands, and with spaces in two styles.
+/// Decodes the text verbatim, and with spaces in two styles.
 #[track_caller]
 fn decode_spaced<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug>(text: &str) -> Result<T, String> {
     let decoded =

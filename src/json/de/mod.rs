@@ -222,7 +222,7 @@ fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> R
     text.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
 }
 
-/// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer.
+/// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.
 fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match integer_of(text) {
         Some(Integer::Positive(value)) => visitor.visit_u64(value),

@@ -30,7 +30,7 @@ pub struct Decimal {
     exponent: i16,
 }
 
-/// Zero.
+/// Returns zero.
 impl Default for Decimal {
     fn default() -> Self {
         Decimal::ZERO

@@ -135,7 +135,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing, or if a value on the path is of another kind.
     pub fn json(self) -> Result<Json<'a>, AccessError<'k>> {
         match self.found {
             Found::Value(json) => Ok(json),
@@ -148,7 +148,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value or it does not fit.
+    /// Returns an error if the value is missing, of another kind or out of range.
     pub fn integer(self) -> Result<i64, AccessError<'k>> {
         let json = self.json()?;
         json.integer().ok_or_else(|| self.not_an_integer(json, Expected::Integer))
@@ -158,7 +158,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value or it does not fit.
+    /// Returns an error if the value is missing, of another kind or out of range.
     pub fn unsigned(self) -> Result<u64, AccessError<'k>> {
         let json = self.json()?;
         json.unsigned().ok_or_else(|| self.not_an_integer(json, Expected::Unsigned))
@@ -168,7 +168,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing or of another kind.
     pub fn string(self) -> Result<Str<'a>, AccessError<'k>> {
         self.convert(Expected::Text, Json::string)
     }
@@ -177,7 +177,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing or of another kind.
     pub fn boolean(self) -> Result<bool, AccessError<'k>> {
         self.convert(Expected::Boolean, Json::boolean)
     }
@@ -186,7 +186,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing or of another kind.
     pub fn number(self) -> Result<&'a str, AccessError<'k>> {
         self.convert(Expected::Number, Json::number)
     }
@@ -195,7 +195,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing or of another kind.
     pub fn array(self) -> Result<Json<'a>, AccessError<'k>> {
         self.convert(Expected::Array, |json| (json.kind() == Kind::Array).then_some(json))
     }
@@ -204,7 +204,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such value.
+    /// Returns an error if the value is missing or of another kind.
     pub fn object(self) -> Result<Json<'a>, AccessError<'k>> {
         self.convert(Expected::Object, |json| (json.kind() == Kind::Object).then_some(json))
     }

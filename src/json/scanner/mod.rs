@@ -1,4 +1,4 @@
-//! One resumable pass over a text: validates it and finds the members of a JSON-RPC message.
+//! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
 //! [`Scanner::tokens`] scans complete tokens. A token that is cut at the end of a piece, escaped or invalid is saved
 //! in [`State`]. Its own function completes it, in this piece or in later ones.
@@ -80,13 +80,13 @@ enum State {
 #[repr(C)]
 pub struct Scanner {
     state: State,
-    /// The member of the message whose value is expected or open.
+    /// The message member whose value is expected or open.
     current: Option<Member>,
     shape: Shape,
     limit: u8,
     /// Whether the last escape was a high surrogate, which needs a low surrogate next.
     half: bool,
-    /// The name at depth one that is being read.
+    /// The name being read; used only at depth one.
     name: PartialName,
     /// The number of bytes in `carry`.
     carried: u8,
@@ -100,7 +100,7 @@ pub struct Scanner {
     deep_at: usize,
     /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
     objects: [usize; WORDS],
-    /// The span of each [`Member`]. Start and end are `NOWHERE` for a missing member; only the end is for an open
+    /// The span of each [`Member`]. Start and end are `NOWHERE` for a missing member, and the end alone for an open
     /// one.
     members: [Span; 6],
     index: Index,
@@ -173,7 +173,7 @@ impl Scanner {
         Ok(self.envelope())
     }
 
-    /// Ends the text like [`finish`](Scanner::finish), without its [`envelope`](Scanner::envelope).
+    /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),

@@ -1,4 +1,4 @@
-//! Every split of a text into pieces gives the same result.
+//! Tests that every split of a text into pieces gives the same result.
 
 use crate::json::value::Json;
 use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};

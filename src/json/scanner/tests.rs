@@ -189,7 +189,7 @@ fn depth_limit_is_exact() {
 
 #[test]
 fn wrong_bracket_is_found_at_every_depth() {
-    // One bracket of the wrong kind at each level in turn.
+    // Tests one bracket of the wrong kind at each level in turn.
     let open: String = (0..128).map(|level| if level % 3 == 0 { "[" } else { "{\"a\":" }).collect();
     let close: Vec<char> = (0..128).rev().map(|level| if level % 3 == 0 { ']' } else { '}' }).collect();
     let text = |close: &[char]| format!("{open}0{}", close.iter().collect::<String>());

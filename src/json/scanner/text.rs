@@ -1,4 +1,4 @@
-//! Strings with escapes or UTF-8, literals, and their remainders in the next piece.
+//! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a unit and a name are short, and the letter is ASCII")]
 
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};

@@ -20,8 +20,8 @@ fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run: a quote, a backslash, a control character, or a byte whose high
-/// bit is set in `word & beyond`.
+/// Sets the high bit of each byte that ends a run: a quote, a backslash or a control character. A high bit in
+/// `beyond` also ends the run at bytes that are not ASCII.
 ///
 /// Only the lowest set bit is reliable, because a borrow can set higher ones.
 #[inline]
@@ -141,7 +141,7 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
 /// processors from a Cortex-M0 by their atomic operations.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
-/// The kernel for targets that would read a word byte by byte.
+/// The kernel for targets that need several instructions to read an unaligned word.
 #[inline(never)]
 fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())

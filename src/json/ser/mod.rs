@@ -1,7 +1,7 @@
 //! A serde `Serializer` over the writer.
 //!
-//! The crate has its own serializer because the existing small ones panic: on an error of a `Serialize`, or on a key
-//! that is not a string. This one also buffers nothing twice, and a writer that only counts works with it.
+//! The crate has its own serializer because the existing small ones panic on an error of a `Serialize`, or on a key
+//! that is not a string. This one also buffers nothing twice, and works with a writer that only counts.
 
 use super::write_text::{WriteText, prints};
 use super::writer::Writer;

@@ -94,7 +94,7 @@ impl<'a> Json<'a> {
         self.text
     }
 
-    /// The kind of the value.
+    /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.text {
