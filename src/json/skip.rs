@@ -35,7 +35,7 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the length of a string's text; the argument follows its opening quote.
+/// Returns the length of a string's text; `bytes` follow its opening quote.
 #[inline]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -88,7 +88,7 @@ pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
     (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
 }
 
-/// Returns the bytes after a string; the argument follows its opening quote.
+/// Returns the bytes after a string; `bytes` follow its opening quote.
 #[inline]
 pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
     bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()

@@ -114,7 +114,7 @@ pub struct OpenSpan {
 }
 
 /// The result of a scan: the shape of the text and the spans of the members of a JSON-RPC message. Only an object has
-/// members. Names are compared decoded; the last one of duplicates counts.
+/// members. Names are compared decoded; the last duplicate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The kind of the outermost value.

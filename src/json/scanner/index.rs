@@ -60,8 +60,7 @@ impl MemberIndex {
         })
     }
 
-    /// Returns the members with these keys, found in one pass; the last one of duplicates. `text` is the scanned
-    /// text.
+    /// Returns the members with these keys, found in one pass. The last duplicate counts. `text` is the scanned text.
     #[inline]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];

@@ -113,7 +113,7 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
-    /// Returns an object's member with this name, compared decoded; the last one of duplicates. Returns `None` if
+    /// Returns an object's member with this name, compared decoded. The last duplicate counts. Returns `None` if
     /// there is no such member or the value is not an object.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Json<'a>> {
@@ -121,7 +121,7 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Returns several members of an object, found in one pass; the last one of duplicates.
+    /// Returns several members of an object, found in one pass. The last duplicate counts.
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         let mut found = [None; N];
@@ -182,8 +182,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value of a number written without fraction and exponent; `None` if it does not fit or for another
-    /// value.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if it does not fit, and
+    /// for any other value.
     #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self.text {
@@ -192,8 +192,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value of a number written without fraction and exponent; `None` if it is negative, does not fit,
-    /// or for another value.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if it is negative or does
+    /// not fit, and for any other value.
     #[must_use]
     pub fn unsigned(self) -> Option<u64> {
         match self.text {
