@@ -1,8 +1,8 @@
-//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of what it let through, a [`Writer`], and
-//! (feature `serde`) any `Deserialize` or `Serialize` type.
+//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of scanned text, and a [`Writer`]. With
+//! the feature `serde`, it reads and writes any `Deserialize` or `Serialize` type.
 //!
-//! A text is validated once, as a whole, before it is read. After that nothing can fail: views walk over it without
-//! validation, and decode a string only on request.
+//! A text is validated once, as a whole, before it is read. Reading cannot fail afterwards: views walk over the text
+//! without validation, and decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::json::{Decimal, Json};
@@ -51,5 +51,5 @@ pub use write_text::WriteText;
 pub(crate) use write_text::{print, prints};
 pub use writer::{Mark, Writer};
 
-/// The most containers that may be open at once in any text.
+/// The largest number of containers that may be open at once in any text.
 pub const DEPTH_LIMIT: u8 = 128;

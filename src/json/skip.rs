@@ -6,7 +6,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Returns what follows the white space.
+/// Returns the bytes after leading white space.
 #[inline]
 pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', tail @ ..] = rest {
@@ -15,7 +15,7 @@ pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns what follows the digits that `rest` begins with. Most numbers are shorter than a word.
+/// Returns the bytes after the leading digits. Most numbers are shorter than a word.
 #[inline]
 pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
     while let [b'0'..=b'9', tail @ ..] = rest {
@@ -24,7 +24,7 @@ pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Removes the white space around a text.
+/// Removes leading and trailing white space.
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     let mut rest = after_space(text);
     while let [head @ .., last] = rest
@@ -35,7 +35,7 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the length of a string's text, given what follows its opening quote.
+/// Returns the length of a string's text; `bytes` follow its opening quote.
 #[inline]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -49,7 +49,7 @@ pub(super) fn text_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Returns the length of the value that `bytes` begin with.
+/// Returns the length of the value at the start of `bytes`.
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
     let rest = match bytes {
@@ -63,12 +63,12 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
     bytes.len().wrapping_sub(rest.len())
 }
 
-/// Returns what follows a container, given what follows its opening bracket.
+/// Returns the bytes after a container; `bytes` follow its opening bracket.
 fn container_tail(bytes: &[u8]) -> &[u8] {
     let (mut rest, mut depth) = (bytes, 1usize);
     while let [byte, tail @ ..] = rest {
         rest = if *byte == b'"' { string_tail(tail) } else { tail };
-        // A bracket and a brace differ in this bit.
+        // The OR maps brackets to braces, because they differ only in this bit.
         match byte | 0x20 {
             b'{' => depth = depth.wrapping_add(1),
             b'}' => depth = depth.wrapping_sub(1),
@@ -81,26 +81,27 @@ fn container_tail(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns where in `bytes` the next value starts, and its length; `None` where a container ends.
+/// Returns the position of the next value in `bytes`, and its length; `None` at the end of a container.
 pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
     let rest = after_space(bytes);
     let length = value_length(rest);
     (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
 }
 
-/// Returns what follows a string, given what follows its opening quote.
+/// Returns the bytes after a string; `bytes` follow its opening quote.
 #[inline]
 pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
     bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()
 }
 
-/// Splits `bytes` at `length`, at the end if they are shorter.
+/// Splits `bytes` at `length`, or at the end if they are shorter.
 #[inline]
 pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }
 
-/// Returns what follows `prefix`, if `bytes` begin with it. (The methods of `core` keep a panic in small builds.)
+/// Returns the bytes after `prefix`, or `None` if `bytes` do not start with it. The methods of `core` leave a panic
+/// in small builds.
 #[inline]
 pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
     let (head, tail) = bytes.split_at_checked(prefix.len())?;

@@ -12,7 +12,7 @@ use crate::buffer::BufferMut;
 /// The initial length of the buffer.
 const SHORT: usize = 128;
 
-/// Any value with serde's `Serialize` as JSON text, as [`Writer::serialize`] writes it.
+/// Serializes any value that implements serde's `Serialize` to JSON text, like [`Writer::serialize`].
 ///
 /// ```
 /// let text = mcp_proto::json::to_string(&[("a", 1)])?;
@@ -21,11 +21,11 @@ const SHORT: usize = 128;
 /// ```
 ///
 /// # Errors
-/// The value has no JSON form, or the heap is exhausted.
+/// Returns an error if the value has no JSON form or the heap is exhausted.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
-    // Most texts are short, and `Buffer` starts with much more.
+    // A short buffer, because most texts are short and `Buffer` starts with a much larger one.
     let mut bytes = Vec::with_capacity(SHORT);
-    // Not zeros, because zeroed memory takes three times as long to allocate.
+    // Spaces instead of zeros, because zeroed memory takes three times as long to allocate.
     bytes.resize(SHORT, b' ');
     let room = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(room, 0, usize::MAX);

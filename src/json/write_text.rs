@@ -1,4 +1,4 @@
-//! `Text`: text of messages in pieces, without the formatting machinery.
+//! `WriteText`: message text in pieces, without the formatting machinery.
 #![allow(clippy::as_conversions, reason = "no integer that has digits here has more than 64 bits")]
 
 use super::decimal::Digits;
@@ -6,11 +6,11 @@ use super::string::Str;
 use super::value::Json;
 use core::fmt;
 
-/// A text that a message can carry: a string, a number, an error of this crate, a tuple of these, or the result of
+/// A text for a message: a string, a number, an error of this crate, a tuple of these, or the result of
 /// `format_args!`.
 ///
-/// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and the types
-/// that say so link it.
+/// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and types
+/// whose documentation says so link it.
 ///
 /// ```
 /// use mcp_proto::WriteText;
@@ -53,14 +53,14 @@ impl WriteText for char {
     }
 }
 
-/// Decoded.
+/// Writes the decoded text.
 impl WriteText for Str<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         self.decoded(put);
     }
 }
 
-/// The raw text.
+/// Writes the raw text.
 impl WriteText for Json<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(self.raw());
@@ -89,7 +89,7 @@ integers!(u8, i8; u16, i16; u32, i32; u64, i64; usize, isize);
 
 macro_rules! formatted {
     ($($number:ty)*) => {$(
-        /// This links the formatting machinery.
+        /// Writes the number with the formatting machinery of `core`, and links it.
         impl WriteText for $number {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 format_args!("{self}").pieces(put);
@@ -101,7 +101,7 @@ formatted!(f32 f64 u128 i128);
 
 macro_rules! tuples {
     ($($name:ident)*) => {
-        /// One after the other.
+        /// Writes the elements in order.
         impl<$($name: WriteText),*> WriteText for ($($name,)*) {
             #[expect(non_snake_case, reason = "a type and its value share their name")]
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
@@ -143,16 +143,16 @@ mod owned {
     }
 }
 
-/// Anything that implements `Display`: `format_args!("{error}")`. This links the formatting machinery. If something in
-/// it fails to print, the text ends there.
+/// Writes any value that implements `Display`, with `format_args!("{error}")`. This links the formatting machinery.
+/// If a value fails to print, the text ends there.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        // The error of a `Display` only cuts the text.
+        // An error of a `Display` only cuts the text.
         let _ = fmt::write(&mut Put(put), *self);
     }
 }
 
-/// A formatting target that passes its pieces on.
+/// A formatting target that forwards its pieces to a callback.
 struct Put<'p>(&'p mut dyn FnMut(&str));
 
 impl fmt::Write for Put<'_> {
@@ -162,7 +162,7 @@ impl fmt::Write for Put<'_> {
     }
 }
 
-/// Implements `Display` for a text.
+/// Writes a text to a formatter, as an implementation of `Display`.
 pub(crate) fn print(text: &dyn WriteText, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut result = Ok(());
     text.pieces(&mut |piece| result = result.and_then(|()| formatter.write_str(piece)));

@@ -1,4 +1,4 @@
-//! Access to containers: elements, members and their names, enum variants.
+//! serde access to containers: elements, members, member names and enum variants.
 
 use super::flaw::ErrorKind;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
@@ -9,11 +9,11 @@ use serde_core::de::{
 };
 use serde_core::forward_to_deserialize_any;
 
-/// The elements of an array, after its bracket.
+/// Access to the elements of an array, after its opening bracket.
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// The element before this index is being read, or was the last.
+    /// Whether the element at `index - 1` has been requested. A request for the next element clears it.
     inside: bool,
 }
 
@@ -51,16 +51,16 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The members of an object, after its bracket. They leave the object at its end.
+/// Access to the members of an object, after its opening bracket. Leaves the object at its end.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
     next: Next,
-    /// The value of that name is being read, or was the last.
+    /// Whether the value of `name` has been requested. A request for the next name clears it.
     inside: bool,
-    /// The closing bracket, which empty text does not have.
+    /// The closing bracket; `None` for empty text.
     close: Option<u8>,
-    /// Whether the object around it is of a derived type.
+    /// Whether the surrounding object is of a derived type.
     #[cfg(feature = "derive")]
     derived: bool,
 }
@@ -68,11 +68,11 @@ pub(super) struct Members<'d, 'de> {
 /// The position in an object.
 #[derive(Clone, Copy)]
 enum Next {
-    /// Before its first member, or its end.
+    /// Expects the first member or the end.
     First,
-    /// Behind a member.
+    /// Expects a comma or the end.
     Other,
-    /// Behind its end.
+    /// The end was consumed.
     Left,
 }
 
@@ -89,7 +89,7 @@ impl<'d, 'de> Members<'d, 'de> {
         }
     }
 
-    /// The members of an object of a derived type.
+    /// Creates access to the members of an object of a derived type.
     #[cfg(feature = "derive")]
     pub(super) fn derived(decoder: &'d mut Decoder<'de>, close: Option<u8>) -> Self {
         let members = Members::new(decoder, close);
@@ -107,7 +107,7 @@ impl Drop for Members<'_, '_> {
 }
 
 impl<'de> Members<'_, 'de> {
-    /// Takes the name of the next member, with its colon; `None` at the end of the object.
+    /// Consumes the name of the next member and its colon. Returns `None` at the end of the object.
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, ErrorKind<'de>> {
         self.inside = false;
         if matches!(self.next, Next::Left) {
@@ -131,7 +131,7 @@ impl<'de> Members<'_, 'de> {
         Ok(Some(self.name))
     }
 
-    /// Skips the value of the member.
+    /// Skips the value of the current member.
     #[cfg(feature = "derive")]
     pub(super) fn skip_value(&mut self) -> Result<(), ErrorKind<'de>> {
         self.decoder.skip()
@@ -154,7 +154,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 }
 
-/// The value of an enum written as an object with one member, after the colon.
+/// Access to an enum written as an object with one member, after its colon.
 pub(super) struct Variant<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
@@ -199,11 +199,11 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// The decoded name of a member: a string, or any type of key that a string can hold.
+/// Deserializer of a decoded member name: a string, or any key type that a string can hold.
 pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {
-    /// The name, if it is a JSON number.
+    /// Returns the name if it is a JSON number.
     fn number(&self) -> Option<&'de str> {
         let json = Json::parse(self.0.as_bytes()).ok()?;
         (json.number() == Some(self.0)).then_some(self.0)

@@ -1,4 +1,4 @@
-//! Objects and strings with and without white space between tokens.
+//! Tests objects and strings with and without white space between tokens.
 
 use super::*;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The text with a space before each token.
+/// Returns the text with a space before each token.
 fn spaced(text: &str) -> String {
     let (mut spaced, mut inside, mut escaped) = (String::new(), false, false);
     for letter in text.chars() {
@@ -22,7 +22,7 @@ fn spaced(text: &str) -> String {
     spaced
 }
 
-/// Decodes the text as it stands, and with spaces in two styles.
+/// Decodes the text verbatim, and with spaces in two styles.
 #[track_caller]
 fn decode_spaced<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug>(text: &str) -> Result<T, String> {
     let decoded =
@@ -75,7 +75,7 @@ fn names_of_all_lengths_are_compared_whole() {
     let all = decode_spaced::<Names>(&format!("{{{}}}", members.join(","))).unwrap();
     assert_eq!((all.a, all.jklmnopqrstuvwxyzabcdefgh), (7, 7));
     for (index, name) in NAMES.iter().enumerate() {
-        // In its place, where it is expected, and alone.
+        // Tests the name after the preceding members, and alone.
         for before in [&members[..index], &[]] {
             let text = |name: &str| {
                 let members = [before, &[member(&name)]].concat();
@@ -150,7 +150,7 @@ fn strings_of_all_lengths_are_decoded() {
     }
 }
 
-/// Takes `TAKEN` members of an object, and asks `MORE` times for another.
+/// Reads `TAKEN` members of an object, then requests another one `MORE` times.
 #[derive(Debug, PartialEq)]
 struct Some<const TAKEN: usize, const MORE: usize>(usize);
 
@@ -181,12 +181,12 @@ impl<'de, const TAKEN: usize, const MORE: usize> Deserialize<'de> for Some<TAKEN
 
 #[test]
 fn partly_read_object_is_left_or_rejected() {
-    // Asked once more, nothing of what is around it is taken.
+    // Requests after the end consume nothing of the surrounding array.
     let asked = decode_spaced::<(Some<9, 3>, Some<0, 3>, u8)>(r#"[{"a":1,"b":2},{},7]"#);
     assert_eq!(asked, Ok((Some(2), Some(0), 7)));
     let inside = decode_spaced::<BTreeMap<String, Some<9, 1>>>(r#"{"x":{"a":1}}"#);
     assert_eq!(inside, Ok(BTreeMap::from([("x".to_string(), Some(1))])));
-    // What was not taken is too much.
+    // Unread members are an error.
     let left = decode_spaced::<Vec<Some<1, 0>>>(r#"[{"a":1},{"a":1,"b":2}]"#);
     assert_eq!(left, Err("`[1]`: more elements than expected".to_string()));
     assert_eq!(
@@ -211,7 +211,7 @@ fn names_with_escapes_are_decoded() {
     assert!(decode_spaced::<Escaped>(r#"{"k\\n":7,"\\abcdefghi":8}"#).is_err());
 }
 
-/// A value, or `None` if it does not decode.
+/// A value, or `None` if decoding fails.
 #[derive(Debug, PartialEq)]
 struct Perhaps<T>(core::option::Option<T>);
 

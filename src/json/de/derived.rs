@@ -1,4 +1,4 @@
-//! Decoding of derived types (`ToolArguments`): numbers as JSON Schema reads them, and objects with a tag.
+//! Decodes derived types (`ToolArguments`): numbers as JSON Schema defines them, and tagged objects.
 #![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
 
 use super::access::{Members, Name};
@@ -11,7 +11,7 @@ use serde_core::de::value::U64Deserializer;
 use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 
 impl<'de> Decoder<'de> {
-    /// An object of a derived type. `names`: those of its members, or the tag and its values.
+    /// Decodes an object of a derived type. `names` holds the names of its members, or the tag and its values.
     pub(super) fn derived_object<V: Visitor<'de>>(
         &mut self,
         kind: &str,
@@ -32,7 +32,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the index of the variant that the next object is.
+    /// Returns the index of the next object's variant.
     fn find_variant(
         &mut self,
         tag: &'static str,
@@ -48,7 +48,7 @@ impl<'de> Decoder<'de> {
         if let Some(found) = name.and_then(|name| variants.position(|variant| name == **variant)) {
             return Ok(found);
         }
-        // Nothing is read behind an error.
+        // Consuming the object is safe, because nothing is read after an error.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
             Some(value) => ErrorKind::NoVariant { found: value.raw(), names },
@@ -57,7 +57,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// The members of an object, the tag first.
+/// Map access to the members of an object, with the tag first.
 struct Tagged<'d, 'de> {
     members: Members<'d, 'de>,
     tag: &'static str,
@@ -66,13 +66,13 @@ struct Tagged<'d, 'de> {
 
 /// The next item of a [`Tagged`].
 enum Next {
-    /// The name of the tag; then comes this variant.
+    /// The name of the tag. The variant follows.
     Name(usize),
-    /// This variant; then come the members as they stand.
+    /// The variant. The members follow in text order.
     Variant(usize),
-    /// The members; the tag was not among them so far.
+    /// A member, before the tag was found.
     Members,
-    /// The members that come after the tag.
+    /// A member after the tag.
     Rest,
 }
 
@@ -107,7 +107,7 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
     }
 }
 
-/// An integer of up to 64 bits.
+/// Returns the value of a whole number of up to 64 bits, however it is written.
 pub(super) fn whole_integer(text: &str) -> Option<Integer> {
     let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
     match whole(text, 0, push)? {
@@ -120,7 +120,7 @@ fn whole_wide(text: &str) -> Option<(bool, u128)> {
     whole(text, 0u128, |value, digit| value.checked_mul(10)?.checked_add(u128::from(digit)))
 }
 
-/// An integer of up to 128 bits, with a sign.
+/// Visits a signed whole number of up to 128 bits.
 pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     text: &str,
     visitor: V,
@@ -135,7 +135,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     }
 }
 
-/// An integer of up to 128 bits, without one.
+/// Visits an unsigned whole number of up to 128 bits.
 pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
@@ -143,7 +143,8 @@ pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result
     }
 }
 
-/// Whether a number has a sign, and its magnitude, if it is a whole one however it is written: `1.0`, `1.5e1`.
+/// Returns whether a whole number is negative, and its magnitude. Accepts every notation: `1.0`, `1.5e1`. Returns
+/// `None` for a number with a fraction and for one that does not fit.
 fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
     let (negative, number) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
@@ -170,7 +171,8 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     Some((negative, value))
 }
 
-/// The value of `e-12`. One with more digits than fit is beyond what any line could make up for.
+/// Returns the value of an exponent such as `e-12`. It saturates, because no text has enough digits to compensate for
+/// a larger one.
 fn exponent_of(text: &[u8]) -> i32 {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
     let value =

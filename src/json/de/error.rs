@@ -1,4 +1,4 @@
-//! Decoding errors: message and path, without a heap.
+//! Decoding errors with a message and a path, without a heap.
 #![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
 
 use crate::json::decimal::digits;
@@ -6,44 +6,44 @@ use crate::json::write_text::{WriteText, prints};
 use core::fmt;
 use serde_core::de::{self, Expected, Unexpected};
 
-/// Message and path together have at most this many bytes. Few more, and clippy's default would call a host's
-/// `Result` too large.
+/// The capacity for message and path together. With a few more bytes, clippy's default would call a caller's `Result`
+/// too large.
 const ROOM: usize = 120;
-/// The bytes that a message leaves for the path.
+/// The number of bytes that a message leaves for the path.
 const PATH: usize = 32;
 
-/// The longest part of a string that an error shows.
+/// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
 
-/// Why a text does not fit a type: "`motor[2].speed`: expected u8, found "fast"". Long messages are cut at their end,
-/// long paths at their start.
+/// A decoding error: the text does not fit the type. An example is "`motor[2].speed`: expected u8, found "fast"". A
+/// long message is cut at its end, a long path at its start.
 #[derive(Clone, Copy)]
 pub struct TypedError {
-    /// The message at the start, the path at the end: the path grows from the inside out.
+    /// The message at the start and the path at the end, because the path grows from the innermost step outwards.
     bytes: [u8; ROOM],
     message: u8,
     path: u8,
-    /// The path has more steps at its start.
+    /// Whether the path lacks its first steps.
     cut: bool,
 }
 
 impl TypedError {
-    /// The place inside the value, as `motor[2].speed`; empty if it is the value itself, and without its first steps
-    /// if it is too long.
+    /// Returns the path inside the value, such as `motor[2].speed`. It is empty for the value itself, and lacks its
+    /// first steps if it is too long.
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));
         core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// What is wrong.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &str {
         let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
         core::str::from_utf8(message).unwrap_or_default()
     }
 
-    /// Puts the name of the member around it before the path.
+    /// Prepends the name of the surrounding member to the path.
     pub(super) fn put_inside(&mut self, name: &str) {
         if self.path > 0 && !self.path().starts_with('[') {
             self.prepend(&[name, "."]);
@@ -52,14 +52,14 @@ impl TypedError {
         }
     }
 
-    /// Puts the index of the element around it before the path.
+    /// Prepends the index of the surrounding element to the path.
     pub(super) fn put_inside_element(&mut self, index: usize) {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
         let mut buffer = [0; 20];
         self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
     }
 
-    /// A tag that is none of the variants. `names`: its own, and theirs.
+    /// Creates the error for a tag that names no variant. `names` holds the tag's name and the variants' names.
     #[cfg(feature = "derive")]
     #[inline(never)]
     pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
@@ -74,7 +74,7 @@ impl TypedError {
         self.cut = true;
     }
 
-    /// Puts one step before the path: all of it or nothing, and nothing any more once something was left out.
+    /// Prepends one complete step to the path. Once a step does not fit, further steps are ignored.
     fn prepend(&mut self, parts: &[&str]) {
         let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
         let end = ROOM.saturating_sub(usize::from(self.path));
@@ -97,7 +97,7 @@ impl TypedError {
         error
     }
 
-    /// Adds to the message, as far as there is room.
+    /// Appends to the message, as far as the buffer has space.
     fn append(&mut self, piece: &str) {
         let start = usize::from(self.message);
         let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
@@ -106,19 +106,19 @@ impl TypedError {
         self.message = start.saturating_add(kept.len()) as u8;
     }
 
-    /// The value is of another type, or not within its bounds.
+    /// Creates the error for a value of another type or out of bounds.
     pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
         TypedError::new(&("expected ", expected, ", found ", Shown(found)))
     }
 }
 
-/// The start of `text`, at most that long.
+/// Returns the start of `text`, with at most `length` bytes.
 fn cut(text: &str, length: usize) -> &str {
     let boundary = (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..boundary.unwrap_or_default()).unwrap_or_default()
 }
 
-/// The unexpected value, without the floating point formatting that serde's `Display` would link.
+/// Text for an unexpected value. Avoids the floating-point formatting that serde's `Display` would link.
 struct Found<'a>(Unexpected<'a>);
 
 impl WriteText for Found<'_> {
@@ -147,7 +147,7 @@ impl WriteText for Found<'_> {
     }
 }
 
-/// The start of a text.
+/// A text, cut to its start if it is long.
 struct Shown<'a>(&'a str);
 
 impl WriteText for Shown<'_> {
@@ -158,7 +158,7 @@ impl WriteText for Shown<'_> {
     }
 }
 
-/// The expected names. (serde's own `Display` of them can panic.)
+/// Text for the expected names. serde's own `Display` of them can panic.
 struct Names(&'static [&'static str]);
 
 impl WriteText for Names {
@@ -176,7 +176,7 @@ impl WriteText for Names {
     }
 }
 
-/// The expectation of a visitor. Only this and custom messages link the formatting machinery.
+/// Text for a visitor's expectation. Only this type and custom messages link the formatting machinery.
 struct Wanted<'e>(&'e dyn Expected);
 
 impl WriteText for Wanted<'_> {
@@ -231,7 +231,7 @@ impl WriteText for TypedError {
 
 prints!(TypedError);
 
-/// The same as the message.
+/// Writes the same text as `Display`.
 impl fmt::Debug for TypedError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)

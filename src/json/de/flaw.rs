@@ -1,19 +1,19 @@
-//! The decoder's own error, which borrows its texts.
+//! The decoder's internal error, which borrows its texts.
 
 use super::TypedError;
 
-/// Why a text does not fit a type. It becomes a [`TypedError`] where serde needs one, which is large on the stack
-/// because it keeps a copy.
+/// The reason why a text does not fit a type. It is converted to a [`TypedError`] only where serde needs one, because
+/// that type is large on the stack.
 #[derive(Clone, Copy)]
 pub(super) enum ErrorKind<'de> {
-    /// The text is broken, or exceeds a limit.
+    /// The text is invalid or exceeds a limit.
     Message(&'static str),
-    /// A value is of another type, or not within its bounds.
+    /// A value is of another type or out of bounds.
     Wrong { found: &'de str, expected: &'static str },
-    /// The tag that tells variants apart is missing.
+    /// The tag that selects the variant is missing.
     #[cfg(feature = "derive")]
     NoTag(&'static str),
-    /// The tag is none of the variants. `names`: its own, and theirs.
+    /// The tag names no variant. `names` holds the tag's name and the variants' names.
     #[cfg(feature = "derive")]
     NoVariant { found: &'de str, names: &'static [&'static str] },
 }

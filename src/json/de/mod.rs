@@ -1,4 +1,4 @@
-//! Decodes any `Deserialize` type from JSON text, without a heap: strings are decoded in place.
+//! Decodes any `Deserialize` type from JSON text. Strings are decoded in place, so no heap is needed.
 #![allow(clippy::as_conversions, reason = "a value is compared with the bounds of its type before")]
 
 mod access;
@@ -20,11 +20,11 @@ use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
 use steps::{ErrorPath, Step};
 
-/// Decodes one valid JSON text into any type with serde's `Deserialize`, in the form that `serde_json` knows.
+/// Decodes one valid JSON text into any type that implements serde's `Deserialize`, in the format of `serde_json`.
 ///
-/// Strings are decoded where they stand, so fields of type `&str` work whatever escapes the text has, and the text is
-/// no JSON any more afterwards. `-0` is an integer, and a struct with named fields is an object, never an array; at most
-/// [`DEPTH_LIMIT`] containers may be open at once.
+/// Strings are decoded in place, so fields of type `&str` work even with escapes. The text is no longer valid JSON
+/// afterwards. `-0` is an integer. A struct with named fields is an object, never an array. At most [`DEPTH_LIMIT`]
+/// containers may be open at once.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -40,9 +40,9 @@ use steps::{ErrorPath, Step};
 ///
 /// # Errors
 ///
-/// The text does not fit the type; the error names the place. The text is trusted to be valid, as everything in an
-/// event is; of other text, some is refused and some is not. No text at all is an empty object, as the arguments of a
-/// call are.
+/// Returns an error with a path if the text does not fit the type. The caller must pass valid JSON, such as the text
+/// of an event; invalid text is not always rejected. Empty text counts as an empty object, like absent call
+/// arguments.
 pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
     let mut decoder = Decoder {
         rest: text,
@@ -59,27 +59,27 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         Ok(_) => {}
         Err(error) => decoder.steps.write_to(error),
     }
-    // An error is much larger than most values: it is moved by itself, and only if there is one.
+    // An error is much larger than most values, so it is moved separately, and only if it exists.
     match value {
         Ok(value) => Ok(value),
         Err(_) => value,
     }
 }
 
-/// The serde deserializer: the text that is left.
+/// The serde deserializer over the remaining text.
 struct Decoder<'de> {
     rest: &'de mut [u8],
     /// The number of containers that may still be opened.
     levels: u8,
     /// The path to an error.
     steps: ErrorPath<'de>,
-    /// The value is of a derived type: `1.0` is an integer.
+    /// Whether the value is of a derived type, which accepts `1.0` as an integer.
     #[cfg(feature = "derive")]
     derived: bool,
 }
 
 impl<'de> Decoder<'de> {
-    /// The next byte that is not white space.
+    /// Skips white space, and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
         if space > 0 {
@@ -88,7 +88,7 @@ impl<'de> Decoder<'de> {
         self.rest.first().copied()
     }
 
-    /// Takes the next bytes; nothing at all if there are fewer.
+    /// Consumes and returns `length` bytes. Returns no bytes and consumes all if fewer remain.
     fn take(&mut self, length: usize) -> &'de mut [u8] {
         match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
             Some((taken, rest)) => {
@@ -99,7 +99,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Takes the byte that has to come next.
+    /// Consumes `byte`, or returns an error if another byte follows.
     fn expect(&mut self, byte: u8) -> Result<(), ErrorKind<'de>> {
         if self.peek() != Some(byte) {
             return Err(ErrorKind::BROKEN);
@@ -108,7 +108,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Takes the text of the next value.
+    /// Consumes and returns the text of the next value.
     fn word(&mut self) -> &'de str {
         let length = value_length(self.rest);
         let word: &'de [u8] = self.take(length);
@@ -130,7 +130,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Takes the end of a container, after what the type took of it.
+    /// Consumes the end of a container. Returns an error if the type left elements unread.
     fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
         self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
@@ -144,7 +144,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// The error of a next value that is not of the expected type.
+    /// Returns the error for a next value of an unexpected type.
     fn unexpected(&mut self, expected: &'static str) -> ErrorKind<'de> {
         if self.peek().is_none() {
             ErrorKind::BROKEN
@@ -171,14 +171,14 @@ impl<'de> Decoder<'de> {
         let levels = self.levels;
         let close = self.enter_object()?;
         let value = visitor.visit_map(Members::new(self, close))?;
-        // A visitor that has seen the end has left the object.
+        // A visitor that reached the end has already left the object.
         if self.levels != levels {
             self.leave(close)?;
         }
         Ok(value)
     }
 
-    /// Enters an object and returns its closing bracket, which empty text does not have.
+    /// Enters an object and returns its closing bracket; `None` for empty text.
     fn enter_object(&mut self) -> Result<Option<u8>, ErrorKind<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
@@ -195,7 +195,7 @@ enum Integer {
     Negative(i64),
 }
 
-/// The value of an integer's text, if it is one that fits.
+/// Returns the value of an integer's text; `None` if it is not an integer or does not fit.
 fn integer_of(text: &str) -> Option<Integer> {
     match text.as_bytes() {
         [b'-', digits @ ..] => Some(Integer::Negative(0i64.checked_sub_unsigned(magnitude(digits)?)?)),
@@ -203,7 +203,7 @@ fn integer_of(text: &str) -> Option<Integer> {
     }
 }
 
-/// An integer within bounds; a negative one as its two's complement.
+/// Returns an integer within bounds; a negative one as its two's complement.
 fn bounded<'de>(
     value: Option<Integer>,
     text: &'de str,
@@ -217,12 +217,12 @@ fn bounded<'de>(
     }
 }
 
-/// An integer of up to 128 bits.
+/// Parses an integer of up to 128 bits.
 fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> Result<T, ErrorKind<'de>> {
     text.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
 }
 
-/// A number for a type that takes fractions: integers as such, as far as they fit.
+/// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.
 fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match integer_of(text) {
         Some(Integer::Positive(value)) => visitor.visit_u64(value),
@@ -241,7 +241,7 @@ fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
     }
 }
 
-/// Integers of up to 64 bits.
+/// Defines the methods for integers of up to 64 bits.
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {

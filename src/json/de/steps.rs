@@ -1,19 +1,19 @@
-//! The path to the value that did not fit, from the inside out.
+//! The path to a value that does not fit, from the innermost step outwards.
 
 use super::TypedError;
 
-/// The number of steps that are stored. Paths of an error are short.
+/// The number of steps that are stored. Error paths are short.
 const CAPACITY: usize = 8;
 
-/// A step from a container to what it holds.
+/// A step from a container to a member or an element.
 #[derive(Clone, Copy)]
 pub(super) enum Step<'de> {
     Member(&'de str),
     Element(usize),
 }
 
-/// The steps of one error, the innermost first. Each container adds its own when it is dropped in the middle, because a
-/// result that passes through would be copied on the stack.
+/// The steps of one error, the innermost first. Each container records its step when it is dropped before its end.
+/// Passing the steps through the results would copy them on the stack.
 pub(super) struct ErrorPath<'de> {
     steps: [Step<'de>; CAPACITY],
     count: usize,
@@ -34,7 +34,7 @@ impl<'de> ErrorPath<'de> {
         self.count = 0;
     }
 
-    /// Writes the path into an error.
+    /// Writes the path into `error`.
     #[inline(never)]
     pub(super) fn write_to(&self, error: &mut TypedError) {
         for step in self.steps.iter().take(self.count) {

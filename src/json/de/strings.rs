@@ -1,4 +1,4 @@
-//! Strings and the names of members.
+//! Decodes strings and member names.
 
 use super::Decoder;
 use super::flaw::ErrorKind;
@@ -6,7 +6,7 @@ use crate::json::skip::text_length;
 use crate::json::string::decode_in_place;
 
 impl<'de> Decoder<'de> {
-    /// Takes a string from its opening quote, and decodes it in place.
+    /// Consumes a string, starting at its opening quote, and decodes it in place.
     pub(super) fn string(&mut self) -> Result<&'de str, ErrorKind<'de>> {
         self.expect(b'"')?;
         let text = self.take(text_length(self.rest));
@@ -18,7 +18,7 @@ impl<'de> Decoder<'de> {
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(ErrorKind::BROKEN)
     }
 
-    /// Takes a string where the type expects one.
+    /// Consumes a string, or returns an error that names `expected` if another value follows.
     pub(super) fn string_for(&mut self, expected: &'static str) -> Result<&'de str, ErrorKind<'de>> {
         match self.peek() {
             Some(b'"') => self.string(),

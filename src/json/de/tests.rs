@@ -162,7 +162,7 @@ fn error_names_path_and_reason() {
     enum Never {}
     assert_eq!(error::<Strict>("{\"off\":1}"), "unknown field `off`, expected `on`");
     assert_eq!(error::<Never>("\"x\""), "unknown variant `x`, there are none");
-    // What only a visitor knows is said in its words.
+    // A visitor's own check supplies its own message.
     assert_eq!(error::<std::num::NonZeroU8>("0"), "expected a nonzero u8, found 0");
     assert_eq!(error::<u64>("-1"), "expected u64, found -1");
     assert_eq!(error::<i64>("9223372036854775808"), "expected i64, found 9223372036854775808");
@@ -186,7 +186,7 @@ fn long_errors_are_cut() {
 
 #[test]
 fn error_path_leads_to_its_origin() {
-    // A container that was left before its end is no part of the place of what went wrong behind it.
+    // A container that was already left is not part of the path of a later error.
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "[u8; 2]")]
     struct Even;
@@ -199,7 +199,7 @@ fn error_path_leads_to_its_origin() {
     let error = |text| decoded::<BTreeMap<String, Even>>(text).unwrap_err();
     assert_eq!(error("{\"a\":[1,1],\"b\":[1,2]}"), "`b`: odd");
     assert_eq!(error("{\"a\":[1,1],\"b\":[1,true]}"), "`b[1]`: expected u8, found true");
-    // The innermost steps are kept.
+    // The path keeps the innermost steps.
     #[derive(Debug, Deserialize)]
     struct Nested(#[allow(dead_code)] Vec<Nested>);
     let nested = |depth: usize| "[".repeat(depth) + "0" + &"]".repeat(depth);
@@ -216,7 +216,7 @@ fn depth_is_bounded() {
     assert!(decoded::<Nested>(&nested(128)).is_ok());
     let error = decoded::<Nested>(&nested(129)).unwrap_err();
     assert!(error.ends_with("nested too deep"), "{error}");
-    // What nobody wants is not walked into.
+    // An ignored value is skipped without recursion.
     assert!(decoded::<serde::de::IgnoredAny>(&nested(100_000)).is_ok());
 }
 

@@ -13,7 +13,7 @@ use core::fmt;
 mod rank;
 pub(crate) use rank::SortKey;
 
-/// A decimal number: a mantissa of 63 bits and a sign, and a power of ten. `1.0` equals `1`, and `-0` is `0`.
+/// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
 /// ```
 /// use mcp_proto::json::Decimal;
@@ -24,12 +24,13 @@ pub(crate) use rank::SortKey;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Decimal {
-    /// Without trailing zeros, unless the exponent is at its bound, so that equal numbers look the same.
+    /// The digits without trailing zeros, so that equal numbers have equal fields. Zeros remain only if the exponent
+    /// is at its bound.
     mantissa: i64,
     exponent: i16,
 }
 
-/// Zero.
+/// Returns zero.
 impl Default for Decimal {
     fn default() -> Self {
         Decimal::ZERO
@@ -40,7 +41,7 @@ impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, exponent: 0 };
 
-    /// `mantissa` times ten to the power of `exponent`.
+    /// Creates the number `mantissa` times ten to the power of `exponent`.
     #[must_use]
     pub const fn new(mantissa: i64, exponent: i16) -> Decimal {
         if mantissa == 0 {
@@ -56,8 +57,8 @@ impl Decimal {
         Decimal { mantissa, exponent }
     }
 
-    /// Parses a JSON number. Digits beyond those that fit are cut off, and an exponent out of bounds becomes the bound.
-    /// `None` if it is not a JSON number.
+    /// Parses a JSON number. Digits that do not fit are cut off, and an exponent out of bounds becomes the bound.
+    /// Returns `None` if the text is not a JSON number.
     #[must_use]
     pub fn parse(text: &str) -> Option<Decimal> {
         let (negative, rest) = match text.as_bytes() {
@@ -98,20 +99,20 @@ impl Decimal {
         Some(Decimal::new(mantissa, exponent))
     }
 
-    /// The mantissa: the number is this times ten to the power of [`exponent`](Decimal::exponent).
+    /// Returns the mantissa. The number is the mantissa times ten to the power of [`exponent`](Decimal::exponent).
     #[must_use]
     pub const fn mantissa(self) -> i64 {
         self.mantissa
     }
 
-    /// The power of ten.
+    /// Returns the power of ten.
     #[must_use]
     pub const fn exponent(self) -> i16 {
         self.exponent
     }
 }
 
-/// The number as JSON.
+/// Writes the number as JSON.
 impl WriteText for Decimal {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.mantissa < 0 {
@@ -119,7 +120,7 @@ impl WriteText for Decimal {
         }
         let mut buffer = [0; 20];
         let digits = digits(self.mantissa.unsigned_abs(), &mut buffer);
-        // The number of digits before the point.
+        // `whole` is the number of digits before the point.
         let whole = i32::from(self.exponent).saturating_add(digits.len() as i32);
         if !(-6..=19).contains(&whole) {
             return (digits, "e", self.exponent).pieces(put);
@@ -139,9 +140,9 @@ impl WriteText for Decimal {
 struct Sum {
     magnitude: u64,
     exponent: i64,
-    /// The largest mantissa.
+    /// The largest magnitude that fits.
     limit: u64,
-    /// Whether further digits are cut, because they do not fit.
+    /// Whether a digit did not fit. Further digits are cut off.
     full: bool,
 }
 
@@ -166,7 +167,7 @@ fn digits_of(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, b""))
 }
 
-/// The value of an exponent's digits, saturating.
+/// Returns the value of an exponent's digits, saturating.
 fn power(digits: &[u8]) -> Option<i64> {
     if digits.is_empty() {
         return None;
@@ -177,12 +178,12 @@ fn power(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// The decimal digits of `value`, at the end of `buffer`, without the formatting machinery.
+/// Writes the decimal digits of `value` to the end of `buffer` and returns them. Links no formatting machinery.
 pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
     text_of(digit_bytes(value, buffer))
 }
 
-/// The decimal digits of `value` as bytes.
+/// Writes the decimal digits of `value` to the end of `buffer`, and returns them as bytes.
 pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     let mut rest = value;
     let mut start = buffer.len();
@@ -198,7 +199,7 @@ pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     buffer.get(start..).unwrap_or_default()
 }
 
-/// An integer as a text.
+/// An integer that implements [`WriteText`].
 #[derive(Clone, Copy)]
 pub(crate) struct Digits(pub(crate) u64);
 
@@ -208,7 +209,7 @@ impl WriteText for Digits {
     }
 }
 
-/// The exact numeric order.
+/// Compares by exact numeric value.
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
         let sign = self.mantissa.signum();
@@ -226,8 +227,8 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// The order without signs: by the position of the first digit, then digit by digit. Trailing zeros, which would
-/// spoil it, occur only with the largest exponent.
+/// Compares magnitudes by the position of the first digit, then digit by digit. Trailing zeros would break the
+/// comparison, but occur only with the largest exponent.
 fn compare(left: &Decimal, right: &Decimal) -> Ordering {
     let place =
         |decimal: &Decimal, digits: &str| i32::from(decimal.exponent).saturating_add(digits.len() as i32);
@@ -239,7 +240,7 @@ fn compare(left: &Decimal, right: &Decimal) -> Ordering {
 
 prints!(Decimal);
 
-/// The same as the number.
+/// Writes the same text as `Display`.
 impl fmt::Debug for Decimal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
@@ -257,7 +258,7 @@ macro_rules! from {
 }
 from!(u8, u16, u32, i32, i64);
 
-/// The last digit is cut off if the number does not fit.
+/// Converts an integer. The last digit is cut off if the number does not fit.
 impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {

@@ -1,4 +1,4 @@
-//! Sort key of a decimal in eight bytes, which remembers the largest one.
+//! Sort key of a decimal in eight bytes, for remembering the largest one.
 #![allow(
     clippy::as_conversions,
     reason = "places are positive where they are shifted; a rank is kept as two halves"
@@ -6,21 +6,22 @@
 
 use super::Decimal;
 
-/// A key that orders like the decimals, as far as their first fifteen digits differ. Readers of floats see no more.
+/// A key that orders like the decimals, if they differ in the first fifteen digits. Peers that read numbers as floats
+/// see no more.
 ///
-/// Two words, the high one first, so that its holder has no padding.
+/// Two words, the high one first, so that a struct that contains a key has no padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SortKey([u32; 2]);
 
 impl SortKey {
-    /// Below every decimal.
+    /// The key below the key of every decimal.
     pub(crate) const NONE: SortKey = SortKey([0; 2]);
 }
 
 /// The key of zero: negative numbers are below it.
 const ZERO: u64 = 1 << 63;
 
-/// The exponent of the first of 19 digits.
+/// The smallest magnitude with 19 digits.
 const LEAST: u64 = 1_000_000_000_000_000_000;
 
 impl Decimal {
@@ -29,7 +30,7 @@ impl Decimal {
         while digits != 0 && digits < LEAST {
             (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
         }
-        // Ten bits for the exponent, 53 for the digits.
+        // The key has ten bits for the exponent and 53 for the digits.
         let distance = match place.saturating_add(512) {
             _ if digits == 0 => 0,
             ..=0 => 0,

@@ -5,7 +5,7 @@ use super::value::{Json, Kind};
 use super::write_text::{WriteText, prints};
 use core::fmt;
 
-/// A position inside a value, and the path to it. A typed getter reads the value; its error names the path.
+/// A position inside a value, and the path to it. Typed getters read the value; their errors name the path.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -25,11 +25,11 @@ pub struct At<'a, 'k> {
 enum Found<'a> {
     Value(Json<'a>),
     Nothing,
-    /// A step of the path was no object or no array, and ends the path.
+    /// The value at a step is not an object or array, and ends the path.
     Blocked(Problem),
 }
 
-/// Why a typed access failed, and where.
+/// An access error: the reason why a typed access failed, and its path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessError<'k> {
     path: Path<'k>,
@@ -54,14 +54,14 @@ enum Expected {
     Object,
 }
 
-/// The most steps that are stored; of longer paths the last ones are shown. With more, clippy's default would call a
+/// The number of steps that are stored; a longer path keeps its last steps. With more, clippy's default would call a
 /// caller's `Result` too large.
 const STEPS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
     steps: [Step<'k>; STEPS],
-    /// The number of steps; those beyond `STEPS` replace the first ones.
+    /// The number of steps. Steps beyond `STEPS` replace the first ones.
     length: u8,
 }
 
@@ -95,13 +95,13 @@ impl<'k> Path<'k> {
 }
 
 impl<'a> Json<'a> {
-    /// The member with that name, for a typed getter.
+    /// Returns the position of the member with this name, for a typed getter.
     #[must_use]
     pub fn at<'k>(self, key: &'k str) -> At<'a, 'k> {
         At { path: Path::EMPTY, found: Found::Value(self) }.at(key)
     }
 
-    /// The element with that index, counted from 0, for a typed getter.
+    /// Returns the position of the element with this index, counted from 0, for a typed getter.
     #[must_use]
     pub fn item(self, index: usize) -> At<'a, 'static> {
         At { path: Path::EMPTY, found: Found::Value(self) }.item(index)
@@ -109,19 +109,19 @@ impl<'a> Json<'a> {
 }
 
 impl<'a, 'k> At<'a, 'k> {
-    /// The member with that name of the object here.
+    /// Returns the position of the member with this name in the current object.
     #[must_use]
     pub fn at(self, key: &'k str) -> At<'a, 'k> {
         self.step(Step::Name(key), Kind::Object, |json| json.get(key))
     }
 
-    /// The element with that index, counted from 0, of the array here.
+    /// Returns the position of the element with this index, counted from 0, in the current array.
     #[must_use]
     pub fn item(self, index: usize) -> At<'a, 'k> {
         self.step(Step::Index(index), Kind::Array, |json| json.index(index))
     }
 
-    /// `None` if there is no such member or element, or it is `null`.
+    /// Returns the position, or `None` if the member or element is missing or `null`.
     #[must_use]
     pub fn optional(self) -> Option<At<'a, 'k>> {
         match self.found {
@@ -131,11 +131,11 @@ impl<'a, 'k> At<'a, 'k> {
         }
     }
 
-    /// The value, of any kind.
+    /// Returns the value, of any kind.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing, or if a value on the path is of another kind.
     pub fn json(self) -> Result<Json<'a>, AccessError<'k>> {
         match self.found {
             Found::Value(json) => Ok(json),
@@ -144,67 +144,67 @@ impl<'a, 'k> At<'a, 'k> {
         }
     }
 
-    /// An integer.
+    /// Returns an integer.
     ///
     /// # Errors
     ///
-    /// There is none, or it does not fit.
+    /// Returns an error if the value is missing, of another kind or out of range.
     pub fn integer(self) -> Result<i64, AccessError<'k>> {
         let json = self.json()?;
         json.integer().ok_or_else(|| self.not_an_integer(json, Expected::Integer))
     }
 
-    /// An integer that is not negative.
+    /// Returns an unsigned integer.
     ///
     /// # Errors
     ///
-    /// There is none, or it does not fit.
+    /// Returns an error if the value is missing, of another kind or out of range.
     pub fn unsigned(self) -> Result<u64, AccessError<'k>> {
         let json = self.json()?;
         json.unsigned().ok_or_else(|| self.not_an_integer(json, Expected::Unsigned))
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing or of another kind.
     pub fn string(self) -> Result<Str<'a>, AccessError<'k>> {
         self.convert(Expected::Text, Json::string)
     }
 
-    /// `true` or `false`.
+    /// Returns a boolean.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing or of another kind.
     pub fn boolean(self) -> Result<bool, AccessError<'k>> {
         self.convert(Expected::Boolean, Json::boolean)
     }
 
-    /// The text of a number.
+    /// Returns the text of a number.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing or of another kind.
     pub fn number(self) -> Result<&'a str, AccessError<'k>> {
         self.convert(Expected::Number, Json::number)
     }
 
-    /// An array.
+    /// Returns an array.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing or of another kind.
     pub fn array(self) -> Result<Json<'a>, AccessError<'k>> {
         self.convert(Expected::Array, |json| (json.kind() == Kind::Array).then_some(json))
     }
 
-    /// An object.
+    /// Returns an object.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// Returns an error if the value is missing or of another kind.
     pub fn object(self) -> Result<Json<'a>, AccessError<'k>> {
         self.convert(Expected::Object, |json| (json.kind() == Kind::Object).then_some(json))
     }
@@ -246,7 +246,7 @@ impl<'a, 'k> At<'a, 'k> {
 }
 
 impl AccessError<'_> {
-    /// Whether the value is absent, as opposed to one of another kind.
+    /// Returns whether the value is missing, rather than of another kind or out of range.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.problem == Problem::Missing
@@ -298,7 +298,7 @@ impl WriteText for AccessError<'_> {
 
 prints!(AccessError<'_>);
 
-/// The same as the message.
+/// Writes the same text as `Display`.
 impl fmt::Debug for AccessError<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)

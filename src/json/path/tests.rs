@@ -63,7 +63,7 @@ fn optional_value_is_absent_or_null() {
     assert!(json.at("none").optional().is_none());
     assert!(json.at("nothing").at("below").optional().is_none());
     assert_eq!(json.at("ratio").optional().map(At::number), Some(Ok("0.5")));
-    // Something of the wrong kind on the way is still an error.
+    // A value of the wrong kind on the path is still an error.
     let blocked = json.at("ratio").at("below").optional().unwrap();
     assert_eq!(message(blocked.integer()), "`ratio`: expected an object, found a number");
 }

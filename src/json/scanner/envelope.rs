@@ -41,7 +41,7 @@ impl Member {
         (b"error", Member::Error),
     ];
 
-    /// The member with that name.
+    /// Returns the member with this name.
     pub(super) fn from_name(name: &[u8]) -> Option<Member> {
         Some(match name {
             b"jsonrpc" => Member::Jsonrpc,
@@ -55,7 +55,7 @@ impl Member {
     }
 }
 
-/// The start of a name that is read letter by letter: its length, and one bit for each [`Member`] that begins with it.
+/// The start of a name, read letter by letter: its length, and one bit for each [`Member`] that starts with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialName {
     length: u8,
@@ -65,7 +65,7 @@ pub(super) struct PartialName {
 impl PartialName {
     pub(super) const EMPTY: PartialName = PartialName { length: 0, candidates: u8::MAX };
 
-    /// Adds a letter; 0 is none of a [`Member`].
+    /// Adds a letter. The letter 0 rules out every [`Member`].
     pub(super) fn push(&mut self, letter: u8) {
         for (index, (name, _)) in Member::ALL.iter().enumerate() {
             if name.get(usize::from(self.length)) != Some(&letter) {
@@ -75,7 +75,7 @@ impl PartialName {
         self.length = self.length.saturating_add(1);
     }
 
-    /// The member whose whole name was read.
+    /// Returns the member whose complete name was read.
     pub(super) fn member(self) -> Option<Member> {
         let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
             self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length)
@@ -94,10 +94,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// No bytes.
+    /// An empty span.
     pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
 
-    /// The same as a range.
+    /// Returns the span as a range.
     #[must_use]
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
@@ -109,12 +109,12 @@ impl Span {
 pub struct OpenSpan {
     /// The first byte.
     pub start: usize,
-    /// One past the last byte; `None` as long as the value is open.
+    /// One past the last byte; `None` while the value is open.
     pub end: Option<usize>,
 }
 
-/// The result of a scan: the shape of the text and, of an object, the spans of the members of a JSON-RPC message.
-/// Names are compared decoded; of duplicates the last one counts.
+/// The result of a scan: the shape of the text and the spans of the members of a JSON-RPC message. Only an object has
+/// members. Names are compared decoded; the last duplicate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The kind of the outermost value.

@@ -6,36 +6,36 @@ use crate::json::write_text::{WriteText, prints};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanErrorKind {
-    /// There is no value, only white space.
+    /// The text has no value, only white space.
     Empty,
-    /// A byte that JSON does not allow there.
+    /// A byte is not allowed at this position.
     Syntax,
-    /// Not UTF-8.
+    /// The text is not valid UTF-8.
     Utf8,
-    /// Half of a surrogate pair, as `\uXXXX`.
+    /// A `\uXXXX` escape is an unpaired surrogate.
     Surrogate,
-    /// A control character inside a string that is not escaped.
+    /// A string contains an unescaped control character.
     Control,
-    /// Containers nested deeper than the limit.
+    /// Containers are nested deeper than the limit.
     TooDeep,
     /// The text ends too early.
     Incomplete,
-    /// Only for lines: the sender or a carrier has lost a part of it, and put the byte `CAN` (0x18) there. See
+    /// The sender or the transport lost a part of a line and put the byte `CAN` (0x18) there. See
     /// [`Receive::filled`](crate::Receive::filled).
     GivenUp,
 }
 
-/// Why a text is not one JSON value within the bounds.
+/// A scan error: the text is not one JSON value within the depth limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScanError {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: ScanErrorKind,
     /// The position of the wrong byte, counted from the start of the text.
     pub at: usize,
 }
 
 impl ScanErrorKind {
-    /// Whether the members found so far are intact.
+    /// Returns whether the members found so far are intact.
     pub(crate) fn leaves_members(self) -> bool {
         matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
     }

@@ -1,32 +1,33 @@
-//! The members of `params` or `result`: the scanner passes them anyway, so that a lookup need not walk over them again.
+//! Index of the members of `params` or `result`, so that a lookup need not walk over them again.
 #![allow(clippy::as_conversions, reason = "offsets are checked against their range")]
 
 use super::{Member, Scanner, Span};
 use crate::json::value::Json;
 
-/// How many members fit: few requests and results of the protocol have more.
+/// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
 
-/// The index, which small processors have no memory for.
+/// The index as an array: empty on 32-bit targets, because they have little memory.
 pub(super) type Index = [MemberIndex; INDEXES];
 const INDEXES: usize = if usize::BITS < 64 { 0 } else { 1 };
 pub(super) const EMPTY: Index = [const { MemberIndex::UNKNOWN }; INDEXES];
 
-/// No entry is being recorded.
+/// The value of `next` while no entry is being recorded.
 const OFF: u8 = u8::MAX;
 
-/// The members of `params` or `result`, in the order of the text, if they all fit and their names have no escapes.
+/// The members of `params` or `result`, in text order. The index is known only if all members fit and no name has
+/// escapes.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberIndex {
-    /// The member that they belong to; `None` if they are not known.
+    /// The member whose value is indexed; `None` if the index is not known.
     of: Option<Member>,
     count: u8,
-    /// The entry that is being recorded, or `OFF`.
+    /// The index of the entry being recorded, or `OFF`.
     next: u8,
     entries: [Entry; CAPACITY],
 }
 
-/// Offsets from the start of the text.
+/// The offsets of one member's name and value, from the start of the text.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     name: u32,
@@ -43,13 +44,13 @@ impl MemberIndex {
         entries: [Entry { name: 0, name_end: 0, start: 0, end: 0 }; CAPACITY],
     };
 
-    /// The members, in the order of the text. `text` is the scanned one.
+    /// Returns the members in text order. `text` is the scanned text.
     #[inline]
     pub(crate) fn members<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Json<'t>)> {
         self.spans(text).filter_map(|(name, value)| Some((name, Json::exact(text.get(value.range())?))))
     }
 
-    /// The names of the members and the spans of their values, in the order of the text. `text` is the scanned one.
+    /// Returns the member names and the spans of the values, in text order. `text` is the scanned text.
     #[inline]
     pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
         let entries = self.entries.get(..self.count.into()).unwrap_or_default();
@@ -59,7 +60,7 @@ impl MemberIndex {
         })
     }
 
-    /// Several members in one pass; of duplicates the last. `text` is the scanned one.
+    /// Returns the members with these keys, found in one pass. The last duplicate counts. `text` is the scanned text.
     #[inline]
     pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
         let mut found = [None; N];
@@ -73,7 +74,7 @@ impl MemberIndex {
         found
     }
 
-    /// The value of a member of the message begins with `byte`.
+    /// Records that the value of a message member starts with `byte`.
     #[inline]
     pub(super) fn begin_member(&mut self, member: Member, byte: u8) {
         if self.of == Some(member) {
@@ -85,7 +86,7 @@ impl MemberIndex {
         }
     }
 
-    /// Records a whole name.
+    /// Records the span of a complete name.
     #[inline]
     pub(super) fn name(&mut self, start: usize, end: usize) {
         if let Some(entry) = self.entry() {
@@ -122,7 +123,7 @@ impl MemberIndex {
         }
     }
 
-    /// The value of a member of the message has ended.
+    /// Records the end of a message member's value.
     #[inline]
     pub(super) fn end_member(&mut self, member: Member) {
         if self.next != OFF {
@@ -130,12 +131,12 @@ impl MemberIndex {
         }
     }
 
-    /// The members that are being recorded stay unknown.
+    /// Stops recording, so that the index stays unknown.
     pub(super) fn forget(&mut self) {
         self.next = OFF;
     }
 
-    /// The entry that is being recorded. One too many leaves all of them unknown.
+    /// Returns the entry being recorded. If the index is full, stops recording and returns `None`.
     #[inline]
     fn entry(&mut self) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(usize::from(self.next));
@@ -147,12 +148,12 @@ impl MemberIndex {
 }
 
 impl Scanner {
-    /// The members of `params` or `result`, if they are known: see [`MemberIndex`].
+    /// Returns the index of `params` or `result`, or `None` if it is not known: see [`MemberIndex`].
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.index.first().filter(|inner| inner.of == Some(of))
     }
 
-    /// Updates the index.
+    /// Updates the index, if the target has one.
     #[inline]
     pub(super) fn record(&mut self, update: impl FnOnce(&mut MemberIndex)) {
         if let Some(index) = self.index.first_mut() {

@@ -1,7 +1,7 @@
-//! One resumable pass over a text: validates it and finds the members of a JSON-RPC message.
+//! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] takes whole tokens. Every other token (cut at the end of a piece, escaped, or wrong) is parked in
-//! [`State`], and its own function completes it, in this piece or in the next ones.
+//! [`Scanner::tokens`] scans complete tokens. A token that is cut at the end of a piece, escaped or invalid is saved
+//! in [`State`]. Its own function completes it, in this piece or in later ones.
 #![allow(clippy::as_conversions, reason = "members and levels are few and index tables of that size")]
 
 mod envelope;
@@ -22,27 +22,27 @@ use envelope::PartialName;
 use index::Index;
 use number::Digits;
 
-/// The steps from one member or element to the next one, in their order.
+/// A step from one member or element to the next, in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// A name or the end of the object.
+    /// Expects a name or the end of the object.
     FirstName,
-    /// A name.
+    /// Expects a name.
     Name,
-    /// The colon after a name.
+    /// Expects the colon after a name.
     Colon,
-    /// A value or the end of the array.
+    /// Expects a value or the end of the array.
     FirstValue,
-    /// A value.
+    /// Expects a value.
     Value,
-    /// A comma or the end of the container; at the top level only white space.
+    /// Expects a comma or the end of the container; at the top level, only white space.
     After,
 }
 
-/// What the next byte belongs to.
+/// The token that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// White space or a token that may stand at this step.
+    /// White space, or a token that is allowed at this step.
     Between(Step),
     /// A string that is a name.
     Name,
@@ -52,16 +52,16 @@ enum State {
     Number(Digits),
     /// `true`, `false` or `null`.
     Literal,
-    /// A container nested deeper than the limit.
+    /// The content of a container beyond the depth limit.
     Deep,
-    /// Nothing, because the text is wrong.
+    /// No token, because the text is invalid.
     Failed(ScanErrorKind),
 }
 
-/// A strict validator that takes a text in pieces and remembers where the members of a JSON-RPC message stand.
+/// A strict, resumable validator that also records the spans of the members of a JSON-RPC message.
 ///
-/// Strict means RFC 8259, UTF-8 without exceptions, no half surrogate pairs, and one value per text. Work is linear
-/// however the text is cut.
+/// Strict means RFC 8259, valid UTF-8, no unpaired surrogates, and one value per text. The text may arrive in pieces;
+/// work is linear in its length, however it is cut.
 ///
 /// ```
 /// use mcp_proto::json::{Scanner, Shape};
@@ -76,43 +76,44 @@ enum State {
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
-// In this order, because Cortex-M0 addresses a byte in one instruction only within the first 32.
+// The order matters, because Cortex-M0 addresses a byte in one instruction only within the first 32.
 #[repr(C)]
 pub struct Scanner {
     state: State,
-    /// The member of the message whose value is expected or open.
+    /// The message member whose value is expected or open.
     current: Option<Member>,
     shape: Shape,
     limit: u8,
-    /// Whether the last escape was the first half of a surrogate pair.
+    /// Whether the last escape was a high surrogate, which needs a low surrogate next.
     half: bool,
-    /// The name at depth one that is being read.
+    /// The name being read; used only at depth one.
     name: PartialName,
     /// The number of bytes in `carry`.
     carried: u8,
-    /// The start of an escape, UTF-8 sequence or literal that the end of a piece has cut.
+    /// The start of an escape, UTF-8 sequence or literal that continues in the next piece.
     carry: [u8; text::UNIT],
-    /// How many containers are open.
+    /// The number of open containers.
     depth: u32,
-    /// The end of everything fed so far, counted from the start of the text; after an error its position.
+    /// The number of bytes fed so far; after an error, the position of the error.
     position: usize,
     /// The position of the first bracket beyond the limit, or `NOWHERE`.
     deep_at: usize,
-    /// One bit for each open container, the innermost lowest: set for an object.
+    /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
     objects: [usize; WORDS],
-    /// The span of each [`Member`]: both `NOWHERE` if it was not seen, the end alone while it is open.
+    /// The span of each [`Member`]. Start and end are `NOWHERE` for a missing member, and the end alone for an open
+    /// one.
     members: [Span; 6],
     index: Index,
 }
 
 const NOWHERE: usize = usize::MAX;
 
-/// How many words have a bit for each open container.
+/// The number of words that hold one bit per open container.
 const WORDS: usize = (DEPTH_LIMIT as usize).div_ceil(usize::BITS as usize);
 
 impl Scanner {
-    /// A scanner for one text in which at most `depth_limit` containers are open at once (128 at most; more counts
-    /// as 128). With 0 only strings, numbers, `true`, `false` and `null` are within the limit.
+    /// Creates a scanner for one text with at most `depth_limit` open containers at once. A larger limit than 128
+    /// counts as 128. With 0, only strings, numbers, `true`, `false` and `null` are within the limit.
     #[must_use]
     pub const fn new(depth_limit: u8) -> Scanner {
         let limit = if depth_limit > DEPTH_LIMIT { DEPTH_LIMIT } else { depth_limit };
@@ -134,15 +135,15 @@ impl Scanner {
         }
     }
 
-    /// Prepares for the next text, with the same depth limit.
+    /// Resets the scanner for the next text, with the same depth limit.
     pub fn reset(&mut self) {
         *self = Scanner::new(self.limit);
     }
 
-    /// Takes the next piece of the text. After an error this does nothing.
+    /// Scans the next piece of the text. Does nothing after an error.
     ///
-    /// Deeper than the limit, containers are only counted: the brackets may then be of the wrong kind, but members of
-    /// the outermost object are still found, and [`finish`](Scanner::finish) returns [`ScanErrorKind::TooDeep`].
+    /// Beyond the limit, brackets are counted but not matched. The members of the outermost object are still found,
+    /// and [`finish`](Scanner::finish) returns [`ScanErrorKind::TooDeep`].
     pub fn feed(&mut self, bytes: &[u8]) {
         if matches!(self.state, State::Failed(_)) {
             return;
@@ -161,17 +162,18 @@ impl Scanner {
         }
     }
 
-    /// Ends the text and returns what was found.
+    /// Ends the text and returns the shape and the members of the message.
     ///
     /// # Errors
     ///
-    /// The first error; of texts that are only nested too deep, where the limit was passed.
+    /// Returns the first error. If the text is valid but nested too deep, the error is at the bracket that exceeds
+    /// the limit.
     pub fn finish(&mut self) -> Result<Envelope, ScanError> {
         self.end()?;
         Ok(self.envelope())
     }
 
-    /// Ends the text like [`finish`](Scanner::finish), without its [`envelope`](Scanner::envelope).
+    /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
@@ -190,8 +192,8 @@ impl Scanner {
         Ok(())
     }
 
-    /// The span of a member's value as far as it was seen, at any time, also after an error. A framer that discards a
-    /// long text piece by piece keeps the id with it.
+    /// Returns the span of a member's value as scanned so far, even after an error. A framer that discards a long
+    /// text can therefore keep the id. `None` means that the member was not seen.
     #[must_use]
     pub fn member(&self, member: Member) -> Option<OpenSpan> {
         let slot = self.members.get(member as usize)?;
@@ -199,15 +201,15 @@ impl Scanner {
         (slot.start != NOWHERE).then_some(OpenSpan { start: slot.start, end })
     }
 
-    /// How many bytes of the text were scanned; after an error, the position of the wrong byte.
+    /// Returns the number of bytes scanned; after an error, the position of the wrong byte.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Takes whole tokens from a step on, and returns the rest, which is empty or begins inside the parked token.
+    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, or the rest of a saved token.
     ///
-    /// Each step falls through to the next one. A step that does not match leaves all others out, too.
+    /// Each step falls through to the next one. A step that does not match skips all later steps.
     #[inline(never)]
     fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
@@ -318,7 +320,7 @@ impl Scanner {
         }
     }
 
-    /// Records an error at the start of `rest`. Nothing is left to scan.
+    /// Records an error at the start of `rest`. Returns no unscanned bytes.
     #[cold]
     fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &[u8]) -> &'t [u8] {
         self.position = self.at(rest);
@@ -326,12 +328,12 @@ impl Scanner {
         &[]
     }
 
-    /// The position in the text where `rest` of the present piece begins.
+    /// Returns the position of `rest` in the text; `rest` is the tail of the current piece.
     fn at(&self, rest: &[u8]) -> usize {
         self.position.wrapping_sub(rest.len())
     }
 
-    /// Parks a name whose text starts at `text`.
+    /// Saves the start of a name; `text` follows its opening quote.
     fn begin_name(&mut self, text: &[u8]) {
         if self.depth == 2 {
             let start = self.at(text);
@@ -341,7 +343,8 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// A value begins with `byte`, at `rest`, in at most two containers.
+    /// Records the start of a value, with the first byte `byte`. At most two containers are open; `rest` starts with
+    /// the value.
     #[inline]
     fn begin_value(&mut self, byte: u8, rest: &[u8]) {
         match self.depth {
@@ -368,7 +371,7 @@ impl Scanner {
         }
     }
 
-    /// A value has ended just before `rest`.
+    /// Records the end of a value; `rest` follows it.
     #[inline]
     fn end_value(&mut self, rest: &[u8]) {
         match self.depth {
@@ -389,7 +392,7 @@ impl Scanner {
         }
     }
 
-    /// Opens a container whose bracket is at `rest`; `false` if it is nested too deep.
+    /// Opens a container; `rest` starts with its bracket. Returns `false` if it exceeds the depth limit.
     #[inline]
     fn open(&mut self, is_object: bool, rest: &[u8]) -> bool {
         let fits = self.depth < u32::from(self.limit);
@@ -408,14 +411,14 @@ impl Scanner {
         fits
     }
 
-    /// Whether the innermost container is an object.
+    /// Returns whether the innermost container is an object.
     #[inline]
     fn in_object(&self) -> bool {
         let [innermost, ..] = self.objects;
         innermost & 1 != 0
     }
 
-    /// Closes the innermost container, just before `tail`.
+    /// Closes the innermost container; `tail` follows its bracket.
     #[inline]
     fn close(&mut self, tail: &[u8]) {
         let mut carry = 0;
@@ -425,14 +428,14 @@ impl Scanner {
         self.leave(tail);
     }
 
-    /// Leaves a container, just before `tail`.
+    /// Decrements the depth and records the end of the container; `tail` follows it.
     #[inline]
     fn leave(&mut self, tail: &[u8]) {
         self.depth = self.depth.saturating_sub(1);
         self.end_value(tail);
     }
 
-    /// Takes what is nested too deep: counts brackets, and still validates strings.
+    /// Scans content beyond the depth limit: counts brackets and validates strings.
     #[inline(never)]
     fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         while let [byte, tail @ ..] = rest {
@@ -460,7 +463,8 @@ impl Scanner {
     }
 }
 
-/// Splits at the quote that ends a string without escapes and in ASCII: its text, and what follows the quote.
+/// Splits an ASCII string without escapes at its closing quote. Returns the string and the bytes after the quote, or
+/// `None` for any other string.
 #[inline]
 fn plain_text(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (plain, tail) = text.split_at_checked(plain_run(text))?;
@@ -468,7 +472,7 @@ fn plain_text(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((plain, tail))
 }
 
-/// Scans a whole text at once, with the largest depth limit.
+/// Validates a complete text with the largest depth limit.
 pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);

@@ -1,12 +1,12 @@
-//! Numbers, and their remainders in the next piece.
+//! Number scanning, resumable at any byte.
 
 use super::{ScanErrorKind, Scanner, State, Step};
 use crate::json::skip::after_digits;
 
-/// The part of a number that the last byte belongs to, in the order of the parts.
+/// The part of a number that the last byte belongs to, in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Digits {
-    /// Nothing yet.
+    /// The position before the first byte.
     Start,
     /// `-`
     Sign,
@@ -27,13 +27,13 @@ pub(super) enum Digits {
 }
 
 impl Digits {
-    /// Whether a number may end here.
+    /// Returns whether a number may end here.
     #[inline]
     pub(super) fn may_end(self) -> bool {
         matches!(self, Digits::Zero | Digits::Whole | Digits::Fraction | Digits::Power)
     }
 
-    /// Takes the bytes that continue the number, and returns what follows them.
+    /// Consumes the bytes that continue the number. Returns the last part and the bytes after the number.
     #[inline]
     pub(super) fn take(self, rest: &[u8]) -> (Digits, &[u8]) {
         let (mut digits, mut rest) = (self, rest);
@@ -58,7 +58,7 @@ impl Digits {
         }
     }
 
-    /// Takes the parts behind the whole digits.
+    /// Consumes the fraction and the exponent.
     #[inline(never)]
     fn take_fraction(self, rest: &[u8]) -> (Digits, &[u8]) {
         let (mut digits, mut rest) = (self, rest);
@@ -93,7 +93,7 @@ impl Digits {
 }
 
 impl Scanner {
-    /// Takes what is left of a number.
+    /// Scans the rest of a saved number.
     #[inline(never)]
     pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let (digits, rest) = digits.take(rest);

@@ -1,4 +1,4 @@
-//! Every split of a text into pieces gives the same result.
+//! Tests that every split of a text into pieces gives the same result.
 
 use crate::json::value::Json;
 use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};
@@ -10,7 +10,7 @@ const MEMBERS: [Member; 6] =
 
 type Outcome = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
 
-/// Everything a scanner reports of a text in these pieces.
+/// All results of a scanner for a text in these pieces.
 fn outcome<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Outcome {
     let mut scanner = Scanner::new(limit);
     pieces.for_each(|piece| scanner.feed(piece));
@@ -218,7 +218,7 @@ fn members_of_params_and_result_are_indexed() {
     }
 }
 
-/// Messages as clients and servers write them, and others that resemble them.
+/// Messages that clients and servers send, and similar texts.
 const MESSAGES: [&str; 7] = [
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"0123456789abcdef"}}}"#,
     r#"{"method":"tools/call","params":{"name":"a\nb","arguments":{"a":1}},"jsonrpc":"2.0","id":12345678}"#,

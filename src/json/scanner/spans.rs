@@ -4,7 +4,7 @@
 use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Span, State, Step};
 
 impl Scanner {
-    /// The members that were seen so far, also after an error: an open one ends where the text does.
+    /// Returns the members seen so far, even after an error. An open member ends at the current position.
     pub(crate) fn envelope(&self) -> Envelope {
         let seen = |member| {
             let open = self.member(member)?;
@@ -21,18 +21,18 @@ impl Scanner {
         }
     }
 
-    /// The limit of nesting.
+    /// Returns the depth limit.
     pub(crate) fn limit(&self) -> u8 {
         self.limit
     }
 
-    /// The error that [`finish`](Scanner::finish) has returned.
+    /// Returns the error that [`finish`](Scanner::finish) returned.
     pub(crate) fn error(&self) -> ScanError {
         let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
         ScanError { kind, at: self.position }
     }
 
-    /// The sender gave the text up where it is wrong. Keeps the spans that end before.
+    /// Records that the sender abandoned the text at the wrong byte. Keeps the spans that end before it.
     pub(crate) fn give_up(&mut self) {
         let mut envelope = self.envelope();
         envelope.cut(self.position);
@@ -44,7 +44,7 @@ impl Scanner {
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
 
-    /// Takes over the result of another scan.
+    /// Replaces the result with `envelope`, from another scan.
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
@@ -53,12 +53,12 @@ impl Scanner {
         (self.shape, self.state) = (shape, State::Between(Step::After));
     }
 
-    /// Stores six spans in place of the members until the next text, because memory for both is scarce.
+    /// Stores six spans in place of the members until the next text. Sharing the storage saves memory.
     pub(crate) fn set_places(&mut self, places: [Span; 6]) {
         self.members = places;
     }
 
-    /// The spans that [`set_places`](Scanner::set_places) has stored.
+    /// Returns the spans that [`set_places`](Scanner::set_places) stored.
     pub(crate) fn places(&self) -> [Span; 6] {
         self.members
     }

@@ -9,7 +9,7 @@ fn in_pieces(text: &[u8], limit: u8, size: usize) -> Result<Envelope, ScanError>
     scanner.finish()
 }
 
-/// The result for the whole text; every way to cut it must give the same.
+/// Returns the result for the whole text. Every way to cut the text must give the same result.
 fn check(text: &[u8], limit: u8) -> Result<Envelope, ScanError> {
     let whole = in_pieces(text, limit, text.len());
     for size in [1, 2, 3, 5, 8, 13] {
@@ -189,7 +189,7 @@ fn depth_limit_is_exact() {
 
 #[test]
 fn wrong_bracket_is_found_at_every_depth() {
-    // One bracket of the wrong kind at each level in turn.
+    // Tests one bracket of the wrong kind at each level in turn.
     let open: String = (0..128).map(|level| if level % 3 == 0 { "[" } else { "{\"a\":" }).collect();
     let close: Vec<char> = (0..128).rev().map(|level| if level % 3 == 0 { ']' } else { '}' }).collect();
     let text = |close: &[char]| format!("{open}0{}", close.iter().collect::<String>());
@@ -295,7 +295,7 @@ fn open_member_is_visible() {
     scanner.feed(b"c\"");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 20, end: Some(25) }));
     assert_eq!(scanner.position(), 25);
-    // A number is open until something else comes.
+    // A number is open until another token or the end follows.
     let mut scanner = Scanner::new(8);
     scanner.feed(b"{\"id\":12");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 6, end: None }));

@@ -1,4 +1,4 @@
-//! Strings with escapes or UTF-8, literals, and their remainders in the next piece.
+//! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a unit and a name are short, and the letter is ASCII")]
 
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
@@ -8,16 +8,16 @@ use crate::json::skip::split;
 /// The length of the longest unit: `\uXXXX`.
 pub(super) const UNIT: usize = 6;
 
-/// Bytes of which either all are valid or none: an escape, a UTF-8 sequence or a literal.
+/// An indivisible sequence of bytes: an escape, a UTF-8 sequence or a literal.
 struct Unit {
     length: u8,
-    /// The ASCII character of an escape `\uXXXX`, otherwise 0.
+    /// The ASCII character that a `\uXXXX` escape encodes; otherwise 0.
     letter: u8,
-    /// Whether it is the first half of a surrogate pair.
+    /// Whether the unit is a high surrogate.
     half: bool,
 }
 
-/// A unit; `None` if it may go on behind the bytes. The error has the index of the wrong byte.
+/// The unit found; `None` if the bytes end inside it. The error holds the index of the wrong byte.
 type Found = Result<Option<Unit>, (ScanErrorKind, u8)>;
 
 impl Unit {
@@ -25,7 +25,8 @@ impl Unit {
         Unit { length, letter: 0, half: false }
     }
 
-    /// Returns the unit at the start of `bytes`. Behind the first half of a surrogate pair only the second one is valid.
+    /// Returns the unit at the start of `bytes`. After a high surrogate (`behind_half`), only a low surrogate is
+    /// valid.
     fn at(bytes: &[u8], behind_half: bool) -> Found {
         match bytes {
             [] | [b'\\'] => Ok(None),
@@ -48,9 +49,9 @@ impl Unit {
         }
     }
 
-    /// The UTF-8 sequence of one character.
+    /// Returns the UTF-8 sequence of one character.
     fn sequence(bytes: &[u8]) -> Found {
-        // A byte that starts no sequence is wrong whatever follows.
+        // The length does not matter for an invalid first byte, because `from_utf8` rejects it.
         let length = match bytes {
             [0xF0..=0xFF, ..] => 4,
             [0xE0..=0xEF, ..] => 3,
@@ -60,7 +61,7 @@ impl Unit {
         match core::str::from_utf8(sequence) {
             Ok(_) => Ok(Some(Unit::of_length(length))),
             Err(error) if error.error_len().is_none() => Ok(None),
-            // The error is the whole sequence.
+            // The error position is the start of the sequence.
             Err(_) => Err((ScanErrorKind::Utf8, 0)),
         }
     }
@@ -73,7 +74,7 @@ impl Unit {
     }
 }
 
-/// Returns the value of four hexadecimal digits behind `\u`; `None` if fewer are there.
+/// Returns the value of the four hexadecimal digits after `\u`; `None` if fewer are available.
 fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, u8)> {
     let mut value = 0u32;
     for (byte, at) in digits.iter().zip(2..6) {
@@ -83,14 +84,14 @@ fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, u8)> {
     Ok((digits.len() >= 4).then_some(value))
 }
 
-/// Whether a backslash and `byte` are a whole escape.
+/// Returns whether a backslash and `byte` form a complete escape.
 #[inline]
 fn is_short_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 impl Scanner {
-    /// Takes a string up to its closing quote.
+    /// Scans a string up to its closing quote.
     #[inline(never)]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
@@ -130,7 +131,7 @@ impl Scanner {
         }
     }
 
-    /// Takes `true`, `false` or `null`.
+    /// Scans `true`, `false` or `null`.
     #[inline(never)]
     pub(super) fn literal<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let Some(rest) = self.unit(rest) else { return &[] };
@@ -139,8 +140,8 @@ impl Scanner {
         rest
     }
 
-    /// Takes a unit that begins in `carry` or at `rest`, and the second half of a surrogate pair. `None`: it is wrong, or the piece ends inside of it and `carry`
-    /// keeps it.
+    /// Scans a unit that starts in `carry` or at `rest`, and the low surrogate after a high one. Returns the bytes
+    /// after it. `None` means that the unit is invalid, or that the piece ends inside it and `carry` holds its start.
     fn unit<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
         let before = usize::from(self.carried);
         let places = self.carry.iter_mut().skip(before);
@@ -165,7 +166,7 @@ impl Scanner {
         }
     }
 
-    /// A string has ended just before `rest`.
+    /// Records the end of a string; `rest` follows its closing quote.
     fn end_text(&mut self, rest: &[u8]) {
         self.state = if self.depth > u32::from(self.limit) {
             State::Deep
@@ -183,14 +184,15 @@ impl Scanner {
         };
     }
 
-    /// Adds the part of a name between `text` and `tail`, and looks at what follows.
+    /// Adds the part of a name between `text` and `tail` to the partial name. An escape at depth two stops the index;
+    /// a byte that is not ASCII rules out every member.
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
-        // More letters than the longest name of a member has rule all of them out.
+        // Eight letters suffice, because they exceed the longest member name.
         plain.iter().take(8).for_each(|letter| self.name.push(*letter));
         match tail {
             [] | [b'"', ..] => {}
-            // The unit adds its letter.
+            // `Scanner::unit` adds the letter of the escape.
             [b'\\', ..] if self.depth == 2 => self.record(MemberIndex::forget),
             [b'\\', b'u', ..] | [b'\\'] => {}
             _ => self.name.push(0),

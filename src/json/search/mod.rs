@@ -3,30 +3,30 @@
 
 use crate::platform::{copy, find};
 
-/// The word of the target: 32 bits on small boards.
+/// The machine word of the target: 32 bits on small boards.
 type Word = usize;
 const BYTES: usize = size_of::<Word>();
-/// The lowest and the highest bit of each byte.
+/// A word with the lowest bit of each byte set; `HIGH` has the highest ones.
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
 
-/// The same byte in each byte of a word.
+/// Returns a word with `byte` in each byte.
 const fn repeat(byte: u8) -> Word {
     LOW.wrapping_mul(byte as Word)
 }
 
-/// The number of bytes before the lowest high bit that is set; all bytes of the word if none is.
+/// Returns the number of bytes before the lowest high bit that is set, or all bytes of the word if none is.
 fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run: a quote, a backslash, a control character, and those whose high bit
-/// is set in `beyond`.
+/// Sets the high bit of each byte that ends a run: a quote, a backslash or a control character. A high bit in
+/// `beyond` also ends the run at bytes that are not ASCII.
 ///
 /// Only the lowest set bit is reliable, because a borrow can set higher ones.
 #[inline]
 fn stops(word: Word, beyond: Word) -> Word {
-    // XOR with 2 moves the quote right behind the control characters.
+    // XOR with 2 moves the quote next to the control characters.
     let quote_or_control = (word ^ repeat(0x02)).wrapping_sub(repeat(0x21));
     let backslash = (word ^ repeat(b'\\')).wrapping_sub(LOW);
     ((quote_or_control | backslash) & !word | word & beyond) & HIGH
@@ -43,11 +43,11 @@ fn equal_to(byte: u8, word: Word) -> Word {
     other.wrapping_sub(LOW) & !other & HIGH
 }
 
-/// Returns fewer bytes than a word has as a word, with zeros behind them.
+/// Returns a word that holds `bytes`, followed by zeros. The slice must be shorter than a word.
 #[inline]
 fn short_word(bytes: &[u8]) -> Word {
     if let (Some(low), Some(high)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // Two halves that overlap are equal where they do.
+        // The two halves may overlap, because they are equal there.
         let shift = bytes.len().wrapping_sub(4).wrapping_mul(8) as u32;
         return u32::from_le_bytes(*low) as Word | (u32::from_le_bytes(*high) as Word).wrapping_shl(shift);
     }
@@ -70,7 +70,7 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     end_of_run(bytes, stops)
 }
 
-/// Returns the length of the run, given that no stop is in a whole word from the start on.
+/// Returns the length of the run. The caller has found no stop in the complete words from the start on.
 #[inline]
 fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {
@@ -83,20 +83,20 @@ fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     }
 }
 
-/// Returns how many bytes at the start are printable ASCII other than quote and backslash.
+/// Returns the length of the run of printable ASCII at the start, without quotes and backslashes.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     text_run_before(HIGH, bytes)
 }
 
-/// Returns how many bytes at the start are neither a quote, a backslash nor a control character.
+/// Returns the length of the run at the start without quotes, backslashes and control characters.
 #[inline]
 pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
-/// Copies the [`text_run`] at the start of `source`, as far as it fits, and returns its length. Bytes of `target` behind
-/// the run may change, too.
+/// Copies the [`text_run`] at the start of `source`, as far as it fits, and returns its length. May also change bytes
+/// of `target` after the run.
 #[inline]
 pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
     let (mut done, mut rest) = (0usize, source);
@@ -104,7 +104,7 @@ pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
         let Some(place) = target.get_mut(done..).and_then(|spare| spare.first_chunk_mut()) else { break };
         let (word, tail) = match rest.split_first_chunk() {
             Some((word, tail)) => (Word::from_le_bytes(*word), tail),
-            // The zeros behind it are a stop.
+            // The zeros after the bytes are a stop.
             None => (short_word(rest), rest),
         };
         *place = word.to_le_bytes();
@@ -120,7 +120,8 @@ pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
     end
 }
 
-/// Takes the kernel for the target. Most strings are short: hosts look at the first word in place.
+/// Dispatches to the kernel for the target. Checks the first word inline on targets with vectors, because most
+/// strings are short.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {
@@ -136,11 +137,11 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the target reads a word from any address with one instruction. On bare metal, `cfg` tells the processors that
-/// do from a Cortex-M0 by their atomic operations.
+/// Whether the target reads an unaligned word with one instruction. On bare metal, `cfg` distinguishes such
+/// processors from a Cortex-M0 by their atomic operations.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
-/// The kernel for targets that would read a word byte by byte.
+/// The kernel for targets that need several instructions to read an unaligned word.
 #[inline(never)]
 fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
@@ -155,10 +156,10 @@ fn word_run(bytes: &[u8], beyond: Word) -> usize {
 /// Whether the compiler turns a fold over a block into vector instructions.
 const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
 const BLOCK: usize = 64;
-/// How many words of a run are looked at before blocks pay.
+/// The number of words to check before blocks are faster.
 const MEDIUM: usize = 4;
 
-/// The kernel for targets with vectors: some words, then blocks.
+/// The kernel for targets with vectors: a few words, then blocks.
 #[inline(never)]
 fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let beyond = if ASCII { HIGH } else { 0 };
@@ -177,11 +178,11 @@ fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     start.wrapping_add(word_run(bytes.get(start..).unwrap_or_default(), beyond))
 }
 
-/// Decides it in one fold without an early exit, which the compiler can vectorize.
+/// Returns whether a block contains a stop. Folds without an early exit, so that the compiler can vectorize it.
 fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     let mut found = 0;
     for &byte in block {
-        // As a signed number, a byte that is not ASCII is below a space, too.
+        // As a signed number, a byte that is not ASCII is also less than a space.
         let outside = if ASCII { (byte as i8) < 0x20 } else { byte < 0x20 };
         found |= u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(outside);
     }
@@ -203,7 +204,7 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     find(byte, bytes).is_some()
 }
 
-/// Returns whether there is a backslash. Most texts are short.
+/// Returns whether `bytes` contain a backslash. Most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
         return find_by_words(b'\\', bytes) < bytes.len();
@@ -211,7 +212,7 @@ pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     has(b'\\', bytes)
 }
 
-/// Returns the position of the first such byte, or the length if there is none.
+/// Returns the position of the first `byte`, or the length if there is none.
 pub(crate) fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
     run(bytes, |word| equal_to(byte, word))
 }

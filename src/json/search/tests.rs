@@ -1,7 +1,7 @@
 use super::*;
 use std::vec::Vec;
 
-/// The results of all kernels: each is tested on every target.
+/// Returns the results of all kernels. Each kernel is tested on every target.
 fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 4] {
     let beyond = if ASCII { HIGH } else { 0 };
     let kernels = [byte_run(bytes, beyond), word_run(bytes, beyond), block_run::<ASCII>(bytes)];
@@ -45,7 +45,7 @@ fn every_byte_is_classified() {
     }
 }
 
-/// A borrow from one byte of a word goes into the next.
+/// Tests that a borrow from one byte of a word does not change the result for an earlier byte.
 #[test]
 fn adjacent_bytes_do_not_affect_each_other() {
     let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];

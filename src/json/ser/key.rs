@@ -1,23 +1,24 @@
-//! Serializes names of members, and JSON stored as text.
+//! Serializes member names, and JSON stored as text.
 
 use super::{Done, EncodeError};
 use crate::json::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 
-/// Accepts values that are texts, and rejects all others.
+/// A serializer that accepts text and rejects all other values.
 pub(super) struct TextOnly<'w, 'a> {
     writer: &'w mut Writer<'a>,
     is_key: bool,
 }
 
 impl<'w, 'a> TextOnly<'w, 'a> {
-    /// Writes the name of a member, with its colon: a string, or a number or boolean as a string, like `serde_json`.
+    /// Creates a serializer that writes a member name and its colon. Numbers and booleans become strings, as in
+    /// `serde_json`.
     pub(super) fn key(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
         TextOnly { writer, is_key: true }
     }
 
-    /// Writes a value whose JSON is the text.
+    /// Creates a serializer that writes the text verbatim, as a JSON value.
     pub(super) fn value(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
         TextOnly { writer, is_key: false }
     }

@@ -1,7 +1,7 @@
 //! A serde `Serializer` over the writer.
 //!
-//! It is our own because the small ones panic where a `Serialize` reports an error or a key is no string, and because
-//! nothing is buffered twice and a measuring writer can count.
+//! The crate has its own serializer because the existing small ones panic on an error of a `Serialize`, or on a key
+//! that is not a string. This one also buffers nothing twice, and works with a writer that only counts.
 
 use super::write_text::{WriteText, prints};
 use super::writer::Writer;
@@ -11,14 +11,14 @@ use serde_core::ser::{self, Serialize, Serializer};
 
 mod key;
 
-/// Why a value could not be written as JSON.
+/// An encoding error: a value could not be written as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// It does not fit. The writer has overflowed.
+    /// The value does not fit. The writer has overflowed.
     TooLong,
-    /// It has no JSON form (a key that is no string, too many levels), or its own `Serialize` failed. The writer
-    /// takes it back.
+    /// The value has no JSON form (such as a key that is not a string, or too many levels), or its own `Serialize`
+    /// failed. The writer discards it.
     Invalid,
 }
 
@@ -42,16 +42,16 @@ impl ser::Error for EncodeError {
 }
 
 impl Writer<'_> {
-    /// Any value with serde's `Serialize`, in the form that `serde_json` gives it. Numbers that are not finite become
-    /// `null`.
+    /// Writes any value that implements serde's `Serialize`, in the format of `serde_json`. Numbers that are not
+    /// finite become `null`.
     ///
     /// # Errors
     ///
-    /// It does not fit, or has no JSON form.
+    /// Returns an error if the value does not fit or has no JSON form.
     pub fn serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         let mut result = Ok(());
         let mark = self.mark();
-        // Validated like all output of a caller, because a `Serialize` may call methods in a wrong order.
+        // The output is validated like all caller output, because a `Serialize` may call methods in a wrong order.
         let checked = self.value_checked(&mut |writer| result = value.serialize(Encoder(writer)));
         match (result, checked) {
             _ if self.overflowed() => Err(EncodeError::TooLong),
@@ -75,7 +75,7 @@ impl<'w, 'a> Encoder<'w, 'a> {
         Compound { writer: self.0, close }
     }
 
-    /// A number without digits of its own.
+    /// Writes a number that `core` formats.
     fn number(self, text: fmt::Arguments<'_>) -> Result<(), EncodeError> {
         self.0.number_from(&text);
         Ok(())
@@ -240,7 +240,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
-        // The names that `serde_json` gives to a number of any precision and to raw JSON.
+        // `serde_json` uses these names for arbitrary-precision numbers and for raw JSON.
         if matches!(name, "$serde_json::private::Number" | "$serde_json::private::RawValue") {
             return Ok(Compound { writer: self.0, close: VERBATIM });
         }
@@ -271,12 +271,12 @@ struct Compound<'w, 'a> {
     close: &'static str,
 }
 
-/// The end of a struct whose one field holds the text of the value.
+/// The `close` value of a struct whose only field holds the text of the value.
 const VERBATIM: &str = "";
 
 impl Compound<'_, '_> {
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
-        // After an overflow nothing is written.
+        // Stops at an overflow, because nothing more is written.
         if self.writer.overflowed() {
             return Err(EncodeError::TooLong);
         }

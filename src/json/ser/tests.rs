@@ -99,7 +99,7 @@ fn value_without_json_form_is_taken_back() {
             Err(ser::Error::custom("not today"))
         }
     }
-    /// Calls things in an order that makes no sense.
+    /// A type whose `Serialize` calls methods in an invalid order.
     struct Odd;
     impl Serialize for Odd {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -132,7 +132,7 @@ fn raw_numbers_and_raw_json_are_written_verbatim() {
     writer.serialize(&value).unwrap();
     assert_eq!(writer.written(), text.as_bytes());
 
-    /// As `serde_json` serializes its `RawValue`.
+    /// A type that serializes like `RawValue` of `serde_json`.
     struct Raw(&'static str);
     impl Serialize for Raw {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

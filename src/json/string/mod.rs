@@ -6,8 +6,8 @@ use super::write_text::{WriteText, prints};
 use crate::platform::{copy, find, move_down};
 use core::fmt;
 
-/// The text of a JSON string as it stands between the quotes, still escaped. It compares, iterates and copies the
-/// decoded text without a heap.
+/// The text of a JSON string, still escaped, without its quotes. It compares, iterates and copies the decoded text
+/// without a heap.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -21,7 +21,7 @@ pub struct Str<'a> {
     text: &'a [u8],
 }
 
-/// A decoded text does not fit into its target.
+/// A copy error: the decoded text does not fit into its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
     /// The length of the decoded text in bytes.
@@ -39,41 +39,41 @@ prints!(TooShort, Str<'_>);
 impl core::error::Error for TooShort {}
 
 impl<'a> Str<'a> {
-    /// The bytes between the quotes of a string that was scanned.
+    /// Views the bytes between the quotes of a scanned string.
     pub(crate) const fn trusted(text: &'a [u8]) -> Str<'a> {
         Str { text }
     }
 
-    /// The text with its escapes, without the quotes.
+    /// Returns the escaped text, without the quotes.
     #[must_use]
     pub fn raw(self) -> &'a str {
         text_of(self.text)
     }
 
-    /// The bytes of the text with its escapes.
+    /// Returns the bytes of the escaped text.
     pub(super) fn bytes(self) -> &'a [u8] {
         self.text
     }
 
-    /// The text itself, if nothing in it is escaped.
+    /// Returns the text if it contains no escapes; otherwise `None`.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         if has_backslash(self.text) { None } else { Some(self.raw()) }
     }
 
-    /// The length of the decoded text in bytes.
+    /// Returns the length of the decoded text in bytes.
     #[must_use]
     pub fn len(self) -> usize {
         self.parts().fold(0, |sum: usize, piece| sum.wrapping_add(piece.bytes().len()))
     }
 
-    /// Whether there is no text.
+    /// Returns whether the text is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.text.is_empty()
     }
 
-    /// The decoded characters.
+    /// Returns an iterator over the decoded characters.
     pub fn chars(self) -> Chars<'a> {
         Chars { pieces: self.parts(), run: "".chars() }
     }
@@ -82,7 +82,7 @@ impl<'a> Str<'a> {
     ///
     /// # Errors
     ///
-    /// `target` is shorter than the decoded text.
+    /// Returns an error if `target` is shorter than the decoded text.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let mut end = 0usize;
         for piece in self.parts() {
@@ -110,14 +110,16 @@ impl<'a> Str<'a> {
     }
 
     fn equals(self, other: &[u8]) -> bool {
-        // No escape is shorter than its character: text of at most that length is equal only without escapes.
+        // An escape is longer than its character. Text that is not longer than `other` can therefore only be equal
+        // without escapes.
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
         self.behind(other).is_some_and(Str::is_empty)
     }
 
-    /// Returns what follows `prefix`, which the decoded text begins with in whole characters.
+    /// Returns the text after `prefix`, or `None` if the decoded text does not start with it. `prefix` must consist
+    /// of complete characters.
     fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
         let (mut text, mut prefix) = (self.text, prefix);
         while let [wanted, others @ ..] = prefix {
@@ -158,7 +160,7 @@ impl PartialEq<Str<'_>> for &str {
     }
 }
 
-/// Decoded: `"\u0061"` is `"a"`.
+/// Compares decoded text: `"\u0061"` equals `"a"`.
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
         let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
@@ -168,7 +170,7 @@ impl PartialEq<Str<'_>> for Str<'_> {
 
 impl Eq for Str<'_> {}
 
-/// The text with its escapes, in quotes.
+/// Writes the escaped text in quotes.
 impl fmt::Debug for Str<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("\"")?;
@@ -177,7 +179,7 @@ impl fmt::Debug for Str<'_> {
     }
 }
 
-/// The decoded characters of a [`Str`].
+/// An iterator over the decoded characters of a [`Str`].
 #[derive(Clone, Debug)]
 pub struct Chars<'a> {
     pieces: Pieces<'a>,
@@ -185,7 +187,7 @@ pub struct Chars<'a> {
 }
 
 impl<'a> Chars<'a> {
-    /// The characters of decoded text.
+    /// Creates an iterator over text without escapes.
     pub(crate) fn new(text: &'a str) -> Chars<'a> {
         Chars { pieces: Pieces { rest: &[] }, run: text.chars() }
     }
@@ -207,11 +209,11 @@ impl Iterator for Chars<'_> {
     }
 }
 
-/// A part of a decoded text.
+/// A part of a string's text.
 enum Piece<'a> {
-    /// As it stands.
+    /// A run of bytes without escapes.
     Run(&'a [u8]),
-    /// An escape, decoded.
+    /// A decoded escape.
     Escaped { character: char, bytes: [u8; 4], length: usize },
 }
 
@@ -247,7 +249,8 @@ impl<'a> Iterator for Pieces<'a> {
                 Some(Piece::escaped(character))
             }
             [_, tail @ ..] => {
-                // One byte at least, whatever it is: there are no quotes and controls in a scanned text.
+                // The first byte is part of the run, because scanned text contains no quotes and no control
+                // characters.
                 let (run, rest) = split(self.rest, 1usize.wrapping_add(text_run(tail)));
                 self.rest = rest;
                 Some(Piece::Run(run))
@@ -256,8 +259,8 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// The character of an escape, given what follows the backslash, and how much of that it takes. A surrogate without its
-/// other half, which no scanned text has, becomes U+FFFD.
+/// Returns the character of an escape, and the number of bytes it uses; `bytes` follow the backslash. An unpaired
+/// surrogate, which no scanned text contains, becomes U+FFFD.
 fn unescape(bytes: &[u8]) -> (char, usize) {
     let character = match bytes {
         [b'u', rest @ ..] => return unescape_code(rest),
@@ -272,7 +275,8 @@ fn unescape(bytes: &[u8]) -> (char, usize) {
     (character, 1)
 }
 
-/// The character of `\uXXXX` or of a pair of them, given what follows the `u`, and how much it takes with the `u`.
+/// Returns the character of `\uXXXX` or of a surrogate pair; `bytes` follow the `u`. Also returns the number of bytes
+/// it uses, including the `u`.
 fn unescape_code(bytes: &[u8]) -> (char, usize) {
     let (mut code, mut length) = (code_unit(bytes), 5);
     if let (0xD800..=0xDBFF, Some([b'\\', b'u', tail @ ..])) = (code, bytes.get(4..))
@@ -284,7 +288,7 @@ fn unescape_code(bytes: &[u8]) -> (char, usize) {
     (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), length)
 }
 
-/// Four hexadecimal digits.
+/// Returns the value of four hexadecimal digits.
 fn code_unit(bytes: &[u8]) -> u32 {
     bytes
         .iter()
@@ -292,12 +296,12 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
-/// Returns scanned bytes as text. They are UTF-8, which only `unsafe` could assume without a check.
+/// Returns scanned bytes as text. They are checked again, because only `unsafe` code could skip the UTF-8 check.
 pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Decodes the text between the quotes in place, and returns its new length, which is never longer.
+/// Decodes the text between the quotes in place. Returns the new length, which is never longer than the old one.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
     let Some(first) = find(b'\\', text) else { return text.len() };
     let (mut from, mut to) = (first, first);
@@ -312,7 +316,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
         let escape = length.min(tail.len()).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
-        // An escape is at least as long as its character, except for a cut one, which no scanned text has.
+        // An escape is at least as long as its character, except for a truncated one, which no scanned text contains.
         let length = decoded.len().min(escape);
         if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
             copy(place, decoded);

@@ -2,7 +2,7 @@ use super::*;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// Raw text and what it stands for.
+/// Pairs of raw text and decoded text.
 const TEXTS: &[(&str, &str)] = &[
     ("", ""),
     ("plain", "plain"),

@@ -6,7 +6,8 @@ use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
 use core::fmt;
 
-/// A view of one valid JSON value inside some text: two words that borrow the text. Nothing is copied, and strings are decoded on request.
+/// A view of one valid JSON value inside a text. It is two words that borrow the text: nothing is copied, and strings
+/// are decoded on request.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -37,7 +38,7 @@ pub enum Kind {
     Object,
 }
 
-/// With its article: "a string".
+/// Writes the kind with its article: "a string".
 impl WriteText for Kind {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
@@ -60,39 +61,40 @@ impl<'a> Json<'a> {
     /// The value `{}`.
     pub const EMPTY_OBJECT: Json<'static> = Json { text: b"{}" };
 
-    /// Validates a whole text and views the value in it, without the white space around it.
+    /// Validates a complete text and views its value, without the surrounding white space.
     ///
     /// # Errors
     ///
-    /// The text is not exactly one JSON value, or nested deeper than [`DEPTH_LIMIT`](super::DEPTH_LIMIT).
+    /// Returns an error if the text is not exactly one JSON value, or nested deeper than
+    /// [`DEPTH_LIMIT`](super::DEPTH_LIMIT).
     pub fn parse(text: &'a [u8]) -> Result<Json<'a>, ScanError> {
         scan(text).map(|()| Json::trusted(text))
     }
 
-    /// Views scanned text, without the white space around it. Other text gives nonsense, but no panic.
+    /// Views scanned text, without the surrounding white space. Other text gives meaningless results, but no panic.
     pub(crate) fn trusted(text: &'a [u8]) -> Json<'a> {
         Json { text: trimmed(text) }
     }
 
-    /// Views scanned text that has no white space around it.
+    /// Views scanned text that has no surrounding white space.
     #[inline]
     pub(crate) const fn exact(text: &'a [u8]) -> Json<'a> {
         Json { text }
     }
 
-    /// The text of the value.
+    /// Returns the text of the value.
     #[must_use]
     pub fn raw(self) -> &'a str {
         text_of(self.text)
     }
 
-    /// The bytes of the value's text.
+    /// Returns the bytes of the value's text.
     #[must_use]
     pub fn bytes(self) -> &'a [u8] {
         self.text
     }
 
-    /// The kind of the value.
+    /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.text {
@@ -105,20 +107,21 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// Returns whether the value is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// An object's member with that name (compared decoded); of duplicates the last.
+    /// Returns an object's member with this name, compared decoded. The last duplicate counts. Returns `None` if
+    /// there is no such member or the value is not an object.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
         found
     }
 
-    /// Several members of an object in one pass; of duplicates the last.
+    /// Returns several members of an object, found in one pass. The last duplicate counts.
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         let mut found = [None; N];
@@ -136,13 +139,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// An array's element, counted from 0.
+    /// Returns an array's element with this index, counted from 0.
     #[must_use]
     pub fn index(self, index: usize) -> Option<Json<'a>> {
         self.elements().nth(index)
     }
 
-    /// The members of an object in the order of the text, duplicates and all; of another value none.
+    /// Returns the members of an object in text order, with duplicates. Another value has no members.
     #[must_use]
     pub fn members(self) -> Members<'a> {
         match self.text {
@@ -151,7 +154,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The elements of an array; of another value none.
+    /// Returns the elements of an array. Another value has no elements.
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
         match self.text {
@@ -160,7 +163,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string; `None` for another value.
     #[must_use]
     pub fn string(self) -> Option<Str<'a>> {
         match self.text {
@@ -169,7 +172,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `true`, if it is `true` or `false`.
+    /// Returns the value of a boolean; `None` for another value.
     #[must_use]
     pub fn boolean(self) -> Option<bool> {
         match self.text {
@@ -179,7 +182,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A number written without fraction and exponent, if it fits.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if it does not fit, and
+    /// for any other value.
     #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self.text {
@@ -188,7 +192,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A number written without fraction and exponent, if it is not negative and fits.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if it is negative or does
+    /// not fit, and for any other value.
     #[must_use]
     pub fn unsigned(self) -> Option<u64> {
         match self.text {
@@ -197,13 +202,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a number, with all its digits.
+    /// Returns the text of a number, with all its digits; `None` for another value.
     #[must_use]
     pub fn number(self) -> Option<&'a str> {
         (self.kind() == Kind::Number).then(|| self.raw())
     }
 
-    /// Whether it is a number written without fraction and exponent, of any length.
+    /// Returns whether the value is a number written without fraction and exponent, of any length.
     #[must_use]
     pub fn is_integer_text(self) -> bool {
         let digits = match self.text {
@@ -214,7 +219,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The value of decimal digits.
+/// Returns the value of decimal digits; `None` if it does not fit.
 pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -225,14 +230,14 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The text as it stands.
+/// Writes the text verbatim.
 impl fmt::Debug for Json<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.raw())
     }
 }
 
-/// The members of an object: name and value.
+/// An iterator over the members of an object: name and value.
 #[derive(Clone, Debug)]
 pub struct Members<'a> {
     rest: &'a [u8],
@@ -259,14 +264,14 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The elements of an array.
+/// An iterator over the elements of an array.
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of an array from `rest` on, which begins behind an element or the bracket.
+    /// Creates an iterator over the elements in `rest`, which follows an element or the opening bracket.
     pub(crate) fn behind(rest: &'a [u8]) -> Elements<'a> {
         Elements { rest }
     }
@@ -287,7 +292,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Returns the next item of a container, or its closing bracket.
+/// Returns the text from the next item of a container on, or from its closing bracket on.
 fn next_item(rest: &[u8]) -> &[u8] {
     match after_space(rest) {
         [b',', rest @ ..] => after_space(rest),

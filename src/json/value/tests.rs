@@ -92,7 +92,7 @@ fn skipping_does_not_recurse() {
     let mut deep = std::string::String::new();
     deep.push_str(&"[".repeat(100_000));
     deep.push_str(&"]".repeat(100_000));
-    // Deeper than any scan allows: the walk itself does not care.
+    // The nesting exceeds the depth limit, which applies only to scans.
     let view = Json::trusted(deep.as_bytes());
     assert_eq!(view.elements().count(), 1);
     assert_eq!(view.index(0).unwrap().bytes().len(), 199_998);

@@ -1,11 +1,12 @@
-//! Base64 for binary content, written in place.
+//! Base64 encoder for binary content, in place.
 //!
-//! It is our own because it needs no heap, no indexed table and no panic for impossible lengths.
+//! The crate has its own encoder because it needs no heap and no indexed table, and cannot panic on an impossible
+//! length.
 
 use super::Writer;
 
 impl Writer<'_> {
-    /// A string of these bytes in base64, with padding.
+    /// Writes bytes as a base64 string, with padding.
     pub fn base64(&mut self, bytes: &[u8]) {
         self.order.value(self.last);
         self.open_quote();
@@ -18,12 +19,12 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the length in base64, with padding.
+/// Returns the length of `bytes` bytes in base64, with padding.
 fn length(bytes: usize) -> usize {
     bytes.div_ceil(3).saturating_mul(4)
 }
 
-/// Writes `source` in base64 with padding (RFC 4648, section 4), as far as `target` has room.
+/// Encodes `source` in base64 with padding (RFC 4648, section 4), as far as `target` has space.
 fn encode(target: &mut [u8], source: &[u8]) {
     for (place, group) in target.chunks_exact_mut(4).zip(source.chunks(3)) {
         let (a, b, c) = match group {
@@ -41,7 +42,7 @@ fn encode(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Returns the letter for the low six bits.
+/// Returns the base64 letter for the low six bits.
 fn letter(bits: u8) -> u8 {
     let bits = bits & 0x3F;
     let base = match bits {

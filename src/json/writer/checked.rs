@@ -1,4 +1,4 @@
-//! Validation of what a caller writes, unless the order of its calls proves it.
+//! Validation of the caller's output, unless the order of its calls proves it.
 
 use super::order::Nesting;
 use super::{Mark, Writer};
@@ -7,11 +7,12 @@ use crate::json::DEPTH_LIMIT;
 use crate::json::scanner::{ScanError, Scanner, scan};
 
 impl Writer<'_> {
-    /// Lets `body` write members of the open object, and validates them.
+    /// Calls `body` to write members of the open object, and validates them. Discards invalid members. Skips
+    /// validation while the writer only counts, and after an overflow.
     ///
     /// # Errors
     ///
-    /// What `body` wrote are not members: keys, each with one value.
+    /// `body` wrote something other than members: keys, each with one value.
     pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
@@ -38,16 +39,17 @@ impl Writer<'_> {
         checked.map(|_| ())
     }
 
-    /// Lets `body` write one value, and validates it. A wrong one is taken back. While the writer only counts, and after
-    /// an overflow, nothing is validated.
+    /// Calls `body` to write one value, and validates it. Discards an invalid value. Skips validation while the
+    /// writer only counts, and after an overflow.
     ///
     /// # Errors
     ///
-    /// What `body` wrote is not exactly one JSON value.
+    /// `body` wrote something other than exactly one JSON value.
     pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();
-        // The comma is written. The value begins like the first one, and cannot roll back what is before.
+        // The comma is already written. The value starts like a first one, and `body` cannot roll back earlier
+        // output.
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
@@ -56,13 +58,13 @@ impl Writer<'_> {
         let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;
         if matches!(self.last, b'}' | b']') {
-            // Its depth is unknown to the containers around it.
+            // The nesting depth of the surrounding containers is no longer known.
             self.order.lose();
         }
         if is_sure { Ok(()) } else { self.check_value(from, mark) }
     }
 
-    /// Validates the value that was written from `from` on.
+    /// Validates the value written since the position `from`, and discards it if it is invalid.
     #[cold]
     fn check_value(&mut self, from: usize, mark: Mark) -> Result<(), ScanError> {
         if self.overflowed || matches!(self.room, BufferMut::Measure) {

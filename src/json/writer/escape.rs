@@ -1,7 +1,7 @@
-//! Escapes of string content.
+//! Escape sequences for string content.
 
-/// Returns the letter behind the backslash of a quote, a backslash or a control character. It is `u` where four digits
-/// follow.
+/// Returns the letter after the backslash in the escape of a quote, backslash or control character. The letter is `u`
+/// if four hexadecimal digits follow.
 #[inline]
 pub(super) const fn escape_letter(byte: u8) -> u8 {
     match byte {
@@ -15,7 +15,7 @@ pub(super) const fn escape_letter(byte: u8) -> u8 {
     }
 }
 
-/// Returns the four hexadecimal digits of a control character.
+/// Returns the four hexadecimal digits for the escape of a control character.
 pub(super) const fn code_of(byte: u8) -> [u8; 4] {
     let low = byte & 0x0F;
     let low = if low < 10 { b'0' | low } else { low.wrapping_sub(10).wrapping_add(b'a') };

@@ -1,6 +1,6 @@
-//! The writer: JSON into lent or growing room, with latched overflow, marks and automatic commas.
+//! JSON writer into a borrowed or growing buffer, with automatic commas, a latched overflow and rollback marks.
 //!
-//! Everything is written by [`Writer::reserve`], which checks the limit and the room, and grows it.
+//! All output goes through [`Writer::reserve`], which checks the limit and grows the buffer.
 
 mod base64;
 mod checked;
@@ -21,28 +21,29 @@ use crate::platform::{copy, shift};
 use order::Nesting;
 use strings::put;
 
-/// Writes JSON with automatic commas and escapes. After the first item that does not fit, nothing more is written and
-/// [`overflowed`](Writer::overflowed) returns `true`.
+/// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
+/// more, and [`overflowed`](Writer::overflowed) returns `true`.
 ///
-/// A value that the caller writes is validated as a whole: an unbalanced `begin` or `end` spoils that value only.
+/// A value that the caller writes is validated as a whole. An unbalanced `begin` or `end` therefore affects that
+/// value only.
 #[derive(Debug)]
 pub struct Writer<'a> {
     room: BufferMut<'a>,
-    /// The first byte of this writer.
+    /// The position of the first byte of the output.
     start: usize,
-    /// The next byte to write.
+    /// The position of the next byte to write.
     at: usize,
     limit: usize,
-    /// Nothing before this is rolled back.
+    /// The position that limits rollback: output before it stays.
     floor: usize,
-    /// The last byte written, zero at the start. It decides whether a comma is due.
+    /// The last byte written, zero at the start. It decides whether the next name or value needs a comma.
     last: u8,
     overflowed: bool,
-    /// Whether what the caller writes is well-formed so far.
+    /// The open containers of the caller's output, if it is known to be well-formed.
     order: Nesting,
 }
 
-/// A position to roll back to.
+/// A position in the output, for [`Writer::rollback`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     at: usize,
@@ -50,49 +51,49 @@ pub struct Mark {
     overflowed: bool,
 }
 
-/// The output did not fit.
+/// An overflow: the output did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
 impl<'a> Writer<'a> {
-    /// Writes from byte `start` of the room on, never past byte `limit`.
+    /// Creates a writer into `room` that starts at byte `start` and never writes past byte `limit`.
     pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
         let order = Nesting::UNKNOWN;
         Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
     }
 
-    /// Writes nothing and counts: [`len`](Writer::len) returns the length of the output.
+    /// Creates a writer that only counts: [`len`](Writer::len) returns the length of the output.
     pub(crate) fn measure() -> Writer<'static> {
         Writer::new(BufferMut::Measure, 0, usize::MAX)
     }
 
-    /// Whether something did not fit. After that nothing is written.
+    /// Returns whether an item did not fit. The writer writes nothing after an overflow.
     #[must_use]
     pub fn overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// How many bytes were written.
+    /// Returns the number of bytes written.
     #[must_use]
     pub fn len(&self) -> usize {
         self.at.saturating_sub(self.start)
     }
 
-    /// Whether nothing was written yet.
+    /// Returns whether the output is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.at == self.start
     }
 
-    /// The current position, for [`rollback`](Writer::rollback).
+    /// Returns the current position, for [`rollback`](Writer::rollback).
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark { at: self.at, last: self.last, overflowed: self.overflowed }
     }
 
-    /// Takes back everything since the mark, an overflow included.
+    /// Discards all output since the mark and clears an overflow that followed it.
     pub fn rollback(&mut self, mark: Mark) {
-        // A mark of another writer, or from before the caller's own value, changes nothing.
+        // Ignores a mark of another writer, and one from before the value that the caller may write.
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;
             self.last = mark.last;
@@ -101,18 +102,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One past the last byte written, in the room.
+    /// Returns the position in the buffer after the last byte written.
     #[cfg(test)]
     pub(crate) fn end(&self) -> usize {
         self.at
     }
 
-    /// The output so far (nothing while the writer only counts).
+    /// Returns the output so far. It is empty while the writer only counts.
     pub(crate) fn written(&self) -> &[u8] {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
-    /// One past the last byte written, if all of it fitted.
+    /// Returns the position after the last byte written, or an error if the output did not fit.
     pub(crate) fn finish(self) -> Result<usize, Overflow> {
         if self.overflowed { Err(Overflow) } else { Ok(self.at) }
     }
@@ -141,19 +142,19 @@ impl<'a> Writer<'a> {
         self.push_byte(b']');
     }
 
-    /// The name of a member, whose value comes next.
+    /// Writes the name of a member. The caller writes its value next.
     pub fn key(&mut self, key: &str) {
         self.order.name(self.last);
         self.escape(self.opening(), key, b"\":");
     }
 
-    /// A string.
+    /// Writes a string.
     pub fn string(&mut self, text: &str) {
         self.order.value(self.last);
         self.escape(self.opening(), text, b"\"");
     }
 
-    /// A string made of pieces.
+    /// Writes a string, piece by piece.
     pub fn display(&mut self, text: &dyn WriteText) {
         self.order.value(self.last);
         self.open_quote();
@@ -161,7 +162,7 @@ impl<'a> Writer<'a> {
         self.push_byte(b'"');
     }
 
-    /// The name of a member, made of pieces.
+    /// Writes the name of a member, piece by piece.
     #[cfg(feature = "serde")]
     pub(super) fn key_display(&mut self, key: &dyn WriteText) {
         self.order.name(self.last);
@@ -170,18 +171,18 @@ impl<'a> Writer<'a> {
         self.token("\":");
     }
 
-    /// The inside of an open string.
+    /// Writes text into an open string, escaped.
     pub(crate) fn inside(&mut self, text: &dyn WriteText) {
         text.pieces(&mut |piece| self.escape(b"", piece, b""));
     }
 
-    /// A string from elsewhere, with its escapes.
+    /// Writes a received string without re-escaping it.
     pub fn text(&mut self, text: Str<'_>) {
         self.order.value(self.last);
         self.push_all(self.opening(), text.bytes(), b"\"");
     }
 
-    /// An integer.
+    /// Writes an integer.
     pub fn integer(&mut self, value: i64) {
         if value < 0 {
             self.value(b"-");
@@ -190,95 +191,95 @@ impl<'a> Writer<'a> {
         self.unsigned(value.unsigned_abs());
     }
 
-    /// An integer that is not negative.
+    /// Writes an unsigned integer.
     pub fn unsigned(&mut self, value: u64) {
         self.value(digit_bytes(value, &mut [0; 20]));
     }
 
-    /// A decimal number.
+    /// Writes a decimal number.
     pub fn decimal(&mut self, value: Decimal) {
         self.number_from(&value);
     }
 
-    /// A number from text that is a JSON number.
+    /// Writes a number. `text` must be a valid JSON number.
     pub(super) fn number_from(&mut self, text: &dyn WriteText) {
         self.separate();
         text.pieces(&mut |piece| self.push(piece.as_bytes()));
     }
 
-    /// `true` or `false`.
+    /// Writes `true` or `false`.
     pub fn boolean(&mut self, value: bool) {
         self.value(if value { b"true" } else { b"false" });
     }
 
-    /// `null`.
+    /// Writes `null`.
     pub fn null(&mut self) {
         self.value(b"null");
     }
 
-    /// A value from elsewhere. Line breaks in it become spaces.
+    /// Writes a received value. Its line breaks become spaces.
     pub fn json(&mut self, value: Json<'_>) {
         self.json_bytes(value.bytes());
     }
 
-    /// A value from any JSON text. Line breaks in it become spaces.
+    /// Validates a JSON text and writes it. Its line breaks become spaces.
     ///
     /// # Errors
     ///
-    /// The text is not exactly one JSON value; nothing is written then.
+    /// Returns an error and writes nothing if the text is not exactly one JSON value.
     pub fn raw(&mut self, text: &str) -> Result<(), ScanError> {
         scan(text.as_bytes())?;
         self.json_bytes(trimmed(text.as_bytes()));
         Ok(())
     }
 
-    /// A member that is a string.
+    /// Writes a member that is a string.
     pub fn field_string(&mut self, key: &str, value: &str) {
         self.key(key);
         self.string(value);
     }
 
-    /// A member that is a string, if there is one.
+    /// Writes a member that is a string, or nothing for `None`.
     pub(crate) fn field_optional(&mut self, key: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.field_string(key, value);
         }
     }
 
-    /// A member that is an integer.
+    /// Writes a member that is an integer.
     pub fn field_integer(&mut self, key: &str, value: i64) {
         self.key(key);
         self.integer(value);
     }
 
-    /// A member that is `true` or `false`.
+    /// Writes a member that is `true` or `false`.
     pub fn field_boolean(&mut self, key: &str, value: bool) {
         self.key(key);
         self.boolean(value);
     }
 
-    /// A member that is a value from elsewhere.
+    /// Writes a member that is a received value.
     pub fn field_json(&mut self, key: &str, value: Json<'_>) {
         self.key(key);
         self.json(value);
     }
 
-    /// Members of an object as they are, behind a comma if one is due.
+    /// Writes members of an object verbatim, after a comma if one is needed.
     pub(crate) fn members(&mut self, token: &str) {
         self.comma();
         self.token(token);
     }
 
-    /// Constant text as it is, without a comma before it.
+    /// Writes constant text verbatim, without a comma before it.
     pub(crate) fn token(&mut self, token: &str) {
         self.push(token.as_bytes());
     }
 
-    /// The text of a scanned value. Line breaks between its tokens become spaces; strings have none.
+    /// Writes the text of a scanned value. Line breaks between its tokens become spaces; its strings contain none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
         if matches!(bytes, [] | [b'{' | b'[', ..]) {
-            // How deep it is nested is unknown.
+            // The nesting depth of the value is unknown.
             self.order.lose();
         }
         let mut rest = bytes;
@@ -291,7 +292,7 @@ impl<'a> Writer<'a> {
         self.push(rest);
     }
 
-    /// How many more bytes fit.
+    /// Returns the number of bytes that still fit.
     pub(crate) fn remaining(&self) -> usize {
         if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
     }
@@ -301,8 +302,8 @@ impl<'a> Writer<'a> {
         self.overflowed = true;
     }
 
-    /// Removes the output between the mark and `to` (counted from the start), and a comma that would then follow an
-    /// opening brace.
+    /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would then
+    /// follow an opening bracket.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || matches!(self.room, BufferMut::Measure) {
             return;
@@ -319,13 +320,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether this was the last byte written.
+    /// Returns whether `byte` was the last byte written.
     pub(crate) fn ends_with(&self, byte: u8) -> bool {
         self.last == byte
     }
 
-    /// Returns the output so far, and the spare capacity behind it: at least `wanted` bytes, or none at all while the
-    /// writer only counts. `None` is an overflow.
+    /// Returns the output so far and the spare capacity after it, at least `wanted` bytes. Both are empty while the
+    /// writer only counts. `None` means an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
         let (at, limit) = (self.at, self.limit);
         let end = at.wrapping_add(wanted);
@@ -344,7 +345,8 @@ impl<'a> Writer<'a> {
         all.get_mut(..usable)?.split_at_mut_checked(at)
     }
 
-    /// Counts bytes that were written inside a string or a number: the last one opens nothing.
+    /// Advances past bytes written inside a string or a number. Records a quote as the last byte, so that the next
+    /// item needs a comma.
     fn advance(&mut self, written: usize) {
         self.at = self.at.wrapping_add(written);
         if written > 0 {
@@ -352,12 +354,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes verbatim.
     fn push(&mut self, bytes: &[u8]) {
         self.push_all(b"", bytes, b"");
     }
 
-    /// Appends three pieces in one step, or none of them. The first and the last one are short.
+    /// Appends three pieces, or none of them if they do not all fit. The first and the last one are short.
     fn push_all(&mut self, begin: &[u8], bytes: &[u8], end: &[u8]) {
         let Some(last) = end.last().or(bytes.last()).or(begin.last()) else { return };
         let length = begin.len().wrapping_add(bytes.len()).wrapping_add(end.len());
@@ -374,36 +376,36 @@ impl<'a> Writer<'a> {
         self.push_all(&[byte], b"", b"");
     }
 
-    /// Writes a comma if one is due, and a value or its start.
+    /// Writes a comma if one is needed, then a value or its start.
     fn value(&mut self, bytes: &[u8]) {
         self.order.value(self.last);
         self.push_all(if self.comma_is_due() { b"," } else { b"" }, bytes, b"");
     }
 
-    /// A value begins here.
+    /// Records the start of a value, and writes a comma if one is needed.
     fn separate(&mut self) {
         self.order.value(self.last);
         self.comma();
     }
 
-    /// Returns the opening quote of a string, behind a comma if one is due.
+    /// Returns the opening quote of a string, after a comma if one is needed.
     fn opening(&self) -> &'static [u8] {
         if self.comma_is_due() { b",\"" } else { b"\"" }
     }
 
-    /// Writes a comma if one is due, and the opening quote of a string.
+    /// Writes the opening quote of a string, after a comma if one is needed.
     fn open_quote(&mut self) {
         self.push(self.opening());
     }
 
-    /// Writes a comma if one is due.
+    /// Writes a comma if one is needed.
     fn comma(&mut self) {
         if self.comma_is_due() {
             self.push_byte(b',');
         }
     }
 
-    /// Whether something stands before this that opens nothing.
+    /// Returns whether the next name or value needs a comma.
     fn comma_is_due(&self) -> bool {
         !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n')
     }

@@ -1,10 +1,10 @@
-//! Objects from raw JSON text of the caller.
+//! Objects from raw JSON text that the caller supplies.
 
 use super::Writer;
 use crate::json::{Json, Kind};
 
 impl Writer<'_> {
-    /// An object from JSON text. `false`: the text is no object, and nothing was written.
+    /// Writes an object from JSON text. Returns `false` and writes nothing if the text is not an object.
     pub(crate) fn raw_object(&mut self, text: &str) -> bool {
         let object = Json::parse(text.as_bytes()).ok().filter(|value| value.kind() == Kind::Object);
         if let Some(object) = object {
@@ -13,8 +13,8 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// The members of an object from JSON text, into the open object. `false`: as for
-    /// [`raw_object`](Writer::raw_object).
+    /// Writes the members of an object from JSON text into the open object. Returns `false` and writes nothing if the
+    /// text is not an object.
     pub(crate) fn raw_members(&mut self, text: &str) -> bool {
         let object = Json::parse(text.as_bytes()).ok().filter(|value| value.kind() == Kind::Object);
         for (name, value) in object.into_iter().flat_map(Json::members) {
@@ -25,7 +25,8 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// Takes back the closing brace of an object that has members, so that more can follow. `false`: there is none.
+    /// Removes the closing brace of an object, so that more members can follow. The object must have members. Returns
+    /// `false` if the output does not end with a closing brace, or after an overflow.
     pub(crate) fn reopen_object(&mut self) -> bool {
         let closed = self.ends_with(b'}') && self.at > self.floor && !self.overflowed;
         if closed {
@@ -36,7 +37,7 @@ impl Writer<'_> {
         closed
     }
 
-    /// Takes back a token behind a string, if it is the last thing that was written.
+    /// Removes `token` after a string. The caller must have written it last.
     pub(crate) fn take_back(&mut self, token: &str) {
         if !self.overflowed && self.at >= self.floor.saturating_add(token.len()) {
             self.at = self.at.saturating_sub(token.len());

@@ -1,30 +1,31 @@
-//! Tracks nesting, so that well-formed output of a caller needs no validation pass.
+//! Tracks nesting, so that well-formed output needs no validation pass.
 
 use super::Writer;
 
-/// The open containers of a value, as long as the calls came in an order that makes JSON.
+/// The open containers of a value, while the order of calls guarantees valid JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Nesting {
-    /// One bit for each container, the innermost lowest: set for an object. The highest set bit is a sentinel, and the
-    /// bit below stands for the surroundings of the value. Zero: unknown, the output has to be scanned.
+    /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
+    /// The highest set bit is a sentinel; the bit below it stands for the container around the value. Zero means
+    /// unknown: the output must be scanned.
     open: u32,
 }
 
 impl Nesting {
-    /// The output has to be scanned.
+    /// The unknown state: the output must be scanned.
     pub(super) const UNKNOWN: Nesting = Nesting { open: 0 };
-    /// One value is expected, and nothing may follow it.
+    /// The initial state for exactly one value.
     pub(super) const VALUE: Nesting = Nesting { open: 0b10 };
-    /// Members of an open object are expected.
+    /// The initial state for members of an open object.
     pub(super) const MEMBERS: Nesting = Nesting { open: 0b11 };
 
-    /// A value begins, behind `last`.
+    /// Records the start of a value after the byte `last`.
     pub(super) fn value(&mut self, last: u8) {
         let fits = match last {
             b':' | b'[' => true,
             0 => *self == Nesting::VALUE,
             b'{' | b'\n' => false,
-            // A comma comes before it, which is right in an array.
+            // The writer puts a comma before the value, which is valid only in an array.
             _ => self.open > Nesting::MEMBERS.open && self.open & 1 == 0,
         };
         if !fits {
@@ -32,43 +33,43 @@ impl Nesting {
         }
     }
 
-    /// The name of a member begins, behind `last`.
+    /// Records the name of a member after the byte `last`.
     pub(super) fn name(&mut self, last: u8) {
         if self.open & 1 == 0 || last == b':' {
             self.lose();
         }
     }
 
-    /// A container begins.
+    /// Records the start of a container.
     pub(super) fn begin(&mut self, is_object: bool) {
         let has_room = self.open.leading_zeros() > 0 && self.open > 0;
         self.open = if has_room { self.open << 1 | u32::from(is_object) } else { 0 };
     }
 
-    /// A container ends, behind `last`.
+    /// Records the end of a container after the byte `last`.
     pub(super) fn end(&mut self, is_object: bool, last: u8) {
         let fits = self.open > Nesting::MEMBERS.open && self.open & 1 == u32::from(is_object) && last != b':';
         self.open = if fits { self.open >> 1 } else { 0 };
     }
 
-    /// The output can no longer be known.
+    /// Marks the output as unknown.
     pub(super) fn lose(&mut self) {
         *self = Nesting::UNKNOWN;
     }
 
-    /// Whether exactly one value was written, whose last byte is `last`.
+    /// Returns whether the output is exactly one value. `last` is its last byte.
     pub(super) fn is_value(self, last: u8) -> bool {
         self == Nesting::VALUE && last != 0
     }
 
-    /// Whether whole members were written, or nothing at all.
+    /// Returns whether the output is complete members, or empty. `last` is its last byte.
     pub(super) fn is_members(self, last: u8) -> bool {
         self == Nesting::MEMBERS && last != b':'
     }
 }
 
 impl Writer<'_> {
-    /// Ends one container for each bracket.
+    /// Writes closing brackets, and ends one container for each.
     #[cfg(feature = "serde")]
     pub(in crate::json) fn close(&mut self, brackets: &str) {
         for bracket in brackets.bytes() {

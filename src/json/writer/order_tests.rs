@@ -4,7 +4,7 @@ use crate::json::scanner::scan;
 use crate::json::{Json, Scanner};
 use std::vec::Vec;
 
-/// The calls of a writer.
+/// Calls of writer methods.
 const ACTS: [fn(&mut Writer<'_>); 8] = [
     |out| out.begin_object(),
     |out| out.end_object(),
@@ -28,7 +28,7 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// The output of a sequence of calls, and whether it is known to be well-formed.
+/// Returns the output of a sequence of calls, and whether the order of calls proves it well-formed.
 fn run(order: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
     let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 128);
@@ -45,7 +45,7 @@ fn value_is_known_exactly_if_it_is_json() {
     let mut found = 0;
     all(6, &mut Vec::new(), &mut |acts| {
         let (text, is_sure) = run(Nesting::VALUE, "", acts, Nesting::is_value);
-        // The depth of an object from elsewhere is unknown.
+        // The nesting depth of a received object is unknown.
         let expected = scan(&text).is_ok() && !acts.contains(&7);
         assert_eq!(is_sure, expected, "{acts:?}");
         found += usize::from(expected);

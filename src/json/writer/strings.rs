@@ -1,4 +1,4 @@
-//! The inside of strings, escaped.
+//! String content, escaped.
 
 use super::Writer;
 use super::escape::{code_of, escape_letter};
@@ -7,7 +7,7 @@ use crate::json::search::{copy_run, text_run};
 use crate::platform::copy;
 
 impl Writer<'_> {
-    /// Writes `begin`, text as the inside of a string, and `end`, which are both short.
+    /// Writes `begin`, the escaped `text` and `end`. `begin` and `end` are short.
     pub(super) fn escape(&mut self, begin: &[u8], text: &str, end: &[u8]) {
         let mut rest = text.as_bytes();
         let edges = begin.len().wrapping_add(end.len());
@@ -42,12 +42,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Copies the output between `from` and `to` (both counted from the start) to the end, escaped for use inside a
-    /// string. While the writer only counts, it adds the longest possible result.
+    /// Appends a copy of the output between `from` and `to`, escaped for use inside a string. Both are offsets from
+    /// the start. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
         if matches!(self.room, BufferMut::Measure) {
-            // In JSON text only quotes, backslashes and tabs are escaped, with two bytes each.
+            // JSON text needs escapes only for quotes, backslashes and tabs, with two bytes each.
             self.advance(to.saturating_sub(from).saturating_mul(2));
             return;
         }
@@ -71,7 +71,8 @@ impl Writer<'_> {
     }
 }
 
-/// Copies few bytes to the start of the spare capacity, and returns the rest of it.
+/// Copies a few bytes to the start of the spare capacity. Returns the remaining capacity, or none if the bytes do not
+/// fit.
 pub(super) fn put<'s>(mut spare: &'s mut [u8], bytes: &[u8]) -> &'s mut [u8] {
     for byte in bytes {
         if let [place, behind @ ..] = spare {

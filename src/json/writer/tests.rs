@@ -3,7 +3,7 @@ use std::string::{String, ToString};
 #[cfg(feature = "alloc")]
 use std::vec::Vec;
 
-/// What `body` writes into enough room; counting must come to the same length.
+/// Returns the output of `body` with enough space. Checks that counting gives the same length.
 fn written(body: impl Fn(&mut Writer<'_>)) -> String {
     let mut room = [0xEE; 4096];
     let mut writer = Writer::new(BufferMut::Lent(&mut room), 7, 4096);
@@ -170,7 +170,7 @@ fn grown_room_grows_to_its_limit() {
     }
 }
 
-/// What is left in an array after a host wrote one element with `body`.
+/// Returns the array that remains after the caller wrote one element with `body`.
 fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
     let mut room = [0; 256];
     let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 256);
@@ -235,7 +235,7 @@ fn caller_cannot_roll_back_earlier_output() {
     });
     writer.end_array();
     assert_eq!((result, writer.written()), (Ok(()), &b"[1,2]"[..]));
-    // An overflow is no error here: nobody sends what is latched as such.
+    // An overflow is no error here, because the latched overflow already prevents sending.
     assert_eq!(writer.value_checked(&mut |writer| writer.string(&"x".repeat(100))), Ok(()));
     assert!(writer.overflowed());
 }
@@ -257,7 +257,7 @@ fn own_output_is_copied_escaped() {
     let text: serde_json::Value = serde_json::from_slice(writer.written()).unwrap();
     let mirrored: serde_json::Value = serde_json::from_str(text["text"].as_str().unwrap()).unwrap();
     assert_eq!(mirrored, text["a"]);
-    // Not past the limit either.
+    // The writer also respects the limit.
     for limit in 20..60 {
         let mut room = [0xEE; 60];
         let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, limit);
@@ -267,7 +267,7 @@ fn own_output_is_copied_escaped() {
         assert_eq!(writer.overflowed(), limit < 10 + 20);
         assert!(writer.end() <= limit);
     }
-    // Counting, it takes the most that can be.
+    // A counting writer assumes the longest result.
     let mut writer = Writer::measure();
     writer.string("abc");
     writer.escape_own(0, 5);

@@ -3,7 +3,7 @@ use crate::buffer::BufferMut;
 use std::string::String;
 use std::vec;
 
-/// The output of a writer with this much room.
+/// Returns the output of a writer with a buffer of this length.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     let mut bytes = vec![0xEE; room];
     let mut out = Writer::new(BufferMut::Lent(&mut bytes), 0, room);
@@ -11,7 +11,7 @@ fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     (String::from_utf8(out.written().to_vec()).unwrap(), out.overflowed())
 }
 
-/// With room to spare, with none, and with one byte too few.
+/// Tests a buffer with spare space, one that fits exactly, and one that is a byte too short.
 fn check(body: &dyn Fn(&mut Writer<'_>), expected: &str) {
     for more in [0, 1, 2, 3, 8, 100] {
         assert_eq!(written(expected.len() + more, body), (String::from(expected), false));
