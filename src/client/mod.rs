@@ -15,9 +15,10 @@
 //! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
 //! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
-//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
-//! [`ServerRequest::defer`] and answers with [`Client::reply`]. In `2026-07-28` it arrives as [`Event::InputRequired`]
-//! and is answered with [`Client::resume`]. In both cases an [`InputRequest`] describes the input.
+//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately, or defers the
+//! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` it arrives as
+//! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
+//! describes the input.
 //!
 //! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
 //! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
@@ -208,7 +209,7 @@ impl Client<'_> {
     /// deadline passes.
     fn step(&mut self) -> bool {
         if self.core.output.is_broken() {
-            // Process the input received so far: the server may have answered before the output broke.
+            // Process the input received so far: the server may have responded before the output broke.
             self.core.output.clear();
             self.input.end();
         }
@@ -247,7 +248,7 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has passed: it times out, or its timeout starts if it was just sent.
+    /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
     fn expire_due_request(&mut self) -> bool {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
@@ -301,7 +302,7 @@ impl Client<'_> {
         }
     }
 
-    /// Processes the next line, if there is one and its answer has room.
+    /// Processes the next line, if there is one and its response has space.
     fn process_next_line(&mut self) -> bool {
         match self.input.line() {
             Some(line) => self.process_line(line),
@@ -375,7 +376,7 @@ impl Client<'_> {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server waits for room, at most for the grace period.
+            // A request of the server waits for transmit space, at most for the grace period.
             let ends = self.grace_deadline();
             if self.core.now < ends {
                 return false;

@@ -87,8 +87,8 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Limits each answer to the server to `bytes` of the transmit buffer. The client hands out a request of the server
-    /// when that much is free. By default an answer may use the whole of a lent buffer, so the buffer has to drain
+    /// Limits each response to the server to `bytes` of the transmit buffer. The client emits a request of the server
+    /// when this space is free. By default a response may use the whole of a lent buffer, so the buffer must drain
     /// first.
     ///
     /// # Errors

@@ -138,9 +138,9 @@ pub(crate) trait BatchHooks: Sync {
     ) -> Received;
     /// Maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Counts a deferred member up or down.
+    /// Increments or decrements the number of deferred members.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
-    /// Whether the open batch has all its responses.
+    /// Whether every member of the open batch has its response.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last `length` bytes of the output, a response, into the batch buffer.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);
@@ -150,7 +150,7 @@ pub(crate) trait BatchHooks: Sync {
 
 struct Hooks;
 
-/// A reference to this static takes one word, a trait object reference two.
+/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
 /// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.

@@ -21,9 +21,9 @@ use crate::server::server_state::ServerState;
 /// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Handled without an event. A request was answered with a result.
+    /// Handled without an event. The response to a request is a result.
     Done,
-    /// Refused or dropped, with this error as the event. A request was answered with an error.
+    /// Refused or dropped, with this error as the event. The response to a request is an error.
     ProtocolError(ProtocolError),
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -120,7 +120,7 @@ pub(crate) fn handle_message(
 }
 
 impl ServerState<'_> {
-    /// Answers an invalid message with an error.
+    /// Responds to an invalid message with an error.
     ///
     /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
     pub(crate) fn refuse(
@@ -184,7 +184,7 @@ pub(crate) fn handle_unreadable_line(
                 {
                     None
                 }
-                // Never answer a possible response, because two peers could answer each other's errors forever.
+                // Never respond to a possible response, because two peers could exchange errors forever.
                 None if !envelope.looks_like_response() => None,
                 _ => return Received::ProtocolError(error),
             };

@@ -74,7 +74,7 @@ pub enum Event<'a> {
     RootsChanged,
     /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
-    /// The client does not answer pings.
+    /// The client does not respond to pings.
     PeerUnresponsive,
     /// A message or a response was not valid. The server has handled it, and the connection continues.
     ProtocolError(ProtocolError),

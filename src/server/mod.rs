@@ -140,7 +140,7 @@ pub(crate) enum Ending {
     /// The input has ended, and a line still waits for transmit space. The connection is dropped if the client does not
     /// read within the grace.
     InputEnded,
-    /// Requests in flight may still be answered.
+    /// The application may still respond to requests in flight.
     Grace,
     /// The grace has expired. The connection is dropped if the client does not read the last responses.
     Flushing,
@@ -164,7 +164,7 @@ impl Server<'_> {
     /// Returns the time of the next poll if no bytes move.
     fn deadline(&self) -> Option<Millis> {
         let (state, mut next) = (&self.state, None);
-        // A deadline that has passed waits for transmit space, so it must not wake the caller.
+        // An expired deadline waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
                 && at > state.now
@@ -182,7 +182,8 @@ impl Server<'_> {
     /// Returns the handle that responds to a deferred request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was answered or cancelled, its time expired, or its connection has ended.
+    /// [`SendError::Gone`]: the request has its response or was cancelled, its time expired, or its connection has
+    /// ended.
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
@@ -266,7 +267,7 @@ impl Server<'_> {
 
     /// Ends the connection.
     ///
-    /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
+    /// Requests in flight may complete or be cancelled until the grace period expires. The server refuses new requests.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.now = self.state.now.max(now);
         self.state.lifecycle.apply(Trigger::Shutdown);
@@ -275,7 +276,7 @@ impl Server<'_> {
 
     /// Ends the connection, with `deadline` in place of the grace.
     ///
-    /// Requests that are still in flight at the deadline are answered with an error.
+    /// The server responds with an error to requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
         if let Some(hooks) = self.state.outbound_hooks {
