@@ -36,12 +36,13 @@ pub struct ClientConfig<'i> {
 /// The era that a client tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
-    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. Two responses prove the
-    /// handshake era: any except an error of the stateless era, and none within the [probe timeout](Timeouts::probe).
+    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. A server counts as one of
+    /// the handshake era if it does not respond within the [probe timeout](Timeouts::probe). So does a server whose
+    /// response is neither a valid result nor an error of the stateless era.
     #[default]
     Automatic,
     /// Only `2026-07-28`. The client still sends `server/discover` first, because a handshake server might execute a
-    /// stateless request without an error.
+    /// stateless request.
     Stateless,
     /// Only the revisions with a handshake.
     Handshake,

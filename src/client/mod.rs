@@ -147,8 +147,8 @@ impl Client<'_> {
         self.core.peer.map(|peer| peer.capabilities)
     }
 
-    /// Ends the connection. Every request fails with [`RequestFailure::Closed`], and output that is not sent yet is
-    /// still written during the [grace period](Timeouts::grace). The caller then closes the server's input.
+    /// Ends the connection. Every request fails with [`RequestFailure::Closed`]. The client still writes unsent output
+    /// during the [grace period](Timeouts::grace). The caller then closes the server's input.
     /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
@@ -194,8 +194,8 @@ impl Client<'_> {
         }
     }
 
-    /// The time of the next poll at the latest. Deadlines in the past are left out, because overdue work waits for
-    /// buffer space, not for time.
+    /// The time of the next poll at the latest. Expired deadlines are omitted, because their work waits for transmit
+    /// space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
@@ -205,8 +205,7 @@ impl Client<'_> {
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// Takes the next possible step. Returns `false` if no step is possible before input arrives, output drains or a
-    /// deadline passes.
+    /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.
     fn step(&mut self) -> bool {
         if self.core.output.is_broken() {
             // Process the input received so far: the server may have responded before the output broke.

@@ -162,7 +162,7 @@ impl<'i> ServerConfig<'i> {
         }
     }
 
-    /// Sets the features. A feature that is not named here is not linked.
+    /// Sets the features. A server links only the features that its configuration names.
     #[must_use]
     pub const fn features(mut self, features: &'i [&'i dyn Feature]) -> Self {
         self.features = features;

@@ -329,7 +329,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
     }
 }
 
-/// Refuses a request that names no revision while there is no session.
+/// Refuses a request that names no revision outside of a session.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
@@ -416,7 +416,7 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Expires a deferred request: it can no longer be found, cancelled or answered.
+    /// Expires a deferred request: it can no longer be found, cancelled or completed.
     ///
     /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
