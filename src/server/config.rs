@@ -248,7 +248,7 @@ impl<'i> ServerConfig<'i> {
 
     /// Refuses requests for the application (-32603, with the limit) while every slot is taken.
     ///
-    /// By default the server emits them: the application can still respond at once, or call
+    /// By default the server emits them: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy).
     #[must_use]
     pub const fn refuse_when_full(mut self) -> Self {

@@ -33,7 +33,7 @@ pub(crate) enum Received {
     BatchBegun,
 }
 
-/// Whether a message may need a response: a request, or an invalid message that may be one.
+/// Whether a message may need a response: it is a request, or an invalid message that may be one.
 pub(crate) fn may_need_response(class: &Class<'_>) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -78,7 +78,7 @@ pub(crate) fn handle_message(
             let error = ProtocolError::IdTooLong { limit: state.id_limit() };
             return Received::ProtocolError(state.refuse(None, stream, error));
         }
-        // An error without an id may be a response to one of ours, so it does not reset the count.
+        // An error without an id may be a response to a server request, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => state.invalid_in_a_row = 0,
     }

@@ -86,15 +86,15 @@ use crate::server::reply::Source;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-/// Storage for one request in flight: a deferred one of the client, or one that the server sent.
+/// Storage for one request in flight: a deferred request of the client, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 
 /// The server side of one connection.
 ///
-/// The caller polls it, performs the returned [`Action`], and polls again. The buffers are lent by the caller or, with
-/// the feature `alloc`, grow up to a limit.
+/// The caller polls it, performs the returned [`Action`], and polls again. The caller lends the buffers or, with the
+/// feature `alloc`, they grow up to a limit.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -137,12 +137,12 @@ pub struct Server<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
-    /// The input has ended, and a line still waits for transmit space. The connection is dropped if the client does not
-    /// read within the grace.
+    /// The input has ended, and a line still waits for transmit space. The server drops the connection if the client
+    /// does not read within the grace period.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,
-    /// The grace has expired. The connection is dropped if the client does not read the last responses.
+    /// The grace period has expired. The server drops the connection if the client does not read the last responses.
     Flushing,
 }
 
@@ -197,8 +197,8 @@ impl Server<'_> {
 
     /// Reports to the client that a list or a resource has changed.
     ///
-    /// This cannot fail: the notification is sent as soon as the transmit buffer has space. Repeated changes until then
-    /// are sent once.
+    /// This cannot fail: the server sends the notification as soon as the transmit buffer has space. It sends repeated
+    /// changes until then once.
     ///
     /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
     /// [`Subscriptions`], it also goes to every subscription to that list or resource.
@@ -229,8 +229,8 @@ impl Server<'_> {
 
     /// Ensures space for one whole response.
     ///
-    /// Returns [`SendError::Busy`] while a request of an event has that space reserved. Pending messages and errors of
-    /// the server also go first.
+    /// Returns [`SendError::Busy`] while a request of an event reserves that space. The same holds while messages or
+    /// errors of the server are pending, because they precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let has_own_output =
             self.state.pending_error.is_some() || self.state.in_flight.queue_front().is_some();
@@ -274,7 +274,7 @@ impl Server<'_> {
         self.state.awaits_exit = false;
     }
 
-    /// Ends the connection, with `deadline` in place of the grace.
+    /// Ends the connection, with `deadline` instead of the grace period.
     ///
     /// The server responds with an error to requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
@@ -287,8 +287,8 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// All state of the old connection is dropped, including unsent output, and its tickets stay invalid. The server's
-    /// own [requests](Server::request) end without an event.
+    /// The server drops all state of the old connection, including unsent output, and its tickets stay invalid.
+    /// [Requests](Server::request) that the server sent end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

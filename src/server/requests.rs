@@ -182,7 +182,7 @@ impl Server<'_> {
         let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
         self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
         self.state.cancel_outbound(ticket, reason);
-        // A pending response may have the space reserved.
+        // The space may be reserved for a pending response.
         if !self.has_pending_response() {
             self.state.write_queued();
         }

@@ -183,7 +183,7 @@ impl ServerShared {
         }
     }
 
-    /// Queues a command when the queue has space, or at once if `task` is cancelled.
+    /// Queues a command when the queue has space, or immediately if `task` is cancelled.
     pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
         let may_send = |state: &mut State| {
             let has_space = state.commands.len() < MAX_QUEUED_COMMANDS || self.is_owner();

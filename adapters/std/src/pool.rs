@@ -18,8 +18,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else {
 /// Time for workers to exit after the connection has closed and their requests are cancelled.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Worker threads and the queue of jobs. The queue has no limit of its own, because each job holds a request
-/// permit.
+/// Worker threads and the queue of jobs. The queue has no limit, because each job holds a request permit.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
