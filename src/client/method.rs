@@ -20,7 +20,7 @@ pub(crate) enum Method {
     Other,
 }
 
-/// Methods with a kind of their own.
+/// Methods that have a separate kind.
 const KNOWN: [(&str, Method); 11] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),

@@ -87,7 +87,7 @@ pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 /// The client side of one connection.
 ///
 /// Call [`poll`](Client::poll), perform the [`Action`] that it returns, and poll again. The client connects by itself:
-/// after [`Event::Connected`] it sends requests. Each request gets a [`Ticket`], and each ticket ends once.
+/// after [`Event::Connected`] it sends requests. Each request has a [`Ticket`], and each ticket ends once.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Slot};

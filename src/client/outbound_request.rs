@@ -144,7 +144,7 @@ impl ClientState<'_> {
         (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
-    /// The request that was last sent with this id, as long as it holds its slot.
+    /// The request that was last sent with this id, while it holds its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         let (sequence, slot) = self.locate_id(id)?;
         self.find_by_sequence(sequence, slot?)

@@ -10,8 +10,8 @@ use crate::peer::observer::Observer;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
-    /// Creates a client on these buffers: lent slices, or `Buffer::grown` (with `alloc`). To send requests it also
-    /// needs [slots](Client::in_flight).
+    /// Creates a client on these buffers: lent slices, or `Buffer::grown` (with `alloc`). To send requests, the client
+    /// also needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no

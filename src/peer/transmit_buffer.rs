@@ -8,7 +8,7 @@ use crate::machine::Transmit;
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::{find, shift};
 
-/// Unsent bytes up to which a growing buffer accepts further replies.
+/// Maximum number of unsent bytes at which a growing buffer accepts another reply.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {

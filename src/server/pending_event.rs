@@ -106,7 +106,7 @@ pub(crate) enum RequestKind {
     /// A request to which the server responds by itself.
     Internal,
     CallTool {
-        /// Whether a result without structured content gets an empty one.
+        /// Whether the server adds empty structured content to a result that has none.
         pad_structured: bool,
     },
     ReadResource,

@@ -221,7 +221,7 @@ impl<'a> Reply<'a> {
 
     /// Sends progress if the request has a progress token. The value must grow each time.
     ///
-    /// The request stays open, also after an error.
+    /// The request stays open, even after an error.
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.

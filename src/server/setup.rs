@@ -121,7 +121,7 @@ impl<'b> Server<'b> {
     /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
     /// processed. At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both
     /// batches the full space, lend twice the size limit of a response. A cancelled member has no entry in the array.
-    /// Other messages are sent before or after the array and never wait for it.
+    /// The server sends other messages before or after the array, and never delays them for it.
     ///
     /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
     ///
