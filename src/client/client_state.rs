@@ -45,41 +45,41 @@ pub(crate) struct ClientState<'b> {
     pub(crate) life: Lifecycle<role::Client>,
     pub(crate) peer: Option<Peer>,
     pub(crate) connecting: Option<Connecting>,
-    /// Revisions that were requested.
+    /// Revisions that the client has requested.
     pub(crate) tried: Revisions,
-    /// Revision and trigger of the connecting request while it waits for room.
+    /// Revision and trigger of the connecting request while it waits for transmit space.
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
-    /// The probe was abandoned. Its response may still arrive, possibly without an id.
+    /// Whether the probe was abandoned. Its response may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
-    /// The probe was repeated, because the server was only slow.
+    /// Whether the probe was repeated, because the server was only slow.
     pub(crate) probe_repeated: bool,
-    /// `notifications/initialized` has to be written.
+    /// Whether `notifications/initialized` is not written yet.
     pub(crate) initialized_pending: bool,
-    /// `notifications/roots/list_changed` has to be written.
+    /// Whether `notifications/roots/list_changed` is not written yet.
     pub(crate) roots_changed_pending: bool,
     pub(crate) now: Millis,
     /// The sequence number of the next request.
     pub(crate) sequence: u64,
-    /// Bytes reserved for answers that the client writes by itself.
+    /// Bytes reserved for responses that the client writes by itself.
     pub(crate) reserve: usize,
-    /// The size limit of an application's answer, and the free space required before a request is handed out.
+    /// Maximum size of an application's response. This space must be free before a server request is emitted.
     pub(crate) reply_room: usize,
-    /// The limit of the output position while the application answers.
+    /// Highest offset in the transmit buffer that the application's response may reach.
     pub(crate) budget: usize,
-    /// The server's request that the application is answering.
+    /// The server request to which the application is responding.
     pub(crate) current_request: Option<CurrentRequest>,
-    /// A request of the server waits for room.
+    /// Whether a request of the server waits for transmit space.
     pub(crate) server_request_waits: bool,
-    /// The error of the application's answer, reported at the next poll.
+    /// The error in the application's response, emitted at the next poll.
     pub(crate) fault: Option<ProtocolError>,
     pub(crate) writable_requested: bool,
     pub(crate) keep_alive: KeepAliveState,
 }
 
-/// The longest id of a server's request that the client answers, in bytes.
+/// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
 pub(crate) const ID_LIMIT: usize = 64;
 
-/// The size limit of an answer that the client writes by itself, without the id.
+/// Maximum size of a response that the client writes by itself, without the id.
 const LONGEST_ANSWER: usize = 168;
 
 /// The size limit of the connecting request without its parameters.
@@ -119,7 +119,7 @@ impl<'b> ClientState<'b> {
         self.reset_connection();
     }
 
-    /// Resets the connection. Requests in flight stay.
+    /// Resets the connection, and keeps the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.output.reset();
         self.life = Lifecycle::START;
@@ -143,7 +143,7 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Writes a message of at most `room` bytes after compacting the output.
+    /// Compacts the output, and writes a message of at most `room` bytes.
     pub(crate) fn send(
         &mut self,
         routing: Routing,
@@ -154,7 +154,7 @@ impl<'b> ClientState<'b> {
         self.output.write(routing, room, body)
     }
 
-    /// The room for a request: the free space without the reserve for answers, if the revision has answers.
+    /// The space for a request: the free space without the reserve for responses, if the revision has server requests.
     pub(crate) fn request_room(&self) -> usize {
         let reserve = if self.answers_requests() { self.reserve } else { 0 };
         self.output.free().saturating_sub(reserve)
@@ -165,7 +165,7 @@ impl<'b> ClientState<'b> {
         self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
     }
 
-    /// Whether the client answers requests of the server. The stateless era forbids it.
+    /// Whether the client responds to requests of the server. The stateless era forbids it.
     pub(crate) fn answers_requests(&self) -> bool {
         self.era() != Some(Era::Stateless)
     }
@@ -196,7 +196,7 @@ impl<'b> ClientState<'b> {
             return Err(SendError::Busy);
         }
         let more = options.members()?;
-        // A level goes only to a server that declared `logging`.
+        // The client sends a level only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
         let timeouts = self.info.timeouts;
         let outgoing = OutboundRequest {
@@ -213,9 +213,9 @@ impl<'b> ClientState<'b> {
             level,
             ..crate::peer::slots::Data::EMPTY
         };
-        // Due at once, because the next poll starts the timeout.
+        // The deadline is immediate: the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
-            // Slots that only wait to write a cancellation or an error become free with room in the output.
+            // A slot whose cancellation or error waits for transmit space becomes free after that message is written.
             self.writable_requested |= self.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
@@ -254,8 +254,8 @@ impl<'b> ClientState<'b> {
         self.peer.map(|peer| peer.revision.era())
     }
 
-    /// Writes one message that waits for room: the connecting request, `initialized`, a cancellation, a next page.
-    /// Returns `true` if a message was written.
+    /// Writes one message that waits for transmit space: the connecting request, `initialized`, a cancellation, a next
+    /// page. Returns `true` if a message was written.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
         let is_waiting =
@@ -342,15 +342,15 @@ impl<'b> ClientState<'b> {
         })
     }
 
-    /// Abandons a request and notifies the server, now or when there is room. A notification that waits carries the
+    /// Abandons a request, and notifies the server when there is transmit space. A notification that waits carries the
     /// reason only if the slot's text can hold it.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outgoing) = self.in_flight.get(ticket).copied() else { return };
         self.in_flight.set_deadline(ticket, None);
         match outgoing.stage {
-            // The request is queued already, and the server has answered the previous page.
+            // The request is queued already, and the server has sent the previous page.
             Stage::NextPage | Stage::Resubscribe => self.set_stage(ticket, Stage::Done),
-            // The server has answered, or the connection is gone.
+            // The server has responded, or the connection is lost.
             Stage::Failed(_) | Stage::NeedsInput | Stage::Parked => self.in_flight.release(ticket),
             Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
                 self.in_flight.release(ticket)
@@ -386,12 +386,12 @@ impl<'b> ClientState<'b> {
         (outgoing.wants_progress() && outgoing.stage == Stage::Waiting).then_some(ticket)
     }
 
-    /// Whether the output has room for an answer of the client's own.
+    /// Whether the output has space for a response that the client writes by itself.
     pub(crate) fn can_answer(&mut self) -> bool {
         self.output.free() >= self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Answers a server's request with an empty result, or with the error that `fault` maps to.
+    /// Responds to a server request with an empty result, or with the error that `fault` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
         let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match fault {
             None => {

@@ -36,13 +36,13 @@ pub struct ClientConfig<'i> {
 /// The era that a client tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
-    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. A server is of the
-    /// handshake era if it answers with anything but an error of the stateless era, or not within the [probe
-    /// timeout](Timeouts::probe).
+    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. A server counts as one of
+    /// the handshake era if it does not respond within the [probe timeout](Timeouts::probe). So does a server whose
+    /// response is neither a valid result nor an error of the stateless era.
     #[default]
     Automatic,
-    /// Only `2026-07-28`. The client still sends `server/discover` first, because a careless server of the handshake
-    /// era might execute a request that was not meant for it.
+    /// Only `2026-07-28`. The client still sends `server/discover` first, because a handshake server might execute a
+    /// stateless request.
     Stateless,
     /// Only the revisions with a handshake.
     Handshake,
@@ -57,9 +57,9 @@ pub struct Timeouts {
     /// For the response to `initialize`, or to `server/discover` where no handshake can follow. Default: thirty
     /// seconds.
     pub initialize: Millis,
-    /// For the response to a request without a timeout of its own. Progress restarts it. Default: one minute.
+    /// For the response to a request that sets no timeout. Progress restarts it. Default: one minute.
     pub request: Millis,
-    /// For the response to a request, regardless of progress; and for the application's answer to a server's request
+    /// For the response to a request, regardless of progress; and for the application's response to a server request
     /// that it [defers](crate::client::ServerRequest::defer). Default: ten minutes.
     pub maximum: Millis,
     /// For output that is not sent yet when the client shuts down. Default: two seconds.

@@ -42,8 +42,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends the connecting request as soon as there is room, and starts its timeout now. It fits into an empty buffer,
-    /// because `new` has checked that.
+    /// Sends the connecting request, or queues it until the transmit buffer has space. Starts its timeout in either
+    /// case. The request fits into an empty buffer, because `Client::new` checks the size.
     fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
@@ -57,7 +57,7 @@ impl ClientState<'_> {
         None
     }
 
-    /// Writes the connecting request. Returns `false` if there is no room for it yet.
+    /// Writes the connecting request. Returns `false` while the transmit buffer lacks space.
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
@@ -72,13 +72,13 @@ impl ClientState<'_> {
         sent.is_ok()
     }
 
-    /// Whether the configuration permits a server of the handshake era after a probe.
+    /// Whether the client may fall back to the handshake after a failed probe.
     fn may_fall_back(&self) -> bool {
         self.info.connect == Connect::Automatic
             && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
-    /// Starts the handshake in the revision `offered`, or else in the newest supported revision.
+    /// Starts the handshake with the revision `offered`. If it is `None`, uses the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
@@ -123,8 +123,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles a probe response that no server of the stateless era sends. Some servers answer unknown methods with an
-    /// empty result.
+    /// Handles a probe response that no stateless server sends. Some servers respond to unknown methods with an empty
+    /// result.
     fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -204,7 +204,7 @@ impl ClientState<'_> {
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
-        // A server that read the abandoned probe late is of the stateless era from then on: repeat the probe.
+        // A server that reads the abandoned probe late becomes stateless and rejects `initialize`. Repeat the probe.
         let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
         match self
             .tried
@@ -274,7 +274,7 @@ impl<'a> Connected<'a> {
     /// The server's description of itself, as raw JSON.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
-        // Drafts of the stateless era placed it beside the capabilities.
+        // Drafts of `2026-07-28` placed `serverInfo` beside `capabilities`.
         let in_meta = self.result.get("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         in_meta.or_else(|| self.result.get("serverInfo"))
     }
@@ -302,7 +302,7 @@ impl<'a> Connected<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
 
-    /// How long the application may cache this result.
+    /// The cache lifetime of this result.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.result)

@@ -82,7 +82,7 @@ impl Client<'_> {
     }
 }
 
-/// Builds the response of a request that ended with a result.
+/// Builds the response event of a request that ended with a result.
 fn result_response<'a>(
     input: &'a LineDecoder<'_>,
     ticket: Ticket,

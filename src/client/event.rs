@@ -24,8 +24,8 @@ pub enum Event<'a> {
     Connected(Connected<'a>),
     /// Connecting has failed. The connection closes.
     ConnectFailed(ConnectFailure<'a>),
-    /// A request has ended. This event comes exactly once for each ticket, except for requests that the application
-    /// cancelled, and for lists, which end with their last page.
+    /// A request has ended. The client emits this event exactly once for each ticket, with two exceptions: requests
+    /// that the application cancelled, and lists, which end with their last page.
     Response(Response<'a>),
     /// A page of the list of tools.
     Tools(ToolsPage<'a>),
@@ -55,20 +55,19 @@ pub enum Event<'a> {
     },
     /// The server has acknowledged a subscription (`2026-07-28`).
     Acknowledged(Acknowledged<'a>),
-    /// The server requires input before it answers a request (`2026-07-28`).
+    /// The server requires input before it completes a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
     /// The server requests input that the client has declared (up to `2025-11-25`).
     ServerRequest(ServerRequest<'a>),
     /// A [deferred](ServerRequest::defer) request of the server was cancelled, by the server or by the end of the
-    /// connection. It gets no answer, and its ticket is invalid.
+    /// connection. The client sends no response, and the ticket is invalid.
     Cancelled {
         /// The ticket of the request.
         ticket: Ticket,
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// A deferred request of the server exceeded its deadline. The client answers it with an error, and its ticket is
-    /// invalid.
+    /// The deadline of a deferred server request expired. The client responds with an error, and the ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
@@ -77,9 +76,9 @@ pub enum Event<'a> {
         /// The parameters, if there are any.
         params: Option<Json<'a>>,
     },
-    /// The transmit buffer has room again after a refusal with [`SendError::Busy`](crate::SendError::Busy).
+    /// The transmit buffer has space again after a refusal with [`SendError::Busy`](crate::SendError::Busy).
     Writable,
-    /// The server does not answer pings.
+    /// The server does not respond to pings.
     PeerUnresponsive,
     /// A protocol error that the client has handled.
     ProtocolError(ProtocolError),
@@ -105,13 +104,13 @@ pub enum ConnectFailure<'a> {
     NoRevision,
     /// Client and server have no revision in common. Contains the server's result or error.
     NoCommonRevision(Json<'a>),
-    /// The server answered the connecting request with an error.
+    /// The server responded to the connecting request with an error.
     Refused(RpcError<'a>),
     /// The server's response is invalid.
     InvalidResponse,
-    /// The server did not answer in time.
+    /// The server did not respond in time.
     TimedOut,
-    /// The connection ended before the server answered.
+    /// The connection ended before the server responded.
     Closed,
 }
 

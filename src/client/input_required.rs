@@ -1,7 +1,7 @@
 //! Multi-round-trip requests (`2026-07-28`): input requests of the server, and resuming.
 //!
-//! A server that needs input answers a request with input requests. The client sends the request again, with the input
-//! responses. For the application it stays one request with one ticket.
+//! A server that needs input responds to a request with input requests. The client sends the request again, with the
+//! input responses. For the application it stays one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -25,9 +25,9 @@ use crate::client::server_requests::results::{
     Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
 };
 
-/// The server requires input before it answers a request. [`Client::resume`] sends the request again with the
-/// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) of the request keeps
-/// running.
+/// The server requires input before it completes a request. [`Client::resume`] sends the request again with the
+/// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) duration of the request
+/// continues to elapse.
 ///
 /// The input requests borrow the receive buffer: copy the parts that are needed until the responses are ready.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +43,8 @@ impl<'a> InputRequired<'a> {
         self.ticket
     }
 
-    /// The input requests, each with the key of its response. If there are none, the server only wants the client to
-    /// repeat the request after a moment.
+    /// The input requests, each with the key of its response. If there are none, the client retries the request after a
+    /// delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
@@ -259,12 +259,12 @@ impl ClientState<'_> {
         }
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {
             outgoing.number = outgoing.number.saturating_add(1);
-            // The id is used up: further messages with it are ignored.
+            // Retire the id, so that later messages with this id are ignored.
             outgoing.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
             outgoing.stage = Stage::NeedsInput;
             outgoing.last_progress = SortKey::NONE;
         }
-        // Before the first poll after sending, `maximum` is a duration, not a point in time.
+        // `maximum` is a duration until the first poll after sending, and a deadline afterwards.
         let deadline = match outgoing.clock {
             Clock::Stopped => Millis::ZERO,
             _ => outgoing.maximum,

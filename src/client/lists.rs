@@ -94,7 +94,7 @@ impl ClientState<'_> {
             if let Some(outgoing) = self.in_flight.get_mut(ticket) {
                 (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
             }
-            // The timeout includes the wait for room.
+            // The timeout includes the wait for transmit space.
             let deadline = outgoing.deadline_from(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.enqueue(ticket);

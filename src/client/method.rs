@@ -20,7 +20,7 @@ pub(crate) enum Method {
     Other,
 }
 
-/// Methods with a kind of their own.
+/// Methods that have a separate kind.
 const KNOWN: [(&str, Method); 11] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),
@@ -40,7 +40,7 @@ impl Method {
         KNOWN.into_iter().find(|(known, _)| *known == name).map_or(Method::Other, |(_, method)| method)
     }
 
-    /// The method name, if the server may answer it with input requests (`2026-07-28`).
+    /// The method name, if the server may respond with input requests (`2026-07-28`).
     pub(crate) fn resumable_name(self) -> Option<&'static str> {
         match self {
             Method::CallTool => Some(methods::TOOLS_CALL.name),

@@ -15,9 +15,10 @@
 //! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
 //!
 //! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
-//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application answers it at once, or defers it with
-//! [`ServerRequest::defer`] and answers with [`Client::reply`]. In `2026-07-28` it arrives as [`Event::InputRequired`]
-//! and is answered with [`Client::resume`]. In both cases an [`InputRequest`] describes the input.
+//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately, or defers the
+//! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` it arrives as
+//! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
+//! describes the input.
 //!
 //! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
 //! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
@@ -86,7 +87,7 @@ pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 /// The client side of one connection.
 ///
 /// Call [`poll`](Client::poll), perform the [`Action`] that it returns, and poll again. The client connects by itself:
-/// after [`Event::Connected`] it sends requests. Each request gets a [`Ticket`], and each ticket ends once.
+/// after [`Event::Connected`] it sends requests. Each request has a [`Ticket`], and each ticket ends once.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Slot};
@@ -146,8 +147,8 @@ impl Client<'_> {
         self.core.peer.map(|peer| peer.capabilities)
     }
 
-    /// Ends the connection. Every request fails with [`RequestFailure::Closed`], and output that is not sent yet is
-    /// still written during the [grace period](Timeouts::grace). The caller then closes the server's input.
+    /// Ends the connection. Every request fails with [`RequestFailure::Closed`]. The client still writes unsent output
+    /// during the [grace period](Timeouts::grace). The caller then closes the server's input.
     /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
         self.core.now = self.core.now.max(now);
@@ -193,8 +194,8 @@ impl Client<'_> {
         }
     }
 
-    /// The time of the next poll at the latest. Deadlines in the past are left out, because overdue work waits for
-    /// buffer space, not for time.
+    /// The time of the next poll at the latest. Expired deadlines are omitted, because their work waits for transmit
+    /// space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
         let now = self.core.now;
         let request = self.core.in_flight.next_deadline();
@@ -204,11 +205,10 @@ impl Client<'_> {
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// Takes the next possible step. Returns `false` if no step is possible before input arrives, output drains or a
-    /// deadline passes.
+    /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.
     fn step(&mut self) -> bool {
         if self.core.output.is_broken() {
-            // Process the input received so far: the server may have answered before the output broke.
+            // Process the input received so far: the server may have responded before the output broke.
             self.core.output.clear();
             self.input.end();
         }
@@ -247,7 +247,7 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has passed: it times out, or its timeout starts if it was just sent.
+    /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
     fn expire_due_request(&mut self) -> bool {
         let now = self.core.now;
         let Some(ticket) = self.core.in_flight.due(now) else { return false };
@@ -301,7 +301,7 @@ impl Client<'_> {
         }
     }
 
-    /// Processes the next line, if there is one and its answer has room.
+    /// Processes the next line, if there is one and its response has space.
     fn process_next_line(&mut self) -> bool {
         match self.input.line() {
             Some(line) => self.process_line(line),
@@ -375,7 +375,7 @@ impl Client<'_> {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server waits for room, at most for the grace period.
+            // A request of the server waits for transmit space, at most for the grace period.
             let ends = self.grace_deadline();
             if self.core.now < ends {
                 return false;

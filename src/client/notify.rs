@@ -18,8 +18,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28` clients
-    /// send no notifications but cancellations. [`SendError::Busy`]: there is no room yet;
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
+    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer has no space;
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has. [`SendError::Unwritable`]: the
     /// parameters are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
@@ -54,8 +54,8 @@ impl ClientState<'_> {
         sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// The error for a message of the application that was not sent: it is invalid or too large, or has to wait for
-    /// room.
+    /// The error for an unsent message of the application: it is invalid or too large, or the transmit buffer lacks
+    /// space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.output.is_empty() {
             return SendError::Unwritable;

@@ -15,11 +15,11 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Options<'o> {
-    /// The timeout. `None`: the client's ([`Timeouts::request`](crate::client::Timeouts::request)).
+    /// The timeout. `None` selects the client's ([`Timeouts::request`](crate::client::Timeouts::request)).
     pub timeout: Option<Millis>,
-    /// The maximum duration. `None`: the client's ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
+    /// The maximum duration. `None` selects the client's ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
     pub maximum: Option<Millis>,
-    /// Whether the request asks for progress notifications.
+    /// Whether the client requests progress notifications.
     pub progress: bool,
     /// Whether progress leaves the timeout unchanged instead of restarting it.
     pub ignore_progress: bool,
@@ -54,7 +54,7 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Asks for progress notifications.
+    /// Requests progress notifications.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
@@ -68,9 +68,9 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Asks for log messages about this request, of this level and above. The request carries the level in `2026-07-28`
-    /// only, and only if the server declared `logging`. Before, [`Client::set_log_level`](crate::Client::set_log_level)
-    /// sets the level for all requests.
+    /// Requests log messages about this request, of this level and above. The request carries the level in `2026-07-28`
+    /// only, and only if the server declared `logging`. In earlier revisions,
+    /// [`Client::set_log_level`](crate::Client::set_log_level) sets the level for all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
         self.log_level = Some(level);
@@ -78,10 +78,11 @@ impl<'o> Options<'o> {
     }
 
     /// Adds members to `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. Members that the client writes itself
-    /// are not allowed. They go with every page of a list, and with a request that is [resumed](crate::Client::resume).
-    /// So they are stored in the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
+    /// are not allowed. The client sends these members with every page of a list, and with a request that is
+    /// [resumed](crate::Client::resume). It stores them in the text of the slot: see
+    /// [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// Anything but such an object makes the request fail with [`SendError::Unwritable`].
+    /// Any other value makes the request fail with [`SendError::Unwritable`].
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);

@@ -17,13 +17,12 @@ use crate::client::options::Meta;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::timeout::Timeout;
 
-/// A request of the client in flight, or a deferred request of the server. Each slot holds one, so its size is kept
-/// small.
+/// A request of the client in flight, or a deferred request of the server. Each slot stores one, so the type is small.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundRequest {
     /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
     pub(crate) sequence: u64,
-    /// A duration until the timeout starts for the first time, then the point in time that progress cannot extend.
+    /// A duration until the timeout starts for the first time, and afterwards a deadline that progress cannot extend.
     pub(crate) maximum: Millis,
     pub(crate) last_progress: SortKey,
     pub(crate) timeout: Timeout,
@@ -60,7 +59,8 @@ pub(crate) enum Progress {
 pub(crate) enum Clock {
     /// The timeout has not started yet.
     Stopped,
-    /// The request was sent again: the timeout restarts at the next poll, while the maximum keeps running.
+    /// The client sent the request again: the timeout restarts at the next poll, while the maximum duration continues
+    /// to elapse.
     Restarting,
     Running,
 }
@@ -70,26 +70,26 @@ pub(crate) enum Clock {
 pub(crate) enum Stage {
     /// Sent; the response is pending.
     Waiting,
-    /// The request for the next page has to be written.
+    /// The request for the next page is not written yet.
     NextPage,
     /// An acknowledged subscription.
     Listening,
     /// A subscription that waits for the next connection. Its text is its filter, as in the two stages before.
     Parked,
-    /// A subscription that has to be sent again.
+    /// A subscription that the client must send again.
     Resubscribe,
     /// The server requires input, and the application has to resume the request with responses to its [input
     /// requests](OutboundRequest::input_requests). Its text is the server's state.
     NeedsInput,
-    /// A failed list. Its last page was reported, and its failure has to be reported.
+    /// A failed list. Its last page was reported, and its failure is pending.
     Failed(RequestFailure),
-    /// The end was reported to the application; a cancellation has to be written.
+    /// The end was reported to the application, and the cancellation is not written yet.
     Cancelled,
     /// The end was reported to the application, and the server needs no cancellation.
     Done,
     /// A deferred request of the server.
     Deferred,
-    /// An expired deferred request, whose end was reported and whose error has to be written. Its text is its id.
+    /// An expired deferred request, whose end was reported and whose error is not written yet. Its text is its id.
     Expired,
 }
 
@@ -122,11 +122,11 @@ impl ClientState<'_> {
         sequence.saturating_mul(self.stride().into()).saturating_add(place).saturating_add(1)
     }
 
-    /// The sequence number and slot of an id that was used, in flight or not. Some servers answer with the digits in a
-    /// string.
+    /// The sequence number and slot of an id that was used, in flight or not. Some servers return the id as a string of
+    /// digits.
     pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
         let digits = match id.bytes() {
-            // No own id starts with zero, but the parser would accept one.
+            // The client issues no id that begins with zero, but the parser would accept one.
             [b'"', b'0', ..] => return None,
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
@@ -144,7 +144,7 @@ impl ClientState<'_> {
         (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
 
-    /// The request that was last sent with this id, as long as it holds its slot.
+    /// The request that was last sent with this id, while it holds its slot.
     pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
         let (sequence, slot) = self.locate_id(id)?;
         self.find_by_sequence(sequence, slot?)
@@ -235,7 +235,7 @@ impl ClientState<'_> {
 }
 
 impl OutboundRequest {
-    /// Whether the request asks for progress.
+    /// Whether the client requested progress.
     pub(crate) fn wants_progress(&self) -> bool {
         self.progress != Progress::Ignored
     }

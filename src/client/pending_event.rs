@@ -11,7 +11,8 @@ use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::server_requests::Context;
 
-/// An event that waits for `event`. Its parts are spans of the line, so that nothing is borrowed between the calls.
+/// An event that `Client::event` returns next. Its parts are spans of the line, so that nothing is borrowed between
+/// calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),

@@ -35,8 +35,8 @@ impl From<Option<PendingEvent>> for Received {
     }
 }
 
-/// Processes a valid JSON text. If it is a request, there is room for an answer. `index` is the scanner's index of a
-/// result.
+/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` locates the
+/// members of a result.
 pub(crate) fn dispatch(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -49,8 +49,7 @@ pub(crate) fn dispatch(
         Class::Notification { method, params } => notification(core, line, method, params),
         Class::Response { id, outcome } => response(core, line, id, outcome, index),
         Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent_connect.is_none()) {
-            // Only the connecting request is in flight, so the error belongs to it, unless a slow server answers the
-            // abandoned probe.
+            // While connecting, an error without id belongs to the connecting request or to an abandoned probe.
             Some(_) if !core::mem::take(&mut core.probe_abandoned) => {
                 core.handle_connect_response(line, Outcome::Error(error)).into()
             }
@@ -76,8 +75,9 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Processes a line that is not valid JSON, or was discarded. The client never answers invalid JSON, but it answers a
-/// request that was only too long.
+/// Processes a line that is not valid JSON, or was discarded.
+///
+/// Responds to a request only if its id is intact: the line is too long, too deep, or cut by the link.
 pub(crate) fn invalid_line(
     core: &mut ClientState<'_>,
     bytes: &[u8],
@@ -121,7 +121,8 @@ pub(crate) fn invalid_line(
     }
 }
 
-/// Handles a request of the server. Only the handshake era permits them: `ping`, and input that the client declared.
+/// Handles a request of the server. The handshake era permits `ping` and input requests that match the declared
+/// capabilities.
 fn request(
     core: &mut ClientState<'_>,
     line: &[u8],
@@ -132,7 +133,7 @@ fn request(
 ) -> Received {
     let id_text = id.bytes();
     if !core.answers_requests() {
-        // The specification forbids any answer, even an error.
+        // The specification forbids any response, even an error.
         return Received::ProtocolError(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
@@ -158,7 +159,7 @@ fn request(
     Received::ProtocolError(refused)
 }
 
-/// Whether the message is a request for the application, so that its answer needs room.
+/// Whether the message is a request for the application, whose response needs transmit space.
 pub(crate) fn is_input_request(core: &ClientState<'_>, class: &Class<'_>) -> bool {
     match class {
         Class::Request { method, .. } => core.accepts_method(method.string()),
@@ -285,7 +286,7 @@ fn response(
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
-            // The response came before the cancellation was sent, so no cancellation is needed.
+            // The response arrived before the cancellation was sent, so no cancellation is needed.
             core.set_stage(ticket, Stage::Done);
             return Received::Done;
         }

@@ -16,11 +16,11 @@ impl Client<'_> {
     /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
     /// itself.
     ///
-    /// Open [subscriptions](Client::listen) continue under their tickets: the client sends them again once it is
-    /// connected, and the server acknowledges them again. Changes in between are not reported. A subscription whose
-    /// filter could not be stored fails with [`RequestFailure::Closed`]; so do all subscriptions if the new server is
-    /// of the handshake era. Every other request in flight fails with [`RequestFailure::Closed`], too;
-    /// [`is_retryable`](crate::client::Response::is_retryable) tells whether it may be sent again.
+    /// Open [subscriptions](Client::listen) continue under their tickets: after connecting, the client sends them
+    /// again, and the server acknowledges them again. The client does not report changes in between. A subscription
+    /// whose filter could not be stored fails with [`RequestFailure::Closed`]; so do all subscriptions if the new
+    /// server is of the handshake era. Every other request in flight also fails with [`RequestFailure::Closed`];
+    /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send it again.
     ///
     /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection without an event: subscribe
     /// again.
@@ -36,7 +36,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts an unfetched event whose line is gone. Only the end of a request survives; other events become `None`.
+    /// Converts an unfetched event whose line was dropped. Preserves only the end of a request; returns `None` for
+    /// other events.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -73,7 +74,7 @@ impl ClientState<'_> {
         can_park
     }
 
-    /// Ends the requests of the old connection: parks subscriptions, and fails all others with the next polls.
+    /// Ends the requests of the old connection: parks subscriptions, and fails all others at the next polls.
     fn end_connection(&mut self) {
         self.in_flight.clear_queue();
         let mut next = 0;

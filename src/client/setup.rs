@@ -10,8 +10,8 @@ use crate::peer::observer::Observer;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
-    /// Creates a client on these buffers: lent slices, or `Buffer::grown` (with `alloc`). To send requests it also
-    /// needs [slots](Client::in_flight).
+    /// Creates a client on these buffers: lent slices, or `Buffer::grown` (with `alloc`). To send requests, the client
+    /// also needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no
@@ -87,8 +87,8 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Limits each answer to the server to `bytes` of the transmit buffer. The client hands out a request of the server
-    /// when that much is free. By default an answer may use the whole of a lent buffer, so the buffer has to drain
+    /// Limits each response to the server to `bytes` of the transmit buffer. The client emits a request of the server
+    /// when this space is free. By default a response may use the whole of a lent buffer, so the buffer must drain
     /// first.
     ///
     /// # Errors

@@ -234,7 +234,7 @@ impl ClientState<'_> {
                 let (method, outcome) = (outgoing.method, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
-            // The server ended it before the cancellation was sent, so no cancellation is needed.
+            // The server ended the subscription before the cancellation was sent, so no cancellation is needed.
             Some((ticket, OutboundRequest { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
                 self.set_stage(ticket, Stage::Done);
                 Ok(None)

@@ -8,7 +8,7 @@ use crate::framing::outbound_message::StreamId;
 use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
 use crate::platform::{copy, find, shift};
 
-/// Receiving side of a connection, as a pump sees it. [`Receive`](crate::Receive) documents the methods.
+/// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {
     fn is_ready(&self) -> bool;
     fn space(&mut self) -> &mut [u8];
@@ -34,7 +34,8 @@ pub(crate) enum Content {
     Message,
     /// Not valid JSON, or nested too deeply.
     Broken(ScanError),
-    /// Longer than the buffer, and discarded. [`LineDecoder::bytes`] returns the text of its id, empty without one.
+    /// Longer than the buffer, and discarded. [`LineDecoder::bytes`] returns the captured id, or an empty slice if
+    /// there is none.
     TooLong { id_fits: bool, limit: usize },
     /// The input ended in the middle of the message.
     Truncated,
@@ -45,7 +46,7 @@ pub(crate) enum Content {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release of the line frees: `length`, and its newline or the rest of its batch.
+    /// Number of bytes that a release frees: the line, and its newline or the remaining batch.
     pub(super) release_length: usize,
 }
 
@@ -100,7 +101,7 @@ pub(crate) struct LineDecoder<'b> {
     pub(super) line: Option<LineKind>,
     /// Whether the current line is oversized and its bytes are discarded.
     pub(super) is_discarding: bool,
-    /// Whether a byte order mark was skipped before the current line: only one is tolerated.
+    /// Whether a byte order mark was skipped before the current line. The decoder skips only one per line.
     has_skipped_mark: bool,
     pub(super) eof: bool,
 }
@@ -110,7 +111,7 @@ const CANCEL: u8 = 0x18;
 
 pub(super) const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// Space for reads, beside the captured id, while a line is discarded.
+/// Minimum read space behind the captured id while a line is discarded.
 pub(super) const MIN_READ_SIZE: usize = 16;
 
 impl<'b> LineDecoder<'b> {
@@ -177,8 +178,8 @@ impl<'b> LineDecoder<'b> {
         self.eof = true;
     }
 
-    /// Returns the current line once it is complete, `None` before. Repeated calls return the same line until its
-    /// release.
+    /// Returns the current line. Returns `None` while the line is incomplete. Repeated calls return the same line until
+    /// its release.
     #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
         // Only new bytes or the end of input complete a line.
@@ -232,7 +233,7 @@ impl<'b> LineDecoder<'b> {
         &self.scanner
     }
 
-    /// Returns the index of the members of `params` or `result`. `None` if the scanner did not record them.
+    /// Returns the index of the members of `params` or `result`. Returns `None` if the scanner did not record them.
     #[inline]
     pub(crate) fn member_index(&self, member: Member) -> Option<&MemberIndex> {
         self.scanner.inner(member)
@@ -253,7 +254,7 @@ impl<'b> LineDecoder<'b> {
         self.stream
     }
 
-    /// Returns the bytes of the current line; of an oversized line, its captured id.
+    /// Returns the bytes of the current line. For an oversized line, returns its captured id.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.buffer.bytes().get(self.line_range()).unwrap_or_default()
     }
@@ -310,7 +311,9 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// Scans received bytes up to the next newline. Returns the line, and whether the end of input ended it.
+    /// Scans received bytes up to the next newline.
+    ///
+    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
     fn scan_buffered(&mut self) -> Option<(FoundLine, bool)> {
         let is_new = self.scanned < self.end || self.eof;
         if !is_new || self.is_partial_byte_order_mark() {
@@ -344,8 +347,9 @@ impl<'b> LineDecoder<'b> {
         kind
     }
 
-    /// Skips a byte order mark at the start of a line. Returns whether the line so far is a proper prefix of one, so that
-    /// scanning has to wait for more bytes.
+    /// Skips a byte order mark at the start of a line.
+    ///
+    /// Returns `true` if the line may be an incomplete mark, so that more bytes are needed.
     fn is_partial_byte_order_mark(&mut self) -> bool {
         if self.scanned != self.start || self.has_skipped_mark {
             return false;
@@ -364,9 +368,9 @@ impl<'b> LineDecoder<'b> {
         !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
-    /// Starts to discard the current line, which fills the whole buffer and is incomplete.
+    /// Starts to discard the current line, which is incomplete and fills the whole buffer.
     ///
-    /// The front of the buffer then holds the captured id, the rest of it is space for reads.
+    /// The front of the buffer then holds the captured id, and the remaining buffer is space for reads.
     pub(super) fn start_discarding(&mut self) {
         let mut captured = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
@@ -381,12 +385,14 @@ impl<'b> LineDecoder<'b> {
         (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
     }
 
-    /// Returns the size of the captured id: one byte over the limit, so that a longer id is detected.
+    /// Returns the size of the captured id. It exceeds the limit by one byte, so that a longer id is detected.
     pub(super) fn id_capture_size(&self) -> usize {
         self.id_limit.saturating_add(1)
     }
 
-    /// Scans and drops bytes of the discarded line. Returns the line at its end, and whether the end of input ended it.
+    /// Scans and drops bytes of the discarded line.
+    ///
+    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
     fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
         let id_size = self.id_capture_size();
         let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;

@@ -5,12 +5,12 @@
 use crate::json::Json;
 use crate::time::Millis;
 
-/// Keep-alive settings: how to detect an unresponsive peer. Longer spans than 49 days count as 49 days.
+/// Keep-alive settings: how to detect an unresponsive peer. Durations over 49 days count as 49 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Time, in milliseconds, after which a peer that has not answered the ping is unresponsive.
+    /// Time, in milliseconds, after which a peer that has not responded to the ping is unresponsive.
     pub timeout: Millis,
     /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
     pub close: bool,
@@ -37,7 +37,7 @@ pub(crate) struct KeepAliveState {
 
 const NEVER: Millis = Millis(u64::MAX);
 
-/// Action of keep-alive that is due.
+/// Pending action of keep-alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
@@ -73,12 +73,12 @@ impl KeepAliveState {
         self.is_active = true;
     }
 
-    /// Returns the action that is due at `now`.
+    /// Returns the action whose deadline has expired at `now`.
     pub(crate) fn due(&mut self, now: Millis) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
         }
-        // A due ping stays due while it waits for transmit space. Otherwise input read meanwhile would cancel it, and the
+        // A ping that waits for transmit space stays pending. Otherwise input read meanwhile would cancel it, and the
         // output would depend on how fast it drains.
         let is_due = self.deadline <= now;
         let is_unresponsive = is_due && self.is_waiting;
@@ -92,8 +92,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. `None` if there is none, or if a due ping waits for transmit space, because
-    /// only a transmission helps then.
+    /// Returns the time of the next action. Returns `None` if there is none, or if a ping waits for transmit space,
+    /// because only a transmission helps then.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
@@ -110,7 +110,7 @@ impl KeepAliveState {
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
-    /// Returns whether `id` is that of the ping in flight, and completes this ping if so.
+    /// Returns whether `id` belongs to the ping in flight. If so, completes this ping.
     pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
         let is_expected = self.is_waiting && ping_number(id) == Some(self.count);
         if is_expected {
@@ -120,7 +120,7 @@ impl KeepAliveState {
         is_expected
     }
 
-    /// Returns whether `id` is that of any ping sent, and completes the ping in flight if it has this id.
+    /// Returns whether `id` belongs to any ping sent. Completes the ping in flight if it has this id.
     pub(crate) fn accept_any_response(&mut self, id: Json<'_>) -> bool {
         self.accept_response(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
     }
@@ -128,7 +128,7 @@ impl KeepAliveState {
 
 fn ping_number(id: Json<'_>) -> Option<u32> {
     let digits = id.string()?.as_str()?.strip_prefix(ID_PREFIX)?;
-    // A sign or a leading zero would be read, too, but no id of ours has one.
+    // The parser would accept a sign or a leading zero, but the machine issues no such id.
     digits.parse().ok().filter(|_| digits.starts_with(|first| matches!(first, '1'..='9')))
 }
 

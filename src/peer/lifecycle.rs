@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 pub enum State {
     /// Server: waits for `initialize`.
     Waiting,
-    /// Server: has answered `initialize` and expects `notifications/initialized`.
+    /// Server: has responded to `initialize` and expects `notifications/initialized`.
     Negotiated,
     /// Server: serves requests that arrived before `notifications/initialized`.
     Serving,
@@ -54,7 +54,7 @@ pub(crate) enum Trigger {
     EndOfInput,
     /// The application shuts down. Server: or a client of the handshake era sent `shutdown`.
     Shutdown,
-    /// All requests have ended, or the grace period has.
+    /// All requests have ended, or the grace period has expired.
     Drained,
     /// Server: the connection refuses further bytes, or the client is unresponsive.
     ConnectionLost,

@@ -150,8 +150,8 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user has to open before the request is sent again (-32042, `2025-11-25`). Empty for
-    /// other errors.
+    /// Returns the URLs that the user must open before the client sends the request again (-32042, `2025-11-25`). Empty
+    /// for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrl<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));

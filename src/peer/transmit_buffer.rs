@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: reserves space for whole messages, refuses others, drains by partial writes.
+//! `TransmitBuffer`: queue of complete outbound messages; one that does not fit is refused.
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
@@ -8,14 +8,14 @@ use crate::machine::Transmit;
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::{find, shift};
 
-/// Unsent bytes up to which a growing buffer accepts further replies.
+/// Maximum number of unsent bytes at which a growing buffer accepts another reply.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
     buffer: Buffer<'b>,
     start: usize,
     end: usize,
-    /// Bytes that a reply may use, and that must be free before a request event is emitted.
+    /// Maximum size of a reply. This space must be free before a request event is emitted.
     reply_room: usize,
     /// Message mode only. A reference, so that a program without message mode does not link its code.
     headers: Option<&'static &'static dyn HeaderFormat>,
@@ -64,7 +64,7 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Returns the bytes that a message takes in addition to its text: a newline or, in message mode, a header.
+    /// Returns the size of a message beyond its text: a newline or, in message mode, a header.
     pub(crate) fn overhead(&self) -> usize {
         if self.is_message_mode() { HEADER_SIZE } else { 1 }
     }
@@ -153,12 +153,12 @@ impl<'b> TransmitBuffer<'b> {
         self.end
     }
 
-    /// Returns whether `reply_room` bytes are free in one piece, after moving unsent bytes to the front if necessary.
+    /// Returns whether `reply_room` contiguous bytes are free. Compacts the buffer if necessary.
     pub(crate) fn has_reply_room(&mut self) -> bool {
         self.has_space(self.reply_room)
     }
 
-    /// Returns whether `bytes` bytes are free in one piece, after moving unsent bytes to the front if necessary.
+    /// Returns whether `bytes` contiguous bytes are free. Compacts the buffer if necessary.
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         self.rewind();
         // Common case: enough free bytes follow the unsent ones.
@@ -181,7 +181,7 @@ impl<'b> TransmitBuffer<'b> {
         (self.start, self.end) = (0, self.end.saturating_sub(self.start));
     }
 
-    /// Moves unsent bytes to the front if the free bytes after them are fewer than those before them.
+    /// Compacts the buffer if less space follows the unsent bytes than precedes them.
     pub(crate) fn compact(&mut self) {
         self.rewind();
         if self.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.start {
@@ -194,7 +194,7 @@ impl<'b> TransmitBuffer<'b> {
         self.buffer.limit().saturating_sub(self.unsent())
     }
 
-    /// Continues at the front of the buffer if all bytes were sent.
+    /// Resets all offsets to 0 once all bytes are sent.
     fn rewind(&mut self) {
         if self.start >= self.end && self.end > 0 {
             self.buffer.shrink_if_idle(self.end);
@@ -202,10 +202,10 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Writes one message of at most `room` bytes, its overhead included.
+    /// Writes one message of at most `room` bytes, including its overhead.
     ///
     /// # Errors
-    /// [`Overflow`] if it does not fit. The buffer is unchanged then.
+    /// [`Overflow`] if the message does not fit. The buffer is then unchanged.
     pub(crate) fn write(
         &mut self,
         routing: Routing,
@@ -218,7 +218,7 @@ impl<'b> TransmitBuffer<'b> {
         self.end_message(routing, to)
     }
 
-    /// Starts a message of at most `room` bytes, its overhead included, and returns a writer for its text.
+    /// Starts a message of at most `room` bytes, including its overhead, and returns a writer for its text.
     ///
     /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
     pub(crate) fn begin_message(&mut self, room: usize) -> Writer<'_> {
@@ -232,7 +232,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Completes the started message, whose text ends at `to`.
     ///
     /// # Errors
-    /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is dropped then.
+    /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is then dropped.
     pub(crate) fn end_message(&mut self, routing: Routing, to: Option<usize>) -> Result<(), Overflow> {
         let to = to.ok_or(Overflow)?;
         let (_, after) = self.framing_size();

@@ -139,8 +139,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self.piece(Piece::Image { bytes, mime_type });
     }
 
-    /// Writes audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so its clients get a text that
-    /// says so.
+    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the block is a text
+    /// placeholder.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
         self.piece(Piece::Audio { bytes, mime_type });
     }

@@ -1,6 +1,6 @@
 //! Schema nodes: a constant tree that describes the values of a type.
 //!
-//! The tree exists because a generic implementation cannot concatenate constant texts, but it can refer to constants.
+//! A tree is used, because a generic `impl` cannot concatenate string constants, but it can refer to constants.
 
 /// The description of a type's values, from which its JSON Schema is written.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub enum Node {
         /// The maximum, as JSON text.
         maximum: Option<&'static str>,
     },
-    /// A string, measured in characters.
+    /// A string. Its length is counted in characters.
     String {
         /// The minimum number of characters.
         shortest: usize,
@@ -44,7 +44,7 @@ pub enum Node {
     Object(&'static Fields),
     /// One of several objects, distinguished by a tag member.
     OneOf(&'static OneOf),
-    /// The inner value or `null`; a field of this kind may be missing.
+    /// The inner value or `null`. A field of this kind may be absent.
     Optional(&'static Node),
     /// The inner value with a description, which the description of a field overrides.
     Described(&'static str, &'static Node),
@@ -75,11 +75,11 @@ pub struct Field {
     pub name: &'static str,
     /// The description for the model.
     pub description: Option<&'static str>,
-    /// The description of its values.
+    /// The description of the member's values.
     pub node: &'static Node,
-    /// Whether it may be missing although it is not [`Optional`](Node::Optional).
+    /// Whether the member may be absent although its node is not [`Optional`](Node::Optional).
     pub has_default: bool,
-    /// The default for a missing member, as JSON text.
+    /// The default for an absent member, as JSON text.
     pub default: Option<&'static str>,
 }
 
@@ -175,7 +175,7 @@ impl Node {
 
 // The compiler evaluates the following functions for derived types: a failed assertion is a compile error.
 
-/// A bound of a number in an attribute.
+/// A numeric bound from a derive attribute.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Bound {
@@ -253,7 +253,7 @@ impl Node {
         self
     }
 
-    /// The members of the struct in a newtype variant.
+    /// Returns the fields of an object node. Fails to compile for any other node.
     #[must_use]
     #[expect(clippy::panic, reason = "evaluated at compile time only")]
     pub const fn fields(self) -> &'static Fields {

@@ -138,9 +138,9 @@ pub(crate) trait BatchHooks: Sync {
     ) -> Received;
     /// Maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Counts a deferred member up or down.
+    /// Increments or decrements the number of deferred members.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
-    /// Whether the open batch has all its responses.
+    /// Whether every member of the open batch has its response.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last `length` bytes of the output, a response, into the batch buffer.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);
@@ -150,7 +150,7 @@ pub(crate) trait BatchHooks: Sync {
 
 struct Hooks;
 
-/// A reference to this static takes one word, a trait object reference two.
+/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
 /// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
@@ -203,7 +203,7 @@ impl BatchHooks for Hooks {
             if method == methods::INITIALIZE.name {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
-            // Revisions of the stateless era have no batches, and a subscription would keep this one open.
+            // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
             let meta = params.and_then(|params| params.get("_meta"));
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
@@ -214,7 +214,7 @@ impl BatchHooks for Hooks {
 
     fn available(&self, state: &ServerState<'_>) -> usize {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
-        // Each further member has space for its smallest error reserved.
+        // The limit reserves space for the smallest error of each further member.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
         let most = state.output.reply_room().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));

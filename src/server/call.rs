@@ -14,8 +14,8 @@ use crate::server::request::{input_methods, request_methods};
 
 /// A tool call (`tools/call`): its name, its arguments in the receive buffer, and its response methods.
 ///
-/// Every response method consumes it, and none can fail. A dropped call is answered with an error (-32603) at the next
-/// poll.
+/// Every response method consumes the call, and none can fail. If the application drops the call, the server responds
+/// with an error (-32603) at the next poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call has to be answered"]

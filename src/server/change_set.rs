@@ -18,7 +18,7 @@ impl ChangeSet {
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
     /// Subscriptions of the stateless era exist, or have existed.
     pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
-    /// A feature has pending notifications of its own.
+    /// A feature has pending notifications.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);

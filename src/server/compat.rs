@@ -30,10 +30,10 @@ impl ServerConfig<'_> {
 
     /// Sets whether a session accepts `shutdown` and `exit` of the Language Server Protocol. Default: `true`.
     ///
-    /// MCP does not have these methods, but some clients send them. The request `shutdown` gets an empty result. New
-    /// requests are then refused (-32600), and requests in flight may be answered until the
-    /// [grace](crate::server::Limits::grace) expires. The notification `exit` ends the input, and so does the end of
-    /// the grace after `shutdown`. Without a session, and in `2026-07-28`, both methods are unknown.
+    /// MCP does not have these methods, but some clients send them. The server responds to `shutdown` with an empty
+    /// result. It then refuses new requests (-32600), and completes requests in flight until the
+    /// [grace](crate::server::Limits::grace) period expires. The notification `exit` ends the input, and so does the
+    /// end of the grace period after `shutdown`. Without a session, and in `2026-07-28`, both methods are unknown.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
         self.compat.lsp_shutdown = understood;

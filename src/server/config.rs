@@ -55,7 +55,7 @@ pub struct Limits {
     /// The time to finish requests in flight after the input has ended or `shutdown` was called, in milliseconds.
     /// The client then has the same time again to read the remaining output. Default: two seconds.
     pub grace: Millis,
-    /// The maximum number of consecutive invalid messages that are answered. Default: eight.
+    /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
     pub invalid_in_a_row: u8,
 }
 
@@ -105,7 +105,7 @@ impl Limits {
         self
     }
 
-    /// Sets the maximum number of consecutive invalid messages that are answered.
+    /// Sets the maximum number of consecutive invalid messages to which the server responds.
     #[must_use]
     pub const fn with_invalid_in_a_row(mut self, count: u8) -> Self {
         self.invalid_in_a_row = count;
@@ -124,10 +124,10 @@ impl Default for Limits {
 pub enum SecondInitialize {
     /// The server refuses it with -32600, and the session continues.
     Refuse,
-    /// The session restarts: requests in flight are cancelled and never answered.
+    /// The session restarts: requests in flight are cancelled and receive no response.
     ///
-    /// This is for a UART, which has no connections: the second `initialize` comes from a new client. The new client
-    /// may reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never
+    /// This is for a UART, which has no connections: a new client sends the second `initialize`. The new client may
+    /// reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never
     /// completed a handshake.
     Restart,
 }
@@ -162,7 +162,7 @@ impl<'i> ServerConfig<'i> {
         }
     }
 
-    /// Sets the features. A feature that is not named here is not linked.
+    /// Sets the features. A server links only the features that its configuration names.
     #[must_use]
     pub const fn features(mut self, features: &'i [&'i dyn Feature]) -> Self {
         self.features = features;
@@ -248,7 +248,7 @@ impl<'i> ServerConfig<'i> {
 
     /// Refuses requests for the application (-32603, with the limit) while every slot is taken.
     ///
-    /// By default the server emits them: the application can still respond at once, or call
+    /// By default the server emits them: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy).
     #[must_use]
     pub const fn refuse_when_full(mut self) -> Self {

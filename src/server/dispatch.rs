@@ -21,9 +21,9 @@ use crate::server::server_state::ServerState;
 /// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Handled without an event. A request was answered with a result.
+    /// Handled without an event. The response to a request is a result.
     Done,
-    /// Refused or dropped, with this error as the event. A request was answered with an error.
+    /// Refused or dropped, with this error as the event. The response to a request is an error.
     ProtocolError(ProtocolError),
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -33,7 +33,7 @@ pub(crate) enum Received {
     BatchBegun,
 }
 
-/// Whether a message may need a response: a request, or an invalid message that may be one.
+/// Whether a message may need a response: it is a request, or an invalid message that may be one.
 pub(crate) fn may_need_response(class: &Class<'_>) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -78,7 +78,7 @@ pub(crate) fn handle_message(
             let error = ProtocolError::IdTooLong { limit: state.id_limit() };
             return Received::ProtocolError(state.refuse(None, stream, error));
         }
-        // An error without an id may be a response to one of ours, so it does not reset the count.
+        // An error without an id may be a response to a server request, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => state.invalid_in_a_row = 0,
     }
@@ -120,7 +120,7 @@ pub(crate) fn handle_message(
 }
 
 impl ServerState<'_> {
-    /// Answers an invalid message with an error.
+    /// Responds to an invalid message with an error.
     ///
     /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
     pub(crate) fn refuse(
@@ -184,7 +184,7 @@ pub(crate) fn handle_unreadable_line(
                 {
                     None
                 }
-                // Never answer a possible response, because two peers could answer each other's errors forever.
+                // Never respond to a possible response, because two peers could exchange errors forever.
                 None if !envelope.looks_like_response() => None,
                 _ => return Received::ProtocolError(error),
             };
@@ -329,7 +329,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
     }
 }
 
-/// Refuses a request that names no revision while there is no session.
+/// Refuses a request that names no revision outside of a session.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
         ""
@@ -416,7 +416,7 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Expires a deferred request: it can no longer be found, cancelled or answered.
+    /// Expires a deferred request: it can no longer be found, cancelled or completed.
     ///
     /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {

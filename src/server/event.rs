@@ -56,7 +56,7 @@ pub enum Event<'a> {
     Unsubscribed(&'a str),
     /// The client cancelled a deferred request or a subscription.
     ///
-    /// Stop working on the request: it gets no response.
+    /// The application must stop working on the request, because the server sends no response.
     Cancelled {
         /// The request. Its ticket is no longer valid.
         ticket: Ticket,
@@ -74,7 +74,7 @@ pub enum Event<'a> {
     RootsChanged,
     /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
-    /// The client does not answer pings.
+    /// The client does not respond to pings.
     PeerUnresponsive,
     /// A message or a response was not valid. The server has handled it, and the connection continues.
     ProtocolError(ProtocolError),
@@ -84,7 +84,7 @@ impl Server<'_> {
     /// Returns the event after a poll that returned [`Action::Event`](crate::Action::Event), otherwise `None`.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // The pending event is about the new client. Report the end of the old one first.
+        // The pending event concerns the new client. Report the end of the old session first.
         if mem::take(&mut self.state.restarted) {
             return Some(Event::Restarted);
         }
@@ -120,7 +120,7 @@ impl Server<'_> {
     }
 }
 
-/// Makes the event of a request from its spans.
+/// Converts the spans of a request into its event.
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
     state: &'a mut ServerState<'_>,
@@ -148,7 +148,7 @@ fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
     rpc::view(input.bytes(), span)
 }
 
-/// Makes the event of a request.
+/// Function that constructs the event of a request.
 ///
 /// Each feature names its own function, so that unused features are not linked. It returns an `Option`, because
 /// `Server::event` does: the large value is then constructed in its final place.

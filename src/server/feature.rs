@@ -14,7 +14,8 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::server_state::{ServerState, Shape};
 
-/// A group of methods with its capability, such as tools or logging. A feature that is not named is not linked.
+/// A group of methods with its capability, such as tools or logging. A server links only the features that its
+/// configuration names.
 ///
 /// Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),

@@ -47,7 +47,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
-    // Only a new client reuses an id that is in flight.
+    // Only a new client reuses the id of a request in flight.
     if again || request.is_duplicate() {
         request.state.restart_session();
     }

@@ -11,7 +11,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Context;
 
-/// A request in flight: a deferred one of the client, a subscription, or one that the server sent.
+/// A request in flight: a deferred request of the client, a subscription, or a request that the server sent.
 #[derive(Debug, Clone, Copy)]
 pub struct InboundRequest {
     /// The last reported progress.
@@ -41,7 +41,7 @@ pub(crate) enum Stage {
     Expired,
     /// Outbound: awaits its response.
     AwaitingResponse { progress: bool },
-    /// Outbound: failed, and this is still to be reported.
+    /// Outbound: failed, and the failure is not reported yet.
     Failed,
     /// Outbound: its end was reported. The slot's text is the reason. Its cancellation awaits space.
     CancelPending,
@@ -154,7 +154,7 @@ impl InboundRequest {
         self.packed.flags.is_batched()
     }
 
-    /// Whether the application is to respond.
+    /// Whether the application must respond.
     pub(crate) fn is_open(&self) -> bool {
         self.packed.stage == Stage::Deferred && self.packed.kind != RequestKind::Listen
     }

@@ -48,12 +48,13 @@ impl Reply<'_> {
 
     /// Responds that input is required (`2026-07-28`): inputs under unique keys, and a state that the client returns.
     ///
-    /// The server keeps nothing of the request. The client retries it with another id, and
+    /// The server stores nothing about the request. The client retries it with another id, and
     /// [`Call::input`](crate::server::Call::input) then returns the input of this response.
     ///
-    /// If the client did not declare the capability of an input, it gets an error (-32021). If
+    /// If the client did not declare the capability of an input, the response is an error (-32021). The response is
+    /// also an error, and the next event is [`ProtocolError::NoRoundTrip`], in three cases:
     /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
-    /// empty, it gets an error, and the next event is [`ProtocolError::NoRoundTrip`].
+    /// empty.
     ///
     /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
     /// user and the request, and let it expire.

@@ -1,6 +1,6 @@
-//! Sends the server's pings, and reports a client that does not answer.
+//! Sends the server's pings, and reports a client that does not respond.
 //!
-//! It is reached through the trait [`KeepAliveHooks`], so that a server without keep-alive does not link it.
+//! The server calls this module only through [`KeepAliveHooks`], so that a server without keep-alive does not link it.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
@@ -14,19 +14,20 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping if one is due. Returns `true` if the client is unresponsive, which is then the pending event.
+    /// Sends a ping when its time is reached. Returns `true` if the client is unresponsive, which is then the pending
+    /// event.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping or of its timeout.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
-    /// Whether a response with this id answers the ping. Records it.
+    /// Whether a response with this id completes the ping. If so, records it.
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 
 struct Hooks;
 
-/// A reference to this static takes one word, a trait object reference two.
+/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

@@ -6,7 +6,7 @@ use crate::protocol::meta::RequestMeta;
 use crate::protocol::revision::Revision;
 use crate::rpc::span_of;
 
-/// Longest `_meta` that is remembered, in bytes.
+/// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
 
 /// The memo, which small processors have no memory for.
@@ -28,7 +28,7 @@ pub(crate) struct MethodPlace {
 #[derive(Debug)]
 struct Entry {
     text: [u8; CAPACITY],
-    /// Length of the text; 0 if nothing is remembered.
+    /// Length of the text; 0 if no `_meta` is stored.
     length: usize,
     /// The version in the text, without its quotes.
     version: Option<Span>,
@@ -48,7 +48,7 @@ impl RequestMemo {
         method: [MethodPlace { feature: 0, method: 0 }; ENTRIES],
     };
 
-    /// The place of the last method that was found.
+    /// Feature index and method index of the last method that was found.
     pub(crate) fn method(&self) -> Option<MethodPlace> {
         self.method.first().copied()
     }

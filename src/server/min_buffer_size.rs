@@ -33,7 +33,7 @@ impl ServerState<'_> {
 /// Size of the largest message that the server writes by itself, without its id and framing, in bytes.
 ///
 /// # Errors
-/// There is no revision, or the configuration of a feature is not valid.
+/// The configuration has no revision, or the configuration of a feature is not valid.
 pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, ConfigError> {
     if config.revisions.is_empty() {
         return Err(ConfigError::NoRevision);

@@ -86,15 +86,15 @@ use crate::server::reply::Source;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-/// Storage for one request in flight: a deferred one of the client, or one that the server sent.
+/// Storage for one request in flight: a deferred request of the client, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<InboundRequest>;
 
 /// The server side of one connection.
 ///
-/// The caller polls it, performs the returned [`Action`], and polls again. The buffers are lent by the caller or, with
-/// the feature `alloc`, grow up to a limit.
+/// The caller polls it, performs the returned [`Action`], and polls again. The caller lends the buffers or, with the
+/// feature `alloc`, they grow up to a limit.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -137,12 +137,12 @@ pub struct Server<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
-    /// The input has ended, and a line still waits for transmit space. The connection is dropped if the client does not
-    /// read within the grace.
+    /// The input has ended, and a line still waits for transmit space. The server drops the connection if the client
+    /// does not read within the grace period.
     InputEnded,
-    /// Requests in flight may still be answered.
+    /// The application may still respond to requests in flight.
     Grace,
-    /// The grace has expired. The connection is dropped if the client does not read the last responses.
+    /// The grace period has expired. The server drops the connection if the client does not read the last responses.
     Flushing,
 }
 
@@ -164,7 +164,7 @@ impl Server<'_> {
     /// Returns the time of the next poll if no bytes move.
     fn deadline(&self) -> Option<Millis> {
         let (state, mut next) = (&self.state, None);
-        // A deadline that has passed waits for transmit space, so it must not wake the caller.
+        // An expired deadline waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
                 && at > state.now
@@ -182,7 +182,8 @@ impl Server<'_> {
     /// Returns the handle that responds to a deferred request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was answered or cancelled, its time expired, or its connection has ended.
+    /// [`SendError::Gone`]: the request has its response or was cancelled, its time expired, or its connection has
+    /// ended.
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
@@ -196,8 +197,8 @@ impl Server<'_> {
 
     /// Reports to the client that a list or a resource has changed.
     ///
-    /// This cannot fail: the notification is sent as soon as the transmit buffer has space. Repeated changes until then
-    /// are sent once.
+    /// This cannot fail: the server sends the notification as soon as the transmit buffer has space. It sends repeated
+    /// changes until then once.
     ///
     /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
     /// [`Subscriptions`], it also goes to every subscription to that list or resource.
@@ -228,8 +229,8 @@ impl Server<'_> {
 
     /// Ensures space for one whole response.
     ///
-    /// Returns [`SendError::Busy`] while a request of an event has that space reserved. Pending messages and errors of
-    /// the server also go first.
+    /// Returns [`SendError::Busy`] while a request of an event reserves that space. The same holds while messages or
+    /// errors of the server are pending, because they precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let has_own_output =
             self.state.pending_error.is_some() || self.state.in_flight.queue_front().is_some();
@@ -266,16 +267,16 @@ impl Server<'_> {
 
     /// Ends the connection.
     ///
-    /// Requests in flight may be answered or cancelled until the grace expires. New requests are refused.
+    /// Requests in flight may complete or be cancelled until the grace period expires. The server refuses new requests.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.now = self.state.now.max(now);
         self.state.lifecycle.apply(Trigger::Shutdown);
         self.state.awaits_exit = false;
     }
 
-    /// Ends the connection, with `deadline` in place of the grace.
+    /// Ends the connection, with `deadline` instead of the grace period.
     ///
-    /// Requests that are still in flight at the deadline are answered with an error.
+    /// The server responds with an error to requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
         if let Some(hooks) = self.state.outbound_hooks {
@@ -286,8 +287,8 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// All state of the old connection is dropped, including unsent output, and its tickets stay invalid. The server's
-    /// own [requests](Server::request) end without an event.
+    /// The server drops all state of the old connection, including unsent output, and its tickets stay invalid.
+    /// [Requests](Server::request) that the server sent end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

@@ -1,6 +1,7 @@
 //! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
 //!
-//! It is reached through the trait [`OutboundHooks`], so that a server that sends no requests does not link it.
+//! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
+//! link it.
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::client::Progress;
@@ -54,22 +55,23 @@ pub(crate) trait OutboundHooks: Sync {
         spans: &mut Spans,
     ) -> Option<Received>;
 
-    /// Makes the event of a pending event about outbound requests.
+    /// Converts an [`OutboundEvent`] into the [`Event`] for the application.
     fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
-    /// Handles the deadline of a request: starts its timeout, or ends it.
+    /// Handles the deadline of a request: starts its timeout, or ends the request.
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Writes the cancellation of the first queued request. The output has space.
+    /// Writes the cancellation of `ticket`, the front of the queue. The caller has reserved the space.
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Ends all outbound requests, with an event each. With `deferred`, also drops the inbound requests.
+    /// Fails all outbound requests that await a response, with an event each. If `deferred`, also releases the inbound
+    /// requests.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 }
 
 struct Hooks;
 
-/// A reference to this static takes one word, a trait object reference two.
+/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
 pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
@@ -199,7 +201,7 @@ impl OutboundHooks for Hooks {
                     out.token("}}");
                 })
             };
-            // Without the reason it always fits.
+            // The cancellation always fits without its reason.
             let _ = write(reason).or_else(|_| write(""));
         }
         state.outbound_count = state.outbound_count.saturating_sub(1);
@@ -262,10 +264,11 @@ impl ServerState<'_> {
         before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
-    /// The ticket of an id, in flight or not. Some clients return the id as a string of digits.
+    /// Decodes an id into its ticket, whether or not the request is in flight. Some clients return the id as a string
+    /// of digits.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
         let digits = match id.string() {
-            // Our ids never begin with `+` or `0`, so such a string is not one of them.
+            // The server issues no id that begins with `+` or `0`, so reject such strings.
             Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
             None => id.bytes(),
         };

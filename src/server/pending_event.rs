@@ -103,10 +103,10 @@ pub(crate) enum ResponseKind {
 /// The kind of an inbound request, which decides the valid responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// Answered by the server itself.
+    /// A request to which the server responds by itself.
     Internal,
     CallTool {
-        /// Whether a result without structured content gets an empty one.
+        /// Whether the server adds empty structured content to a result that has none.
         pad_structured: bool,
     },
     ReadResource,

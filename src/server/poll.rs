@@ -21,7 +21,7 @@ pub(super) enum PollStep {
     Event,
     /// The connection has ended.
     Closed,
-    /// Bytes must move. Poll again at this time at the latest.
+    /// The caller must move bytes, and poll again at this time at the latest.
     Io(Option<Millis>),
 }
 
@@ -42,7 +42,7 @@ impl Server<'_> {
         }
     }
 
-    /// Answers a request that the application dropped, and releases the line of the last event.
+    /// Responds to a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.state.event_holds_line) {
             return;
@@ -53,7 +53,7 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Answers a dropped request with an error.
+    /// Responds to a dropped request with an error.
     #[cold]
     fn respond_unanswered(&mut self) {
         let (id, stream) = (Spans::new(self.input.spans()).id, self.input.stream());
@@ -70,7 +70,7 @@ impl Server<'_> {
         }
     }
 
-    /// Performs one step. Returns `false` if nothing can be done until bytes move or a deadline passes.
+    /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline.
     pub(super) fn advance(&mut self) -> bool {
         if let Some(error) = self.state.pending_error.take() {
             self.state.pending_event = Some(PendingEvent::ProtocolError(error));
@@ -99,7 +99,7 @@ impl Server<'_> {
         self.handle_next_line() || self.drain()
     }
 
-    /// Ends the connection at once, because nothing more can be sent.
+    /// Closes the connection immediately, and drops unsent output and requests in flight.
     pub(super) fn disconnect(&mut self) {
         self.state.lifecycle.apply(Trigger::ConnectionLost);
         self.state.output.clear();
@@ -108,13 +108,14 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Ends one request whose deadline has passed. Returns `false` if there is none.
+    /// Ends one request whose deadline has expired. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         let over = match self.state.ending {
             Ending::Grace => self.state.ending_deadline <= self.state.now,
             ending => ending == Ending::Flushing,
         };
-        // After the grace, all deadlines count as passed. Subscriptions have none: they end when draining starts.
+        // After the grace period every deadline counts as expired. Subscriptions have none: they end when draining
+        // starts.
         let by = if over { Millis(u64::MAX) } else { self.state.now };
         let Some(ticket) = self.state.in_flight.due(by) else { return false };
         let is_outbound =
@@ -128,7 +129,7 @@ impl Server<'_> {
         true
     }
 
-    /// Handles the next line or batch member. Returns `false` if there is none, or no space for its response.
+    /// Handles the next line or batch member. Returns `false` if there is none, or if its response has no space.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         let bytes = self.input.bytes();
@@ -194,7 +195,7 @@ impl Server<'_> {
                 self.state.pending_event = Some(PendingEvent::ProtocolError(error))
             }
             Received::Done | Received::BatchBegun => {}
-            // The members of the batch are still answered.
+            // For an `exit` inside a batch: respond to the remaining members first, then end the input.
             Received::Exit if self.state.batches.in_line() => self.input.end_behind_line(),
             Received::Exit => return self.input.close(),
         }
@@ -211,26 +212,26 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the connection when its input has ended and nothing is left to send.
+    /// Ends the connection when its input has ended and no output is left. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
             self.state.lifecycle.apply(Trigger::EndOfInput);
-            // Subscriptions receive their end.
+            // Write the final response of every subscription.
             self.state.write_changes();
         }
         let draining = self.state.lifecycle.state() == State::Draining;
         if draining {
             if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
-                // Outbound requests end here, and none can be sent any more.
+                // Fail all outbound requests, because a draining server sends no new ones.
                 if let Some(hooks) = self.state.outbound_hooks {
                     hooks.end_all(&mut self.state, false);
                     return true;
                 }
             }
             let grace = self.state.ending == Ending::Grace && self.state.now < self.state.ending_deadline;
-            // After `shutdown` the client may still send messages. Wait for `exit`, so that they are always handled.
+            // After `shutdown` the client may still send messages. Wait for `exit`, so that the server handles them.
             let awaits_exit = self.state.awaits_exit && !ended && grace;
             if !awaits_exit && self.state.in_flight.len() == 0 && self.state.output.is_empty() {
                 return self.state.lifecycle.apply(Trigger::Drained);
@@ -241,7 +242,7 @@ impl Server<'_> {
         } else if !ended {
             return false;
         }
-        // The rest depends on the client reading. Each time that bytes move, its grace starts again.
+        // The remaining output needs a client that reads. Each transmission restarts the grace period.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);

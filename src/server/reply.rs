@@ -102,11 +102,11 @@ impl StateAccess for ServerState<'_> {
 
 /// Responds to one request, now or later.
 ///
-/// Every response method consumes it, and none can fail: a response that does not fit is replaced by an error response,
-/// and the next event is a [`ProtocolError`].
+/// Every response method consumes it, and none can fail. If a response does not fit, the server sends an error response
+/// instead, and the next event is a [`ProtocolError`].
 ///
-/// Dropping it sends no response. A dropped request of an event is answered with an error at the next poll. A
-/// [deferred](crate::server::Call::defer) request stays in flight.
+/// Dropping it sends no response. For a dropped request of an event, the server responds with an error at the next
+/// poll. A [deferred](crate::server::Call::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct Reply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
@@ -221,7 +221,7 @@ impl<'a> Reply<'a> {
 
     /// Sends progress if the request has a progress token. The value must grow each time.
     ///
-    /// The request stays open, also after an error.
+    /// The request stays open, even after an error.
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.

@@ -126,9 +126,9 @@ macro_rules! input_methods {
                 self.input_responses.input(key)
             }
 
-            /// The state that was sent with the required input, as the client returned it.
+            /// The state that the server sent with the required input, as the client returned it.
             ///
-            /// A client may send anything. If security depends on the state, sign it and check the signature.
+            /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
                 self.input_responses.request_state()

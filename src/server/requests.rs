@@ -1,7 +1,7 @@
 //! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
 //!
-//! They share the slots of deferred requests. Their code is reached through the trait `OutboundHooks`, whose object
-//! the first request sets. A server that sends no requests therefore does not link it.
+//! They share the slots of deferred requests. The server calls their code only through the trait `OutboundHooks`, whose
+//! object the first request sets. A server that sends no requests therefore does not link it.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -162,9 +162,9 @@ impl Server<'_> {
         self.send_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
-    /// Pings a client of the handshake era. Allowed as soon as `initialize` was answered.
+    /// Pings a client of the handshake era. Allowed as soon as the server has responded to `initialize`.
     ///
-    /// Any response, also an error, shows that the client is alive.
+    /// Any response, even an error, shows that the client is alive.
     ///
     /// # Errors
     /// As for [`request`](Server::request).
@@ -182,7 +182,7 @@ impl Server<'_> {
         let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
         self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
         self.state.cancel_outbound(ticket, reason);
-        // A pending response may have the space reserved.
+        // The space may be reserved for a pending response.
         if !self.has_pending_response() {
             self.state.write_queued();
         }

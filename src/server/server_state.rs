@@ -34,7 +34,7 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
-    /// Whether `notifications/initialized` was received. Only then are changes sent.
+    /// Whether `notifications/initialized` was received. The server sends no change notifications before.
     pub(crate) complete: bool,
 }
 
@@ -53,8 +53,8 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// Flags come first, because Thumb loads reach bytes cheaply only near the start of a struct. The order leaves no
-/// padding between them.
+/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
+/// between them.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) now: Millis,
@@ -64,9 +64,9 @@ pub(crate) struct ServerState<'b> {
     pub(crate) response_pending: bool,
     /// Whether the emitted event borrows the line. The next poll releases the line.
     pub(crate) event_holds_line: bool,
-    /// Whether `SendError::Busy` was returned, so that `Event::Writable` is to be emitted.
+    /// Whether to emit `Event::Writable`, because `SendError::Busy` was returned.
     pub(crate) report_writable: bool,
-    /// Whether the session restarted. `Event::Restarted` is emitted before `Event::Connected`.
+    /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
@@ -74,24 +74,24 @@ pub(crate) struct ServerState<'b> {
     pub(crate) invalid_in_a_row: u8,
     pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
-    /// Changes whose notifications are still to be sent.
+    /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
     /// Number of slots that outbound requests occupy.
     pub(crate) outbound_count: u16,
     pub(crate) session: Option<Session>,
     pub(crate) config: &'b ServerConfig<'b>,
-    /// Upper bound of the end of the output while a request is handled.
+    /// Highest offset in the transmit buffer that the current request's messages may reach.
     pub(crate) budget: usize,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
-    /// An error of the application's response, emitted at the next poll.
+    /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,
-    /// Writes change notifications. Set by the first change or subscription, so that other servers do not link it.
+    /// Writes change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
-    /// Hooks of outbound requests. Set by the first one.
+    /// Hooks of outbound requests. The first outbound request sets them.
     pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, InboundRequest>,
@@ -157,7 +157,7 @@ impl ServerState<'_> {
         Received::Event
     }
 
-    /// Checks that the output has space for a whole response, and if so sets the budget to it.
+    /// Returns whether a full response fits. If so, sets `budget` to its maximum end.
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_room();
         if fits {
@@ -166,13 +166,13 @@ impl ServerState<'_> {
         fits
     }
 
-    /// The maximum length of a request id. With slots, the text of a slot bounds it.
+    /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
     pub(crate) fn id_limit(&self) -> usize {
         let (limit, slots) = (self.config.limits.id, &self.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Space for the rest of the current request's messages, in bytes.
+    /// Space left for the current request's messages, in bytes.
     pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
@@ -184,19 +184,19 @@ impl ServerState<'_> {
         has_batches.then_some(hooks)
     }
 
-    /// Moves the response to a batch member from the output, where it begins at `before`, to the batch buffer.
+    /// Moves a batch member's response, which starts at `before`, from the output to the batch buffer.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.collect(self, self.output.end().saturating_sub(before));
         }
     }
 
-    /// Whether the open batch has all its responses.
+    /// Whether every member of the open batch has its response.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
 
-    /// Counts a deferred batch member up or down.
+    /// Increments (`more`) or decrements the number of deferred batch members.
     fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.count_deferred(self, more);
@@ -225,7 +225,7 @@ impl ServerState<'_> {
     /// Maximum size of the next response, in bytes.
     fn response_limit(&self, batched: bool) -> usize {
         let space = self.available();
-        // The other members of the batch have space reserved.
+        // The batch buffer reserves space for the other members of the batch.
         match self.batch.hooks {
             Some(hooks) if batched => space.min(hooks.available(self)),
             _ => space,
@@ -240,7 +240,7 @@ impl ServerState<'_> {
 
     /// Writes the response to a request.
     ///
-    /// A response that does not fit or is not valid is replaced by an error response, and that error is returned.
+    /// If the response does not fit or is not valid, writes an error response instead and returns that error.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -269,8 +269,8 @@ impl ServerState<'_> {
 
     /// Writes an error response.
     ///
-    /// `Server::new` has checked that it fits without `detail`, so `detail` is omitted if it does not fit. The revision
-    /// decides how a missing id is written.
+    /// Omits `detail` if the message would not fit. Without `detail` it fits, because `Server::new` checks the buffer
+    /// size. The revision determines the form of a missing id.
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
@@ -314,7 +314,7 @@ impl ServerState<'_> {
         self.restarted = true;
     }
 
-    /// Drops the requests in flight. Outbound requests end with an event each.
+    /// Drops the requests in flight. Emits an event for each outbound request.
     pub(crate) fn drop_in_flight(&mut self) {
         match self.outbound_hooks {
             Some(hooks) => hooks.end_all(self, true),
@@ -332,7 +332,7 @@ impl ServerState<'_> {
         self.session.and_then(|session| session.level)
     }
 
-    /// Returns the last reported progress of a request, if it has a progress token.
+    /// Returns the last reported progress of a request. Fails if the request has no progress token.
     fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
         match source {
             Source::Line { meta, last, .. } => {
@@ -347,7 +347,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Marks a request as answered and releases its slot.
+    /// Marks a request as responded to, and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.response_pending = false,
@@ -454,7 +454,7 @@ impl ServerState<'_> {
         let time = time.unwrap_or(self.config.limits.deferred_timeout);
         let ticket =
             self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
-        // At most one batch may be open, so a member of a second one cannot be deferred.
+        // At most one batch may be open, so a member of a second batch cannot be deferred.
         let in_second_batch = context.batched && self.batches.open();
         if in_second_batch || !self.in_flight.set_id(ticket, id, token) {
             self.in_flight.release(ticket);

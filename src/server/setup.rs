@@ -18,10 +18,10 @@ use crate::server::{InboundRequest, Server, ServerConfig, Slot};
 const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
-    /// A server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
+    /// Creates a server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
     ///
-    /// The server refuses a line that is longer than `rx`, and replaces a response that is longer than `tx` by an
-    /// error.
+    /// The server refuses a line that is longer than `rx`. Instead of a response that is longer than `tx` it sends an
+    /// error response.
     ///
     /// # Errors
     /// A buffer is too small for the server's own messages, or a catalogue is not valid.
@@ -98,9 +98,9 @@ impl<'b> Server<'b> {
     /// Lends storage for the URIs of watched resources, for the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     ///
-    /// Each watched resource takes the length of its URI and 11 bytes. If the buffer is full, `resources/subscribe` is
-    /// refused (-32603), and `subscriptions/listen` is acknowledged without the resource. Without this buffer, clients
-    /// cannot watch resources.
+    /// Each watched resource takes the length of its URI and 11 bytes. If the buffer is full, the server refuses
+    /// `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without this
+    /// buffer, clients cannot watch resources.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.state.registry = SubscriptionRegistry::new(uris.into());
@@ -109,9 +109,9 @@ impl<'b> Server<'b> {
 
     /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
     ///
-    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise each batch gets
-    /// one error (-32600) and no member is processed. `responses` stores the responses until they are sent as one
-    /// message, and 24 bytes of state.
+    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise the server
+    /// responds to each batch with one error (-32600) and processes no member. `responses` stores the responses until
+    /// the server sends them as one message, and 24 bytes of state.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is
     /// subject to the size limit of one response. The server refuses a batch (-32600, with the maximum number of
@@ -121,7 +121,7 @@ impl<'b> Server<'b> {
     /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
     /// processed. At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both
     /// batches the full space, lend twice the size limit of a response. A cancelled member has no entry in the array.
-    /// Other messages are sent before or after the array and never wait for it.
+    /// The server sends other messages before or after the array, and never delays them for it.
     ///
     /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
     ///

@@ -5,7 +5,7 @@ pub(crate) mod pair;
 pub(crate) mod server;
 pub(crate) mod transport;
 
-/// Numbers from a seed (xorshift).
+/// Pseudorandom numbers from a seed (xorshift).
 #[derive(Clone)]
 pub(crate) struct Random(pub u64);
 
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// What was being tried when a test failed.
+/// Input of a test, printed if the test fails.
 pub(crate) struct FailureContext(pub String);
 
 impl Drop for FailureContext {

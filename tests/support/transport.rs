@@ -12,7 +12,7 @@ pub(crate) fn take_output(out: Transmit<'_>, most: usize, output: &mut impl Exte
     taken
 }
 
-/// Gives up to `most` bytes of `input` to the machine, and removes them there. Returns their number.
+/// Passes up to `most` bytes to the machine, and advances `input`. Returns their number.
 pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8]) -> usize {
     let given = receive.space().len().min(most).min(input.len());
     if given > 0 {
@@ -23,13 +23,13 @@ pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8
     given
 }
 
-/// Takes all output and gives as much input as there is space for. Returns whether a byte moved.
+/// Takes all output, and passes as much input as the machine has space for. Returns whether a byte moved.
 pub(crate) fn exchange(io: Io<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let (out, receive) = io.split();
     take_output(out, usize::MAX, output) + give_input(receive, usize::MAX, input) > 0
 }
 
-/// Polls once and gives `bytes`, for which there must be space. The output stays where it is.
+/// Polls once and passes `bytes`, for which there must be space. Does not transmit output.
 #[track_caller]
 pub(crate) fn feed(machine: &mut dyn Machine, now: Millis, mut bytes: &[u8]) {
     let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes before the input") };
@@ -53,7 +53,7 @@ pub(crate) fn end_input(machine: &mut dyn Machine, now: Millis) {
     io.split().1.eof();
 }
 
-/// Which direction moves when both can.
+/// Transfer order if both directions are ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Order {
     /// Both in one step.
@@ -62,33 +62,33 @@ pub(crate) enum Order {
     ReadFirst,
 }
 
-/// How bytes move. None of it may change what is said.
+/// Size and order of transfers. Must not affect the messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// The most bytes that one step gives to the machine.
+    /// The maximum number of bytes that one step passes to the machine.
     pub(crate) read: usize,
-    /// The most bytes that one step takes from the machine.
+    /// The maximum number of bytes that one step takes from the machine.
     pub(crate) write: usize,
     pub(crate) order: Order,
-    /// Whole messages instead of lines.
+    /// Whether the transport transfers whole messages instead of lines.
     pub(crate) messages: bool,
 }
 
 impl Pace {
-    /// As much as possible in each step.
+    /// Moves as many bytes as possible in each step.
     pub(crate) const FAST: Pace =
         Pace { read: usize::MAX, write: usize::MAX, order: Order::WriteFirst, messages: false };
 }
 
-/// What the peer does with the machine's output.
+/// The peer's handling of the machine's output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum PeerInput {
     Open,
     /// The peer reads nothing.
     Blocked,
-    /// Writing fails. The machine learns it with the next step.
+    /// Writing fails. The failure is reported in the next step.
     Broken,
-    /// Writing fails. The machine learns it when it writes.
+    /// Writing fails. The failure is reported on the next write.
     BreaksOnWrite,
 }
 
@@ -97,12 +97,12 @@ pub(crate) struct Transport {
     pub(crate) pace: Pace,
     /// Bytes from the peer that the machine has not received.
     pending: VecDeque<u8>,
-    /// The same as whole messages.
+    /// The same input, one entry per message.
     messages: VecDeque<Vec<u8>>,
-    /// The peer has ended its output, and the machine does not know yet.
+    /// Whether the peer has ended its output without a report to the machine.
     pub(crate) ended: bool,
     pub(crate) peer_input: PeerInput,
-    /// All output since the test took it.
+    /// Output that the test has not taken yet.
     pub(crate) output: Vec<u8>,
 }
 
@@ -118,19 +118,19 @@ impl Transport {
         }
     }
 
-    /// The peer writes bytes. In message mode they are lost: a message is whole.
+    /// Queues bytes from the peer. Ignored in message mode.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.pending.extend(bytes);
     }
 
-    /// The peer writes a line, or a message of these bytes.
+    /// Queues a line from the peer; in message mode, a message.
     pub(crate) fn write_line(&mut self, line: &[u8]) {
         self.pending.extend(line);
         self.pending.push_back(b'\n');
         self.messages.push_back(line.to_vec());
     }
 
-    /// A new connection. The output stays for the test to take, and a peer that reads nothing still reads nothing.
+    /// Starts a new connection. Keeps the untaken output and `PeerInput::Blocked`.
     pub(crate) fn reset(&mut self) {
         self.pending.clear();
         self.messages.clear();
@@ -144,7 +144,7 @@ impl Transport {
         if self.pace.messages { !self.messages.is_empty() } else { !self.pending.is_empty() }
     }
 
-    /// Moves one piece, in one direction or in both. Returns whether anything moved.
+    /// Performs one transfer, in one or both directions. Returns whether any byte moved.
     pub(crate) fn step(&mut self, io: Io<'_>) -> bool {
         let (out, mut receive) = io.split();
         assert!(

@@ -17,7 +17,7 @@ const READ_BUFFER_SIZE: usize = 64;
 
 /// Moves bytes between a machine (server or client) and a link.
 ///
-/// It has no type parameters, one buffer of 64 bytes, and needs no heap.
+/// `Pump` has no type parameters, contains a 64-byte buffer and needs no heap.
 ///
 /// [`step`](Pump::step) never blocks, for a main loop that has other work. [`run`](Pump::run) blocks.
 /// [`wait`](Pump::wait) is for async executors.
@@ -57,20 +57,19 @@ pub struct Pump {
     filled: usize,
     mark: Option<u8>,
     input: Input,
-    /// The machine must discard its partial line.
+    /// Whether a cancel byte must be passed to the machine, so that it discards its partial line.
     cancels_line: bool,
-    /// The machine has received a partial line.
+    /// Whether the machine has received a partial line.
     in_line: bool,
-    /// The peer has received a partial line.
+    /// Whether the peer has received a partial line.
     in_output_line: bool,
-    /// A newline must be written first, to end a partial line of the old session.
+    /// Whether a newline must be written first, to end a partial line of the old session.
     ends_line: bool,
-    /// Output was written but not flushed.
+    /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
 }
 
 /// The state of the link's input direction.
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Open,

@@ -23,7 +23,8 @@ use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
 
-/// Limit of queued commands; senders of notifications wait beyond it. Responses are exempt: each request has one.
+/// Limit of queued commands. Senders of notifications wait at this limit. Responses are exempt, because each request
+/// has one.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
@@ -51,7 +52,7 @@ pub struct ServerShared {
     state: Signal<State>,
     wake: Wake,
     limit: usize,
-    /// The thread that owns the server, if it is always the same one. It must not wait for its own event loop.
+    /// Thread of the event loop, if fixed. No method blocks on this thread.
     owner: Option<ThreadId>,
 }
 
@@ -66,7 +67,7 @@ struct State {
     session: Option<(Revision, ClientCapabilities)>,
     /// Number of running requests, including cancelled ones.
     running: usize,
-    /// A shutdown to start, with its time limit if it has one.
+    /// Requested shutdown. The inner `None` means the server's grace period.
     shutdown: Option<Option<Duration>>,
     shutdown_deadline: Option<Millis>,
     is_closed: bool,
@@ -86,7 +87,7 @@ impl PendingChanges {
             Change::Resource(uri) => return self.resources.push(uri.to_owned()),
             Change::Tools => Change::Tools,
             Change::Prompts => Change::Prompts,
-            // The only list that is left.
+            // `Resources` is the only remaining list.
             _ => Change::Resources,
         };
         if !self.lists.contains(&list) {
@@ -116,8 +117,8 @@ impl ServerShared {
 
     /// Defers a request and returns its responder.
     ///
-    /// Returns `None` if the limit of running requests is reached or no slot is free. The request is then answered with
-    /// an error (-32603).
+    /// Returns `None` if the limit of running requests is reached or no slot is free. The server then responds to the
+    /// request with an error (-32603).
     #[must_use]
     pub fn defer(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
         let refuse = |request| {
@@ -151,7 +152,7 @@ impl ServerShared {
     #[must_use]
     pub fn has_other_owners(self: &Arc<Self>, own_count: usize) -> bool {
         let has_others = Arc::strong_count(self) > own_count;
-        // Pairs with the release of the last other owner, which may have queued a command before.
+        // Pairs with the release by the last other owner, which may have queued a command before.
         fence(Ordering::Acquire);
         has_others
     }
@@ -164,7 +165,7 @@ impl ServerShared {
         })
     }
 
-    /// Queues a command, whatever the length of the queue.
+    /// Queues a command, even if the queue is full.
     pub(crate) fn push(&self, command: ServerCommand) {
         let rejected = self.state.with(|state| {
             if state.is_closed {
@@ -182,7 +183,7 @@ impl ServerShared {
         }
     }
 
-    /// Queues a command when the queue has space, or at once if `task` is cancelled.
+    /// Queues a command when the queue has space, or immediately if `task` is cancelled.
     pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
         let may_send = |state: &mut State| {
             let has_space = state.commands.len() < MAX_QUEUED_COMMANDS || self.is_owner();
@@ -237,9 +238,9 @@ impl ServerShared {
         response.wait().await
     }
 
-    /// Closes the connection: new requests are refused, running ones may finish.
+    /// Closes the connection: the server refuses new requests, and running ones may finish.
     ///
-    /// Requests that do not finish `within` this time are answered with an error. `None` means the server's own grace
+    /// Requests that do not finish `within` this time receive an error response. `None` means the server's grace
     /// period.
     pub fn shutdown(&self, within: Option<Duration>) {
         self.state.with(|state| state.shutdown = Some(within));
@@ -248,7 +249,7 @@ impl ServerShared {
 
     /// Whether the time limit of a [`shutdown`](ServerShared::shutdown) and the time for the last responses have expired.
     ///
-    /// This happens if the client does not read.
+    /// Returns `true` only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)
@@ -308,12 +309,12 @@ impl ServerShared {
         abandoned.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::cancel(ticket)));
     }
 
-    /// Wakes callers that wait for space in the queue: some was freed, or their request was cancelled.
+    /// Wakes callers that wait for queue space, after space was freed or a request was cancelled.
     fn wake_waiters(&self) {
         self.state.update(|_| {});
     }
 
-    /// Applies queued commands to the server, as far as its transmit buffer has space.
+    /// Applies queued commands to the server while its transmit buffer has space.
     ///
     /// Call it after every event, after a wake-up, and at the returned time.
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
@@ -352,7 +353,7 @@ impl ServerShared {
 const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
-    /// Whether nothing waits to be applied to the server.
+    /// Whether no command, change or shutdown is pending.
     fn is_idle(&self) -> bool {
         let PendingChanges { lists, resources } = &self.changes;
         self.commands.is_empty() && self.shutdown.is_none() && lists.is_empty() && resources.is_empty()

@@ -18,15 +18,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else {
 /// Time for workers to exit after the connection has closed and their requests are cancelled.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Worker threads and the queue of jobs. The queue has no limit of its own, because each job holds a request
-/// permit.
+/// Worker threads and the queue of jobs. The queue has no limit, because each job holds a request permit.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// Signals a new job, or the end.
+    /// Signals a new job, or that the pool is closed.
     job_ready: Condvar,
     /// Signals the exit of a thread.
     thread_exited: Condvar,
@@ -60,7 +59,7 @@ impl Pool {
         Arc::new(Pool { shared: Arc::new(shared) })
     }
 
-    /// Queues a job for an idle worker, a new one, or the first that becomes idle.
+    /// Runs a job on an idle or new worker, or queues it until a worker is idle.
     pub(crate) fn run(&self, job: Job) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -92,13 +91,13 @@ impl Pool {
         drop(cancelled);
     }
 
-    /// Returns a guard that ends the workers when it is dropped.
+    /// Returns a guard that stops the workers when it is dropped.
     pub(crate) fn join_guard(self: &Arc<Pool>) -> JoinGuard {
         JoinGuard(Arc::clone(self))
     }
 }
 
-/// ExitReport the workers of a connection when it is dropped, and waits for them for a limited time.
+/// Stops the workers of a connection on drop, and waits for them up to `JOIN_TIMEOUT`.
 pub(crate) struct JoinGuard(Arc<Pool>);
 
 impl Drop for JoinGuard {
@@ -133,7 +132,7 @@ impl WorkerThread {
     fn run(&mut self) {
         while let Some(Job { responder, work }) = self.next() {
             if !responder.is_cancelled() {
-                // A panic of the work answers its request, and the thread continues.
+                // If the work panics, dropping its responder sends an error response, and the thread continues.
                 let _ = catch_unwind(AssertUnwindSafe(move || work(responder)));
             }
         }
@@ -149,7 +148,7 @@ impl WorkerThread {
             }
             let left = IDLE_TIMEOUT.saturating_sub(start.elapsed());
             if state.is_closed || left.is_zero() {
-                // Updated under the same lock, so that a new job does not count on this thread.
+                // Decrement under the same lock, so that `run` does not rely on an exiting thread.
                 self.is_counted = false;
                 state.threads -= 1;
                 return None;
@@ -169,7 +168,7 @@ impl Drop for WorkerThread {
         let left = if was_last { mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
         self.shared.thread_exited.notify_all();
-        // Dropped jobs are answered with an error.
+        // A dropped job sends an error response.
         drop(left);
     }
 }

@@ -1,7 +1,7 @@
 //! The pump: moves bytes between a state machine and two async streams.
 //!
-//! All transfers happen in one poll function: bytes that were read are in the state machine, and bytes that
-//! were written are reported to it, before a future can be dropped. So dropping a future loses nothing.
+//! Each transfer completes within one poll: bytes read or written are recorded before a future can be dropped. So
+//! dropping a future loses nothing.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of reads before a write: many responses leave in one write, and none waits for long.
+/// Maximum number of reads before a write. Batches responses into one write and bounds their delay.
 const MAX_READS: u8 = 8;
 
 /// Maximum number of consecutive events before the task yields to other tasks.

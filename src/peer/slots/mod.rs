@@ -1,8 +1,8 @@
 //! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
 //!
 //! All links are indices inside the slots, which the caller lends, so the table needs no heap. A lookup takes O(1)
-//! time. To take a slot, to release it and to set a deadline take O(log n). The hash of the peer's ids uses the
-//! caller's seed, so that the peer cannot choose ids that collide.
+//! time. Taking a slot, releasing it and setting a deadline take O(log n). The hash of the peer's ids uses the caller's
+//! seed, so that the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits; seeds and times are stored in halves"
@@ -21,15 +21,15 @@ use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and kept for any time. The ticket of a request that has ended is refused and never matches a
-/// later request.
+/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never matches
+/// it with a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// Storage for one request in flight. Lend an array: `[Slot::EMPTY; 4]`. A table uses at most 65,535 slots.
+/// Storage for one request in flight. The caller lends an array: `[Slot::EMPTY; 4]`. A table uses at most 65,535 slots.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot<D> {
     /// Two halves, because a `u64` would require padding.
@@ -44,14 +44,14 @@ pub struct Slot<D> {
     lowest_free: u16,
     /// Slot with the earliest deadline in the subtree of this slot.
     earliest: u16,
-    /// `FREE` if the slot holds no request.
+    /// Length of the slot's text, or `FREE` if the slot holds no request.
     text_length: u16,
     /// Length of the peer's id at the start of the text. 0 for outbound requests, whose ids encode the slot.
     id_length: u16,
     data: D,
 }
 
-/// Data of the table's user about each request.
+/// Per-request data that the server or client stores in a slot.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
 }
@@ -72,7 +72,7 @@ impl<D: Data> Slot<D> {
     };
 }
 
-/// Index that means no slot. It is also the maximum number of slots.
+/// Index that stands for no slot. It is also the maximum number of slots.
 const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
@@ -80,13 +80,13 @@ const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
 /// Text length of a free slot. Other slots have shorter texts.
 const FREE: u16 = u16::MAX;
 
-/// Generation of a slot that has used all of its tickets and is never taken again.
+/// Generation of a retired slot, which is never taken again.
 const RETIRED: u32 = u32::MAX;
 
-/// Deadline of a request without one.
+/// Stored deadline of a request that has no deadline.
 const NEVER: Millis = Millis(u64::MAX);
 
-/// Latest deadline that is stored. It stands for `u64::MAX`, which is reserved for `NEVER`.
+/// Largest stored deadline. A deadline of `u64::MAX` is stored as `LAST`, because `u64::MAX` means `NEVER`.
 const LAST: Millis = Millis(u64::MAX - 1);
 
 /// Table of requests in flight, with data `D` for each.
@@ -137,7 +137,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         u64::from(high) << 32 | u64::from(low)
     }
 
-    /// Ends all requests. Their tickets are refused from then on.
+    /// Ends all requests and invalidates their tickets.
     pub(crate) fn clear(&mut self) {
         for slot in self.slots_mut() {
             let generation = slot.generation.saturating_add(slot.is_taken().into());
@@ -172,7 +172,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some(ticket)
     }
 
-    /// Returns the data of a request. `None` if it has ended.
+    /// Returns the data of a request. Returns `None` if the request has ended.
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
         self.taken_slot(ticket).map(|slot| &slot.data)
     }
@@ -201,8 +201,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Appends a request to the queue.
     ///
-    /// The request must not be in the queue and must have no id of the peer, because both use the same link. It must
-    /// leave the queue before its release.
+    /// The request must not be in the queue and must have no id of the peer, because both use the same link. The caller
+    /// dequeues the request before releasing it.
     pub(crate) fn enqueue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
@@ -214,7 +214,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         debug_assert!(first != added, "queued twice");
     }
 
-    /// Returns whether a request is in the queue.
+    /// Returns whether the queue contains any request.
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
         self.queue != NO_QUEUE
@@ -240,7 +240,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
     }
 
-    /// Ends a request and frees its slot, unless the slot has used all of its tickets.
+    /// Releases a request; its slot is retired if its generations are exhausted.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         let Some(slot) = self.taken_slot(ticket) else { return };
         if slot.id_length > 0 {

@@ -119,7 +119,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Returns the whole part of the text that a request owns, of at least `length` bytes.
     ///
-    /// `None` if the request has ended or the part cannot have this length.
+    /// Returns `None` if the request has ended or the part cannot have this length.
     fn text_room(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
         self.get(ticket)?;
         if length > self.part.into() {

@@ -160,7 +160,8 @@ fn next_slot_and_deadline_ignore_earlier_order() {
     }
 }
 
-/// After releases in any order, the lowest free slot is taken and the same one of equal deadlines comes first.
+/// After releases in any order, the lowest free slot is taken, and the same one of several equal deadlines expires
+/// first.
 #[test]
 fn next_slot_and_deadline_ignore_earlier_releases() {
     let due = |table: &InFlight<'_, Plain>| table.due(Millis(9)).map(|ticket| ticket.slot);

@@ -1,7 +1,7 @@
 //! Runs a client against a scripted server, at every pace that must not make a difference.
 //!
-//! Every script runs at many paces, as lines and as messages, and states its expectations after each
-//! step. So it also shows that the pieces of bytes do not matter.
+//! Every script runs at many paces, as lines and as messages, and states its expectations after each step. So it also
+//! shows that the chunks of the input have no effect.
 
 mod setup;
 pub(crate) mod text;
@@ -153,7 +153,7 @@ impl ClientHarness {
         self.raw(message.as_bytes())
     }
 
-    /// The server writes several messages at once.
+    /// The server writes several messages in one transfer.
     pub(crate) fn server_sends_all(&mut self, messages: &[&str]) -> &mut ClientHarness {
         let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
         for message in messages {
@@ -163,14 +163,14 @@ impl ClientHarness {
         self
     }
 
-    /// What [`server_sends`](ClientHarness::server_sends) writes.
+    /// Returns the message that [`server_sends`](ClientHarness::server_sends) writes.
     pub(crate) fn message(&self, message: &str) -> String {
         let mut message = match message.strip_prefix('{') {
             Some(rest) => format!(r#"{{"jsonrpc":"2.0",{rest}"#),
             None => message.to_owned(),
         };
         let mut ids = self.notes.0.lock().unwrap().ids.clone();
-        // The last id of each name first; longer names before their prefixes.
+        // The last id of each name precedes the others; longer names precede their prefixes.
         ids.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         for (name, id) in ids {
             message = message.replace(&format!("@{name}"), &id);
@@ -178,14 +178,14 @@ impl ClientHarness {
         message
     }
 
-    /// The server writes a line as it is.
+    /// The server writes an unchanged line.
     pub(crate) fn raw(&mut self, line: &[u8]) -> &mut ClientHarness {
         self.transport.write_line(line);
         self.pump();
         self
     }
 
-    /// The server writes bytes without a newline. In message mode nothing arrives.
+    /// The server writes bytes without a newline. Ignored in message mode.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut ClientHarness {
         self.transport.write(bytes);
         self.pump();
@@ -199,19 +199,19 @@ impl ClientHarness {
         self
     }
 
-    /// The server's input ends: writing to it fails.
+    /// The server's input ends, so that writing to it fails.
     pub(crate) fn broken(&mut self) -> &mut ClientHarness {
         self.break_unnoticed().pump();
         self
     }
 
-    /// The same, but the client does not notice until it writes.
+    /// The server's input ends, but the client does not notice until it writes.
     pub(crate) fn break_unnoticed(&mut self) -> &mut ClientHarness {
         self.transport.peer_input = PeerInput::BreaksOnWrite;
         self
     }
 
-    /// The connection is replaced by a new one.
+    /// Replaces the connection by a new one.
     pub(crate) fn reset(&mut self) -> &mut ClientHarness {
         self.client.reset();
         self.replace_connection();
@@ -219,7 +219,7 @@ impl ClientHarness {
         self
     }
 
-    /// The connection is replaced by a new one to the same server.
+    /// Replaces the connection by a new one to the same server.
     pub(crate) fn reconnect(&mut self) -> &mut ClientHarness {
         self.client.reconnect();
         self.replace_connection();

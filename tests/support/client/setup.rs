@@ -28,13 +28,13 @@ const fn pace(read: usize, write: usize) -> Pace {
 pub(crate) struct Setup {
     pub(crate) info: ClientConfig<'static>,
     pub(crate) rx: usize,
-    /// Whether only this size of `rx` makes sense. If not, other sizes are tested, too.
+    /// Whether the script requires this size of `rx`. Otherwise the harness tests other sizes, too.
     pub(crate) exact: bool,
-    /// Whether the script makes sense in message mode.
+    /// Whether the script can run in message mode.
     pub(crate) frames: bool,
     pub(crate) tx: usize,
     pub(crate) slots: usize,
-    /// For all slots.
+    /// Text of all slots together, in bytes.
     pub(crate) text: usize,
     pub(crate) pings: Option<KeepAlive>,
     /// The revision in the server's response to `initialize`.
@@ -74,7 +74,7 @@ impl Setup {
         Setup { info: self.info.capabilities(declared), ..self }
     }
 
-    /// Lets the server answer `initialize` with this revision.
+    /// Sets the revision of the server's response to `initialize`.
     pub(crate) fn revision(self, revision: Revision) -> Setup {
         Setup { revision, ..self }
     }

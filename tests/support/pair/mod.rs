@@ -1,5 +1,5 @@
-//! Connects a client and a server by two pipes. A seed decides who is polled, how many bytes move,
-//! and how much a pipe holds.
+//! Connects a client and a server by two pipes. A seed determines the polled machine, the number of bytes per step, and
+//! the capacity of the pipes.
 
 pub(crate) mod scenario;
 
@@ -44,7 +44,7 @@ pub(crate) struct Pair<'c, 's> {
     pub(crate) up: Pipe,
     pub(crate) down: Pipe,
     pub(crate) random: Random,
-    /// The most bytes of one step.
+    /// The maximum number of bytes of one step.
     pub(crate) most: usize,
     pub(crate) now: u64,
     pub(crate) client_events: Vec<ClientEvent>,
@@ -75,7 +75,7 @@ impl<'c, 's> Pair<'c, 's> {
         }
     }
 
-    /// Polls one of the two once. Calls go to `handle`. Returns whether anything moved.
+    /// Polls one of the two machines once. Passes calls to `handle`. Returns whether anything moved.
     pub(crate) fn step(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
         if self.random.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
     }

@@ -1,6 +1,7 @@
-//! A client and a server with all features, connected by two pipes of random width.
-//! A script states the events of both, and runs in every revision with many seeds. So it also shows
-//! that pieces, partial writes and buffer sizes do not matter.
+//! A client and a server with all features, connected by two pipes of random capacity.
+//!
+//! A script states the events of both, and runs in every revision with many seeds. So it also shows that chunks,
+//! partial writes and buffer sizes have no effect.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,7 +27,7 @@ macro_rules! numbered {
     };
 }
 
-/// Long enough for each list to need several pages.
+/// The text is long enough for each list to need several pages.
 const LONG: &str = "A description of what it is good for, and of what it is not good for, and of how to tell the one from the other; and of all that there is besides.";
 
 static TOOLS: Tools = Tools::new(&[
@@ -282,7 +283,7 @@ impl Scenario {
         std::mem::take(&mut self.server_events)
     }
 
-    /// Until nothing has moved for a while.
+    /// Runs until nothing moves for a while.
     pub(crate) fn run_until_idle(&mut self) -> &mut Scenario {
         let mut quiet = 0;
         while quiet < 64 {
@@ -291,7 +292,7 @@ impl Scenario {
         self
     }
 
-    /// Polls one of the two once. Returns whether anything moved.
+    /// Polls one of the two machines once. Returns whether anything moved.
     pub(crate) fn step(&mut self) -> bool {
         if self.random.below(2) == 0 { self.step_client() } else { self.step_server() }
     }

@@ -79,13 +79,13 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 5] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging];
 
-/// A server with all of them.
+/// A server with all features except subscriptions, and the catalogues above.
 pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static ALL_FEATURES: [&dyn Feature; 6] =
     [&super::tools::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
-/// The same with the tools of [`tools`](super::tools).
+/// A server with all features, and the tools of [`tools`](super::tools).
 pub(crate) const EVERYTHING: ServerConfig<'static> = ServerConfig::new("s", "1").features(&ALL_FEATURES);
 
 static BY_HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
@@ -95,7 +95,7 @@ static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMP
 /// A server with dynamic lists.
 pub(crate) const BY_HOST: ServerConfig<'static> = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
 
-/// Records the event, and answers it.
+/// Records the event, and responds to it.
 pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     match event {
         Event::ReadResource(read) => {
@@ -189,7 +189,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     }
 }
 
-/// Answers a call of one of these tools.
+/// Responds to a call of one of these tools.
 pub(crate) fn content(mut call: Call<'_>) {
     match call.name() {
         "everything" => call.content(|result| {

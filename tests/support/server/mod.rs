@@ -36,7 +36,7 @@ impl<'b> ServerHarness<'b> {
         }
     }
 
-    /// Polls until nothing more can be done at this time.
+    /// Polls until the server makes no progress at this time.
     pub(crate) fn run(&mut self) {
         for _ in 0..5_000_000 {
             let ServerHarness { server, record, .. } = self;

@@ -50,8 +50,8 @@ impl ServerHarness<'_> {
     }
 }
 
-/// Answers as the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`; or with the
-/// input responses of a retried call.
+/// Responds according to the arguments: `inputs` as `key=name`, `state`, `urls`, `lacks`; or with the input responses
+/// of a retried call.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = Json::parse(arguments.as_bytes()).unwrap();

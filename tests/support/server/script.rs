@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! > call 1 tools/call {"name":"echo"}    the client sends a request; `> note method params` a notification;
-//! > {"any":"line"}                        anything else as it is
-//! < result 1 {"content":[]}               the server answers; `< error 1 -32602 message`; `< note method params`;
-//! < {"any":"line"}                        anything else as it is
-//! ! call echo {}                          the host hears of something
-//! * time 500                              the host does something: see `Host::command`
+//! > {"any":"line"}                        any other line, unchanged
+//! < result 1 {"content":[]}               the server responds; `< error 1 -32602 message`; `< note method params`;
+//! < {"any":"line"}                        any other line, unchanged
+//! ! call echo {}                          the server emits an event
+//! * time 500                              the application runs a command: see `ServerHarness::command`
 //! ```
 //!
-//! `…` in what is expected stands for anything. Input and output are compared at every `*` and at the end.
+//! In expected text, `…` matches any text. The harness compares input and output at every `*` and at the end.
 
 use super::ServerHarness;
 use crate::support::transport::{Order, Pace};
@@ -26,9 +26,9 @@ pub(crate) struct Setup {
     text: usize,
     reply_room: Option<usize>,
     pings: Option<KeepAlive>,
-    /// The size of the batch buffer.
+    /// The size of the batch buffer, in bytes.
     batches: usize,
-    /// The size of the subscription buffer.
+    /// The size of the subscription buffer, in bytes.
     watches: usize,
     /// Lines before each script, with their responses and events.
     prelude: String,
@@ -92,7 +92,7 @@ impl Setup {
         self.session_with(revision, "{}")
     }
 
-    /// The same, with a client that declared these capabilities.
+    /// Starts with an open session of this revision, whose client declared these capabilities.
     pub(crate) fn session_with(mut self, revision: Revision, capabilities: &str) -> Setup {
         self.prelude = format!(
             "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {capabilities}\n\
@@ -102,7 +102,7 @@ impl Setup {
         self
     }
 
-    /// Runs the script at every pace, and expects the same each time.
+    /// Runs the script at every pace, and expects the same output and events each time.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
         let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
@@ -140,7 +140,7 @@ impl Setup {
         }
     }
 
-    /// Runs the dialogue once. The receive buffer is lent or `grown` on the heap.
+    /// Runs the script once. The receive buffer is lent or `grown` on the heap.
     fn run(
         &self,
         steps: &[Step],

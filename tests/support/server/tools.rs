@@ -10,7 +10,7 @@ pub(crate) struct Record {
     pub(crate) events: Vec<String>,
     pub(crate) faults: Vec<ProtocolError>,
     pub(crate) tickets: Vec<Ticket>,
-    /// The server's own requests.
+    /// The tickets of requests that the server sent.
     pub(crate) asked: Vec<Ticket>,
     /// The tools of a dynamic list.
     pub(crate) listed: &'static [Tool<'static>],
@@ -45,7 +45,7 @@ impl Record {
     }
 }
 
-/// The tools; each does what its name says.
+/// Tools whose names state their behavior.
 pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("who", "{}"),
@@ -80,7 +80,7 @@ static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 /// A server without features.
 pub(crate) const BARE: ServerConfig<'static> = ServerConfig::new("s", "1");
 
-/// Records the event, and answers it.
+/// Records the event, and responds to it.
 pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     let text = match event {
         Event::Connected(client) => {

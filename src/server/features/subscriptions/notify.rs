@@ -33,7 +33,7 @@ impl<'a> Listening<'a> {
         self.ticket
     }
 
-    /// Whether the subscription receives this change: of a list, or of one of its resources ([`uris`](Self::uris)).
+    /// Whether the subscription includes this change: a subscribed list, or a resource in [`uris`](Self::uris).
     #[must_use]
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
@@ -45,7 +45,7 @@ impl<'a> Listening<'a> {
         }
     }
 
-    /// The URIs of the resources that the subscription watches.
+    /// The URIs of the subscribed resources.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
         self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
@@ -72,9 +72,9 @@ impl core::fmt::Debug for Listening<'_> {
     }
 }
 
-/// Flag of a subscription that is to end.
+/// Flag of a subscription whose end is pending.
 const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
-/// Flag of a subscription whose request was answered. Only the cancellation is still to be sent.
+/// Flag of a subscription whose final response was sent. Only the cancellation is pending.
 const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
@@ -160,9 +160,10 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
     Some(())
 }
 
-/// Writes pending changes of resources. Returns `None` if the output has no space.
+/// Writes pending changes of resources.
 ///
-/// Returns `true` if some changes wait for the end of the handshake.
+/// Returns `None` if the output has no space. Returns `Some(true)` if a change stays pending until the handshake
+/// completes.
 fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     let ending = state.lifecycle.state() == State::Draining;
     let (mut at, mut any_delayed) = (0, false);
@@ -196,10 +197,11 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     Some(any_delayed)
 }
 
-/// Ends subscriptions that are to end. Returns `None` if the output has no space.
+/// Sends the final messages of subscriptions marked `ENDS`, or of all while draining. Returns `None` if the output has
+/// no space.
 ///
-/// On a single channel the response is followed by a cancellation, because the specification requires each of them on a
-/// different page.
+/// On a single channel the server sends the response and then `notifications/cancelled`, because different pages of the
+/// specification require one or the other.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
@@ -213,7 +215,7 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
-            // No notification may follow the response, also if changes occur before the cancellation is sent.
+            // No notification may follow the response, even if a change occurs before the cancellation is sent.
             state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
         if !state.output.is_message_mode() {
@@ -251,7 +253,7 @@ fn send_as(
     }
     let ServerState { in_flight, output, .. } = state;
     let id = in_flight.id(ticket);
-    // `Server::new` has checked that it fits.
+    // The message fits, because `Server::new` checks the buffer size.
     let _ = output.write(routing, output.reply_room(), &mut |out| body(out, id));
     Some(())
 }
@@ -289,7 +291,7 @@ pub(crate) fn write_acknowledged(
     out.token("}}}");
 }
 
-/// Writes the notification of a changed resource. `id` is that of the subscription, in the stateless era.
+/// Writes the notification of a changed resource. `id` is the subscription id; `None` in the handshake era.
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
     if let Some(id) = id {
@@ -314,7 +316,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig
 }
 
 impl ServerState<'_> {
-    /// Marks a subscription to be ended.
+    /// Marks the end of a subscription as pending.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
         self.pending_changes.add(ChangeSet::FEATURE_PENDING);
