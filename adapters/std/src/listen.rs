@@ -81,7 +81,7 @@ impl Serve<'_> {
 
     /// Serves every connection until the server is [stopped](Serve::stopped_by).
     ///
-    /// ConnectionSettings connection has a thread, a state machine and workers of its own.
+    /// Each connection has a thread, a state machine and workers of its own.
     ///
     /// The connections share the handler, which is called for one event at a time of each connection. A panic
     /// of the handler, or a failed socket, ends only that connection. The observer receives the messages of
