@@ -160,7 +160,7 @@ fn requests_of_the_server_are_not_counted_as_deferred() {
             ));
         }
     }
-    // RequestFailure with the connection.
+    // The request fails with the connection.
     setup().check(&format!(
         "{}* shutdown\n! answered 0 Closed\n* deferred 1\n* answer 0 done\n{DONE}! closed\n* deferred 0\n",
         open("2")
