@@ -20,13 +20,13 @@ use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
 use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::{CurrentRequest, write_fault};
+use crate::client::server_requests::{CurrentRequest, write_error};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
 /// The negotiated session.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer {
+pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ServerCapabilities,
 }
@@ -39,11 +39,11 @@ pub(crate) struct Connecting {
 }
 
 pub(crate) struct ClientState<'b> {
-    pub(crate) info: &'b ClientConfig<'b>,
+    pub(crate) config: &'b ClientConfig<'b>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, OutboundRequest>,
-    pub(crate) life: Lifecycle<role::Client>,
-    pub(crate) peer: Option<Peer>,
+    pub(crate) lifecycle: Lifecycle<role::Client>,
+    pub(crate) session: Option<Session>,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has requested.
     pub(crate) tried: Revisions,
@@ -71,8 +71,8 @@ pub(crate) struct ClientState<'b> {
     /// Whether a request of the server waits for transmit space.
     pub(crate) server_request_waits: bool,
     /// The error in the application's response, emitted at the next poll.
-    pub(crate) fault: Option<ProtocolError>,
-    pub(crate) writable_requested: bool,
+    pub(crate) error: Option<ProtocolError>,
+    pub(crate) report_writable: bool,
     pub(crate) keep_alive: KeepAliveState,
 }
 
@@ -86,15 +86,15 @@ const LONGEST_ANSWER: usize = 168;
 const REQUEST_HEAD: usize = 96;
 
 impl<'b> ClientState<'b> {
-    pub(crate) fn new(info: &'b ClientConfig<'b>, tx: Buffer<'b>) -> ClientState<'b> {
+    pub(crate) fn new(config: &'b ClientConfig<'b>, tx: Buffer<'b>) -> ClientState<'b> {
         let output = TransmitBuffer::new(tx);
         ClientState {
-            info,
+            config,
             reply_room: output.reply_room(),
             output,
             in_flight: InFlight::empty(),
-            life: Lifecycle::START,
-            peer: None,
+            lifecycle: Lifecycle::START,
+            session: None,
             connecting: None,
             unsent_connect: None,
             tried: Revisions::NONE,
@@ -108,8 +108,8 @@ impl<'b> ClientState<'b> {
             budget: 0,
             current_request: None,
             server_request_waits: false,
-            fault: None,
-            writable_requested: false,
+            error: None,
+            report_writable: false,
             keep_alive: KeepAliveState::OFF,
         }
     }
@@ -122,11 +122,12 @@ impl<'b> ClientState<'b> {
     /// Resets the connection, and keeps the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.output.reset();
-        self.life = Lifecycle::START;
-        (self.peer, self.connecting, self.unsent_connect, self.tried) = (None, None, None, Revisions::NONE);
+        self.lifecycle = Lifecycle::START;
+        (self.session, self.connecting, self.unsent_connect, self.tried) =
+            (None, None, None, Revisions::NONE);
         (self.probe_abandoned, self.probe_repeated) = (false, false);
-        (self.initialized_pending, self.writable_requested) = (false, false);
-        (self.roots_changed_pending, self.current_request, self.server_request_waits, self.fault) =
+        (self.initialized_pending, self.report_writable) = (false, false);
+        (self.roots_changed_pending, self.current_request, self.server_request_waits, self.error) =
             (false, None, false, None);
         self.keep_alive.reset();
     }
@@ -134,35 +135,35 @@ impl<'b> ClientState<'b> {
     /// The size of the largest message that the client writes by itself, in bytes.
     pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = self.reserve;
-        for revision in self.info.revisions.newest_first() {
+        for revision in self.config.revisions.newest_first() {
             let mut out = Writer::measure();
-            connect::write_params(self.info, revision, &mut out);
-            self.info.write_meta(revision, Meta { token: Some(u64::MAX), ..Meta::default() }, &mut out);
+            connect::write_params(self.config, revision, &mut out);
+            self.config.write_meta(revision, Meta { token: Some(u64::MAX), ..Meta::default() }, &mut out);
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
         }
         largest.saturating_add(self.output.overhead())
     }
 
-    /// Compacts the output, and writes a message of at most `room` bytes.
+    /// Compacts the output, and writes a message of at most `space` bytes.
     pub(crate) fn send(
         &mut self,
         routing: Routing,
-        room: usize,
+        space: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        self.output.write(routing, room, body)
+        self.output.write(routing, space, body)
     }
 
     /// The space for a request: the free space without the reserve for responses, if the revision has server requests.
-    pub(crate) fn request_room(&self) -> usize {
+    pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.answers_requests() { self.reserve } else { 0 };
         self.output.free().saturating_sub(reserve)
     }
 
     /// Whether the negotiated revision has batches.
     pub(crate) fn has_batches(&self) -> bool {
-        self.peer.is_some_and(|peer| peer.revision == Revision::V2025_03_26)
+        self.session.is_some_and(|session| session.revision == Revision::V2025_03_26)
     }
 
     /// Whether the client responds to requests of the server. The stateless era forbids it.
@@ -188,17 +189,17 @@ impl<'b> ClientState<'b> {
         options: Options<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        let Some(peer) = self.peer.filter(|_| self.is_connected()) else {
+        let Some(session) = self.session.filter(|_| self.is_connected()) else {
             return Err(SendError::NotConnected);
         };
-        if self.initialized_pending || self.holds_reply_room() {
-            self.writable_requested = true;
+        if self.initialized_pending || self.holds_reply_space() {
+            self.report_writable = true;
             return Err(SendError::Busy);
         }
         let more = options.members()?;
         // The client sends a level only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
-        let timeouts = self.info.timeouts;
+        let timeouts = self.config.timeouts;
         let outgoing = OutboundRequest {
             sequence: self.sequence,
             method,
@@ -216,7 +217,7 @@ impl<'b> ClientState<'b> {
         // The deadline is immediate: the next poll starts the timeout.
         let Some(ticket) = self.in_flight.take(outgoing, Some(Millis::ZERO)) else {
             // A slot whose cancellation or error waits for transmit space becomes free after that message is written.
-            self.writable_requested |= self.in_flight.queue_front().is_some();
+            self.report_writable |= self.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
         if !self.store_meta(ticket, method, more) {
@@ -224,10 +225,10 @@ impl<'b> ClientState<'b> {
             return Err(SendError::Unwritable);
         }
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let room = self.request_room();
+        let space = self.request_space();
         let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
-        let sent = self.write_request(id, name, peer.revision, room, meta, &mut |out| {
+        let sent = self.write_request(id, name, session.revision, space, meta, &mut |out| {
             valid &= params(out);
             if !valid {
                 out.fail();
@@ -247,11 +248,11 @@ impl<'b> ClientState<'b> {
     /// Whether the connection accepts requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
-        matches!(self.life.state(), State::Ready | State::Stateless)
+        matches!(self.lifecycle.state(), State::Ready | State::Stateless)
     }
 
     pub(crate) fn era(&self) -> Option<Era> {
-        self.peer.map(|peer| peer.revision.era())
+        self.session.map(|session| session.revision.era())
     }
 
     /// Writes one message that waits for transmit space: the connecting request, `initialized`, a cancellation, a next
@@ -276,8 +277,8 @@ impl<'b> ClientState<'b> {
             return sent.is_ok();
         }
         if self.roots_changed_pending {
-            let room = self.request_room();
-            let sent = self.send(Routing::NOTIFICATION, room, &mut |out| {
+            let space = self.request_space();
+            let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
                 write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
             });
             self.roots_changed_pending = sent.is_err();
@@ -391,34 +392,34 @@ impl<'b> ClientState<'b> {
         self.output.free() >= self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Responds to a server request with an empty result, or with the error that `fault` maps to.
-    pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
-        let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match fault {
+    /// Responds to a server request with an empty result, or with the error that `error` maps to.
+    pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
+        let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match error {
             None => {
                 out.token(r#"{"jsonrpc":"2.0","id":"#);
                 out.json_bytes(id);
                 out.token(r#","result":{}}"#);
             }
-            Some(fault) => write_fault(out, id, fault),
+            Some(error) => write_error(out, id, error),
         });
     }
 
     /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era, which has no `ping`.
     pub(crate) fn write_ping(&mut self) {
-        let Some(peer) = self.peer else { return };
-        let method = match peer.revision.era() {
+        let Some(session) = self.session else { return };
+        let method = match session.revision.era() {
             Era::Handshake => methods::PING.name,
             Era::Stateless => methods::SERVER_DISCOVER.name,
         };
-        let (number, info) = (self.keep_alive.next_number(), self.info);
+        let (number, config) = (self.keep_alive.next_number(), self.config);
         let sent = self.send(Routing::REQUEST, usize::MAX, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.display(&format_args!("{ID_PREFIX}{number}"));
             out.field_string("method", method);
-            if peer.revision.era() == Era::Stateless {
+            if session.revision.era() == Era::Stateless {
                 out.key("params");
                 out.begin_object();
-                info.write_meta(peer.revision, Meta::default(), out);
+                config.write_meta(session.revision, Meta::default(), out);
                 out.end_object();
             }
             out.token("}");

@@ -10,7 +10,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
-use crate::client::client_state::{ClientState, Connecting, Peer};
+use crate::client::client_state::{ClientState, Connecting, Session};
 use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
@@ -18,26 +18,26 @@ use crate::client::receive::is_complete;
 use crate::client::views::{Freshness, Implementation, list, object};
 
 /// Writes the parameters of the connecting request without `_meta`.
-pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+pub(crate) fn write_params(config: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
-        info.write_capabilities(revision, out);
+        config.write_capabilities(revision, out);
         out.key("clientInfo");
-        info.identity.write(revision, out);
+        config.identity.write(revision, out);
     }
 }
 
 impl ClientState<'_> {
     /// Starts to connect with the first request.
     pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
-        let (era, trigger) = match self.info.connect {
+        let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
             Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
         };
-        match self.info.revisions.and(era).latest() {
+        match self.config.revisions.and(era).latest() {
             Some(revision) => self.send_connect_request(revision, trigger),
-            None if self.info.connect == Connect::Automatic => self.fall_back(None),
+            None if self.config.connect == Connect::Automatic => self.fall_back(None),
             None => self.fail_connect(PendingFailure::NoRevision),
         }
     }
@@ -46,13 +46,13 @@ impl ClientState<'_> {
     /// case. The request fits into an empty buffer, because `Client::new` checks the size.
     fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
-            Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
-            _ => self.info.timeouts.initialize,
+            Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
+            _ => self.config.timeouts.initialize,
         };
         self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
         self.sequence = self.sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
-        self.life.apply(trigger);
+        self.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
         None
     }
@@ -64,9 +64,9 @@ impl ClientState<'_> {
             Trigger::Probe => methods::SERVER_DISCOVER.name,
             _ => methods::INITIALIZE.name,
         };
-        let (info, id) = (self.info, self.id_of(connecting.sequence, None));
+        let (config, id) = (self.config, self.id_of(connecting.sequence, None));
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
-            write_params(info, revision, out);
+            write_params(config, revision, out);
         });
         self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()
@@ -74,13 +74,13 @@ impl ClientState<'_> {
 
     /// Whether the client may fall back to the handshake after a failed probe.
     fn may_fall_back(&self) -> bool {
-        self.info.connect == Connect::Automatic
-            && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
+        self.config.connect == Connect::Automatic
+            && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
     /// Starts the handshake with the revision `offered`. If it is `None`, uses the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
-        let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
+        let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
             Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
             None => self.fail_connect(PendingFailure::NoRevision),
@@ -89,15 +89,15 @@ impl ClientState<'_> {
 
     pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         (self.connecting, self.unsent_connect) = (None, None);
-        if !self.life.apply(Trigger::Failed) {
-            self.life.apply(Trigger::Shutdown);
+        if !self.lifecycle.apply(Trigger::Failed) {
+            self.lifecycle.apply(Trigger::Shutdown);
         }
         Some(PendingEvent::ConnectFailed(failure))
     }
 
     /// Handles the timeout of the connecting request.
     pub(crate) fn handle_connect_timeout(&mut self) -> Option<PendingEvent> {
-        match self.life.state() {
+        match self.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
                 self.fall_back(None)
@@ -113,7 +113,7 @@ impl ClientState<'_> {
         outcome: Outcome<'_>,
     ) -> Option<PendingEvent> {
         let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
-        match (self.life.state(), outcome) {
+        match (self.lifecycle.state(), outcome) {
             (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, span_of(result)),
             (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, span_of(error)),
             (_, Outcome::Result(result)) => self.handle_initialize_result(line, span_of(result)),
@@ -141,9 +141,9 @@ impl ClientState<'_> {
         let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let mutual = known_revisions(versions).and(self.info.revisions);
+        let mutual = known_revisions(versions).and(self.config.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
-            self.life.apply(Trigger::Discovered);
+            self.lifecycle.apply(Trigger::Discovered);
             return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
@@ -159,7 +159,7 @@ impl ClientState<'_> {
         let automatic = self.may_fall_back();
         match code_of(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
-                let mutual = supported_revisions(error).and(self.info.revisions);
+                let mutual = supported_revisions(error).and(self.config.revisions);
                 let untried =
                     mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
@@ -186,10 +186,10 @@ impl ClientState<'_> {
         else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let offered = self.info.revisions.and(Revisions::HANDSHAKE);
+        let offered = self.config.revisions.and(Revisions::HANDSHAKE);
         match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
-                self.life.apply(Trigger::Accepted);
+                self.lifecycle.apply(Trigger::Accepted);
                 self.initialized_pending = true;
                 self.write_queued();
                 self.set_connected(revision, capabilities, span)
@@ -200,7 +200,7 @@ impl ClientState<'_> {
 
     fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
-        let mutual = supported_revisions(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
+        let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
@@ -227,7 +227,7 @@ impl ClientState<'_> {
         result: Span,
     ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.peer = Some(Peer { revision, capabilities: ServerCapabilities::from_json(capabilities) });
+        self.session = Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
         self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }

@@ -20,11 +20,11 @@ impl Client<'_> {
     /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.pending_event.take()?;
-        let Client { input, core, .. } = self;
+        let Client { input, state, .. } = self;
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
         Some(match pending_event {
-            PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
+            PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
             PendingEvent::Connected { revision, result } => {
@@ -46,7 +46,7 @@ impl Client<'_> {
                         return Some(Event::Response(result_response(input, ticket, method, result, member)));
                     }
                     PendingOutcome::Error(error) => {
-                        Outcome::Error(RpcError { error: view(error), era: core.era() })
+                        Outcome::Error(RpcError { error: view(error), era: state.era() })
                     }
                     PendingOutcome::Failed(failure) => Outcome::Failed(failure),
                 };
@@ -72,7 +72,7 @@ impl Client<'_> {
                 Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
             }
             PendingEvent::ServerRequest { id, params, context } => {
-                Event::ServerRequest(core.server_request(view(id).bytes(), params.map(view), context))
+                Event::ServerRequest(state.server_request(view(id).bytes(), params.map(view), context))
             }
             PendingEvent::Notification { method, params } => {
                 let method = Str::trusted(line.get(method.range()).unwrap_or_default());

@@ -157,7 +157,7 @@ impl Client<'_> {
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
+        self.state.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
     }
 
     /// Resumes a tool call with arguments of any type that serializes to an object.
@@ -202,7 +202,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.core.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
+        if self.state.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
             return Err(SendError::Unwritable);
         }
         let mut params = |out: &mut Writer<'_>| {
@@ -210,7 +210,7 @@ impl Client<'_> {
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut Some(responses))
+        self.state.resume(ticket, &mut params, &mut Some(responses))
     }
 }
 
@@ -242,7 +242,7 @@ impl ClientState<'_> {
     }
 
     /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
-    pub(crate) fn input_required(
+    pub(crate) fn handle_input_required(
         &mut self,
         line: &[u8],
         ticket: Ticket,
@@ -251,7 +251,7 @@ impl ClientState<'_> {
         let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
         let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
         let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
-        if outgoing.number >= self.info.rounds {
+        if outgoing.number >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
         if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {

@@ -76,7 +76,7 @@ impl ClientState<'_> {
         span: Span,
     ) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
-        let accepts_empty = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
+        let accepts_empty = self.era() == Some(Era::Stateless) || self.config.empty_cursors;
         let cursor = members.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
@@ -86,7 +86,7 @@ impl ClientState<'_> {
         let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
         let pages = outgoing.number.saturating_add(1);
-        if repeated || pages >= self.info.pages {
+        if repeated || pages >= self.config.pages {
             self.fail_request(ticket, RequestFailure::EndlessList);
         } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
             self.fail_request(ticket, RequestFailure::CursorTooLong);

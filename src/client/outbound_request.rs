@@ -156,22 +156,22 @@ impl ClientState<'_> {
         (outgoing.sequence == sequence).then_some(ticket)
     }
 
-    /// Writes a request, in a message of at most `room` bytes.
+    /// Writes a request, in a message of at most `space` bytes.
     pub(crate) fn write_request(
         &mut self,
         id: u64,
         method: &str,
         revision: Revision,
-        room: usize,
+        space: usize,
         meta: Meta<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
         self.output.compact();
-        let mut out = self.output.begin_message(room);
+        let mut out = self.output.begin_message(space);
         write_head(&mut out, id, method);
         let head = out.len();
         params(&mut out);
-        self.info.write_meta(revision, meta, &mut out);
+        self.config.write_meta(revision, meta, &mut out);
         if out.len() > head {
             out.token("}}");
         } else {
@@ -190,22 +190,22 @@ impl ClientState<'_> {
         method: &str,
         params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let (Some(peer), Some(outgoing)) = (self.peer, self.in_flight.get(ticket).copied()) else {
+        let (Some(session), Some(outgoing)) = (self.session, self.in_flight.get(ticket).copied()) else {
             return Ok(());
         };
         let id = self.id_of(self.sequence, Some(ticket.slot));
-        let (room, info) = (self.request_room(), self.info);
+        let (space, config) = (self.request_space(), self.config);
         self.output.compact();
         let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
-        self.output.write(Routing::REQUEST, room, &mut |out| {
+        self.output.write(Routing::REQUEST, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);
             out.key("params");
             out.begin_object();
             params(out, rest);
-            info.write_meta(peer.revision, Meta { token, level: outgoing.level, more }, out);
+            config.write_meta(session.revision, Meta { token, level: outgoing.level, more }, out);
             out.token("}}");
         })?;
         if let Some(outgoing) = self.in_flight.get_mut(ticket) {

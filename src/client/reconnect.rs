@@ -26,8 +26,8 @@ impl Client<'_> {
     /// again.
     pub fn reconnect(&mut self) {
         self.input.reset();
-        self.core.end_connection();
-        self.core.reset_connection();
+        self.state.end_connection();
+        self.state.reset_connection();
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
         self.holds_line = false;
         self.grace_deadline = None;

@@ -17,16 +17,16 @@ impl<'b> Client<'b> {
     /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no
     /// revision. An extension's settings are invalid.
     pub fn new(
-        info: &'b ClientConfig<'b>,
+        config: &'b ClientConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Client<'b>, ConfigError> {
         let rx = rx.into();
-        let core = ClientState::new(info, tx.into());
-        let input = LineDecoder::new(rx, info.depth, ID_LIMIT);
+        let state = ClientState::new(config, tx.into());
+        let input = LineDecoder::new(rx, config.depth, ID_LIMIT);
         Client {
             input,
-            core,
+            state,
             pending_event: None,
             holds_line: false,
             grace_deadline: None,
@@ -36,16 +36,16 @@ impl<'b> Client<'b> {
     }
 
     fn checked(self) -> Result<Client<'b>, ConfigError> {
-        if self.core.info.revisions.is_empty() {
+        if self.state.config.revisions.is_empty() {
             return Err(ConfigError::NoRevision);
         }
-        self.core.info.check_declared()?;
+        self.state.config.check_declared()?;
         let needed = LineDecoder::min_buffer_size(ID_LIMIT);
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
-        let needed = self.core.max_message_size();
-        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.own_answer_size() {
+        let needed = self.state.max_message_size();
+        if self.state.output.reply_room() < needed || self.state.reply_room < self.state.own_answer_size() {
             return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)
@@ -75,15 +75,15 @@ impl<'b> Client<'b> {
 
     /// Replaces the request table and keeps the seed, so that the order of the setup calls does not matter.
     fn set_in_flight(&mut self, mut table: InFlight<'b, OutboundRequest>) {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
+        table.set_seed(self.state.in_flight.seed());
+        self.state.in_flight = table;
     }
 
     /// Sets the seed for hashing the server's request ids. Use a random seed if a malicious server could exploit hash
     /// collisions.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Client<'b> {
-        self.core.in_flight.set_seed(seed);
+        self.state.in_flight.set_seed(seed);
         self
     }
 
@@ -94,7 +94,7 @@ impl<'b> Client<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the client's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
-        self.core.reply_room = bytes.min(self.core.reply_room);
+        self.state.reply_room = bytes.min(self.state.reply_room);
         self.checked()
     }
 
@@ -104,21 +104,21 @@ impl<'b> Client<'b> {
     /// [`ConfigError::TxTooSmall`]: each message takes some additional bytes in the transmit buffer.
     pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
         self.input.use_message_mode();
-        self.core.output.use_message_mode();
+        self.state.output.use_message_mode();
         self.checked()
     }
 
     /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
-        self.core.output.set_observer(observer);
+        self.state.output.set_observer(observer);
         self
     }
 
     /// Enables keep-alive: pings a server that has been idle for a while.
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
-        self.core.keep_alive.set(pings);
+        self.state.keep_alive.set(pings);
         self
     }
 }

@@ -151,17 +151,17 @@ impl Client<'_> {
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
     pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
-        if self.core.era() == Some(Era::Handshake) && self.core.is_connected() {
+        if self.state.era() == Some(Era::Handshake) && self.state.is_connected() {
             return Err(SendError::Unsupported);
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin_request(LISTEN, options, &mut |out| {
+        let ticket = self.state.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
         })?;
-        self.core.in_flight.write_text(ticket, &mut |out| filter.write(out));
+        self.state.in_flight.write_text(ticket, &mut |out| filter.write(out));
         Ok(ticket)
     }
 }
@@ -179,7 +179,7 @@ impl OutboundRequest {
 impl ClientState<'_> {
     /// The subscription in `stage` that a notification belongs to. The id must have the type that the client sent, a
     /// number.
-    fn subscription(&self, params: Json<'_>, stage: Stage) -> Result<Ticket, ProtocolError> {
+    fn find_subscription(&self, params: Json<'_>, stage: Stage) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
             .and_then(|id| self.find(id))
@@ -191,41 +191,41 @@ impl ClientState<'_> {
     }
 
     /// Handles an acknowledgment: the subscription has no deadline from now on.
-    pub(crate) fn acknowledged(&mut self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
-        let ticket = self.subscription(rpc::view(line, params), Stage::Waiting)?;
+    pub(crate) fn handle_acknowledgment(
+        &mut self,
+        line: &[u8],
+        params: Span,
+    ) -> Result<PendingEvent, ProtocolError> {
+        let ticket = self.find_subscription(rpc::view(line, params), Stage::Waiting)?;
         self.set_stage(ticket, Stage::Listening);
         self.in_flight.set_deadline(ticket, None);
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
     /// The subscription that a change notification belongs to. Returns `Ok(None)` in the handshake era.
-    fn subscription_of_change(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    fn find_changed_subscription(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         match self.era() {
-            Some(Era::Stateless) => self.subscription(params, Stage::Listening).map(Some),
+            Some(Era::Stateless) => self.find_subscription(params, Stage::Listening).map(Some),
             _ => Ok(None),
         }
     }
 
-    pub(crate) fn list_changed(
+    pub(crate) fn handle_list_change(
         &self,
         params: Json<'_>,
         listed: Listed,
     ) -> Result<PendingEvent, ProtocolError> {
-        Ok(PendingEvent::Changed { listed, subscription: self.subscription_of_change(params)? })
+        Ok(PendingEvent::Changed { listed, subscription: self.find_changed_subscription(params)? })
     }
 
-    pub(crate) fn resource_updated(
-        &self,
-        line: &[u8],
-        params: Json<'_>,
-    ) -> Result<PendingEvent, ProtocolError> {
-        let subscription = self.subscription_of_change(params)?;
+    pub(crate) fn handle_update(&self, line: &[u8], params: Json<'_>) -> Result<PendingEvent, ProtocolError> {
+        let subscription = self.find_changed_subscription(params)?;
         params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
         Ok(PendingEvent::Updated { params: rpc::span_of(line, params.bytes()), subscription })
     }
 
     /// Handles the server's cancellation of a subscription.
-    pub(crate) fn subscription_ended(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
+    pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
         let ticket = self.find(id);
         let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
         match open {

@@ -19,7 +19,7 @@ use crate::server::inbound_request::PackedContext;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Pending, Reply, Source};
-use crate::server::requests::Response;
+use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 
 /// An event of a server. It borrows the server until the next poll.

@@ -40,18 +40,18 @@ mod input_required;
 mod keep_alive;
 mod memo;
 mod min_buffer_size;
-mod outbound_requests;
+mod outbound_hooks;
 mod pending_event;
 mod poll;
 mod reply;
-mod request;
-mod requests;
+mod request_methods;
+mod send_request;
 mod server_state;
 mod setup;
 mod write_message;
 
 pub use crate::server::call::{Call, Connected};
-pub use crate::server::requests::{RequestOptions, Response};
+pub use crate::server::send_request::{RequestOptions, Response};
 
 pub use crate::client::Progress;
 pub use crate::protocol::resource::{Resource, Template};

@@ -22,7 +22,7 @@ use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::memo::RequestMemo;
-use crate::server::outbound_requests::OutboundHooks;
+use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
 use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};

@@ -29,7 +29,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
-    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet;
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no space yet;
     /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
     /// request is larger than the transmit buffer, or its `_meta` is not valid.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
@@ -56,7 +56,7 @@ impl Client<'_> {
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_capability(list.capability())?;
-        self.core.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
+        self.state.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
     /// Reads a resource. The response has its contents: [`Response::resource`](crate::client::Response::resource).
@@ -89,7 +89,7 @@ impl Client<'_> {
     }
 
     fn begin_with_uri(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.core.begin_request(method, options, &mut |out| {
+        self.state.begin_request(method, options, &mut |out| {
             out.field_string("uri", uri);
             true
         })
@@ -107,7 +107,7 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::PROMPTS)?;
-        self.core.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
+        self.state.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
@@ -139,7 +139,7 @@ impl Client<'_> {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        self.core.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             out.key("ref");
             out.begin_object();
             out.field_string("type", kind);
@@ -168,7 +168,7 @@ impl Client<'_> {
     /// revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_handshake_capability(ServerCapabilities::LOGGING)?;
-        self.core.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })
@@ -176,7 +176,7 @@ impl Client<'_> {
 
     fn require_handshake_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
         self.require_capability(capability)?;
-        match self.core.era() {
+        match self.state.era() {
             Some(Era::Handshake) => Ok(()),
             _ => Err(SendError::Unsupported),
         }

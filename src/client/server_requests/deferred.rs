@@ -1,6 +1,6 @@
 //! Answering, deferring, cancelling and expiring requests of the server.
 
-use crate::client::client_state::{ClientState, Peer};
+use crate::client::client_state::{ClientState, Session};
 use crate::client::notify::write_notification;
 use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
@@ -29,7 +29,7 @@ pub(crate) struct CurrentRequest {
 impl ClientState<'_> {
     /// The capabilities declared to this server. None until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
-        self.peer.map_or(ClientCapabilities::NONE, |peer| self.info.declared(peer.revision))
+        self.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
     /// Whether the application answers requests with this method.
@@ -44,9 +44,9 @@ impl ClientState<'_> {
         params: Option<Json<'_>>,
         stream: StreamId,
     ) -> Result<Context, ProtocolError> {
-        let peer = self.peer.ok_or(ProtocolError::UnknownMethod)?;
+        let session = self.session.ok_or(ProtocolError::UnknownMethod)?;
         let kind = check::check(method, params, self.declared(), self.in_flight.seed())?;
-        Ok(Context { revision: peer.revision, kind, stream })
+        Ok(Context { revision: session.revision, kind, stream })
     }
 
     /// Builds the request that the application answers.
@@ -67,12 +67,12 @@ impl ClientState<'_> {
         self.reserve.saturating_add(self.output.overhead())
     }
 
-    /// Whether a request of the server holds the free room of the output, or has_queued for it.
-    pub(crate) fn holds_reply_room(&self) -> bool {
+    /// Whether a request of the server holds free space of the output, or waits for it.
+    pub(crate) fn holds_reply_space(&self) -> bool {
         self.current_request.is_some() || self.server_request_waits
     }
 
-    /// Checks that a whole answer fits, and reserves its room as the budget.
+    /// Checks that a whole response fits, and reserves its space as the budget.
     pub(crate) fn has_reply_room(&mut self) -> bool {
         let has = self.output.has_space(self.reply_room);
         if has {
@@ -90,7 +90,7 @@ impl ClientState<'_> {
         if let Some(current_request) = self.current_request.take() {
             let id = line.get(current_request.id.range()).unwrap_or_default();
             self.answer(id, current_request.stream, Some(ProtocolError::Unanswered));
-            self.fault = Some(ProtocolError::Unanswered);
+            self.error = Some(ProtocolError::Unanswered);
         }
     }
 
@@ -100,12 +100,12 @@ impl ClientState<'_> {
         let stream = deferred.map_or(StreamId::NONE, |it| StreamId(it.number));
         let kind = deferred.and_then(|it| it.input_kind).ok_or(SendError::Gone)?;
         // The revision of this connection applies, because deferred requests end with their connection.
-        let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
+        let Session { revision, .. } = self.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
-        let has_queued = self.fault.is_some() || self.in_flight.queue_front().is_some();
-        if self.holds_reply_room() || has_queued || !self.has_reply_room() {
-            self.writable_requested = true;
+        let has_queued = self.error.is_some() || self.in_flight.queue_front().is_some();
+        if self.holds_reply_space() || has_queued || !self.has_reply_room() {
+            self.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
@@ -123,7 +123,7 @@ impl ClientState<'_> {
     }
 
     /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
-    /// is room.
+    /// is space.
     pub(crate) fn expire_deferred(&mut self, ticket: Ticket) {
         self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, None);
@@ -143,7 +143,7 @@ impl ClientState<'_> {
         self.output.compact();
         let id = self.in_flight.text(ticket);
         self.output.write(Routing::response(stream), usize::MAX, &mut |out| {
-            write_fault(out, id, ProtocolError::TookTooLong);
+            write_error(out, id, ProtocolError::TookTooLong);
         })
     }
 
@@ -170,13 +170,13 @@ impl ClientState<'_> {
 }
 
 /// Writes `{"jsonrpc":"2.0","id":…,"error":{…}}`.
-pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError) {
+pub(crate) fn write_error(out: &mut Writer<'_>, id: &[u8], error: ProtocolError) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","error":{"code":"#);
-    out.integer(fault.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
+    out.integer(error.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
     out.key("message");
-    out.display(&fault.message());
+    out.display(&error.message());
     out.token("}}");
 }
 
@@ -187,13 +187,13 @@ impl ReplyHandler for ClientState<'_> {
         stream: StreamId,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        let room = self.reply_budget();
+        let space = self.reply_budget();
         let id = match source {
             Source::Line { id, .. } => id,
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
         let mut valid = true;
-        let sent = self.output.write(Routing::response(stream), room, &mut |out| {
+        let sent = self.output.write(Routing::response(stream), space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             valid = body(out);
@@ -206,22 +206,22 @@ impl ReplyHandler for ClientState<'_> {
             Ok(()) => self.finish_reply(source),
             Err(Overflow) => {
                 let limit = self.reply_room;
-                let fault =
+                let error =
                     if valid { ProtocolError::ReplyTooLarge { limit } } else { ProtocolError::InvalidReply };
-                self.refuse(source, stream, fault);
+                self.refuse(source, stream, error);
             }
         }
     }
 
-    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, fault: ProtocolError) {
+    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, error: ProtocolError) {
         let id = match source {
             Source::Line { id, .. } => id,
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
-        let room = self.reply_budget();
-        let _ = self.output.write(Routing::response(stream), room, &mut |out| write_fault(out, id, fault));
+        let space = self.reply_budget();
+        let _ = self.output.write(Routing::response(stream), space, &mut |out| write_error(out, id, error));
         self.finish_reply(source);
-        self.fault = Some(fault);
+        self.error = Some(error);
     }
 
     fn progress(
@@ -235,12 +235,12 @@ impl ReplyHandler for ClientState<'_> {
         if rank <= self.last_progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let room = self.reply_budget().saturating_sub(self.own_answer_size());
+        let space = self.reply_budget().saturating_sub(self.own_answer_size());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
             Source::Slot(ticket) => self.in_flight.text_after_id(*ticket),
         };
-        let written = self.output.write(Routing::related_notification(stream), room, &mut |out| {
+        let written = self.output.write(Routing::related_notification(stream), space, &mut |out| {
             write_notification(out, methods::PROGRESS.name, &mut |out| {
                 out.key("progressToken");
                 out.json_bytes(token);
@@ -274,7 +274,7 @@ impl ReplyHandler for ClientState<'_> {
             last_progress: *last,
             ..crate::peer::slots::Data::EMPTY
         };
-        let time = time.unwrap_or(self.info.timeouts.maximum);
+        let time = time.unwrap_or(self.config.timeouts.maximum);
         let ticket = self.in_flight.take(outgoing, Some(self.now.plus(time)))?;
         if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
             self.in_flight.release(ticket);

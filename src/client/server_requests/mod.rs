@@ -15,7 +15,7 @@ use crate::protocol::revision::Revision;
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_fault};
+pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_error};
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::client::server_requests::results::{
@@ -49,7 +49,7 @@ pub(crate) trait ReplyHandler: Send {
         stream: StreamId,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     );
-    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, fault: ProtocolError);
+    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, error: ProtocolError);
     fn progress(
         &mut self,
         source: &mut Source<'_>,

@@ -14,7 +14,7 @@ use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Reply, Source};
-use crate::server::request::request_methods;
+use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
 /// Maximum number of values in one response.

@@ -18,7 +18,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::Server;
 use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::outbound_requests::OUTBOUND_HOOKS;
+use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
 use crate::time::Millis;

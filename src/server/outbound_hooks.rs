@@ -20,7 +20,7 @@ use crate::server::event::Event;
 use crate::server::feature::span_of;
 use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
-use crate::server::requests::Response;
+use crate::server::send_request::Response;
 use crate::server::server_state::{ServerState, Session};
 use crate::time::Millis;
 
