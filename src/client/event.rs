@@ -4,10 +4,10 @@ use crate::error::ProtocolError;
 use crate::json::{Json, Str, WriteText, prints};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
+use crate::rpc::Object;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
-use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
@@ -142,11 +142,11 @@ pub struct Response<'a> {
     pub(crate) outcome: Outcome<'a>,
     /// The [member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
-    /// The scanner's index of the result, if there is one.
-    pub(crate) index: Option<ResultIndex<'a>>,
+    /// The result, for member lookup.
+    pub(crate) result: Option<Object<'a>>,
 }
 
-/// Prints neither `member` nor the member index, because both repeat the outcome.
+/// Prints neither `member` nor `result`, because both repeat the outcome.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Response { ticket, method, outcome, .. } = self;
@@ -178,12 +178,8 @@ impl<'a> Response<'a> {
     /// The tool's result, if the request was a tool call and succeeded.
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResult<'a>> {
-        match (self.method, self.outcome) {
-            (Method::CallTool, Outcome::Result(result)) => {
-                Some(ToolResult::with(Members::with_index(result, self.index), self.member))
-            }
-            _ => None,
-        }
+        let result = self.result.filter(|_| self.method == Method::CallTool)?;
+        Some(ToolResult::with(result, self.member))
     }
 
     /// The contents of a resource, if the request was `resources/read` and succeeded.

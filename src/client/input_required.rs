@@ -11,7 +11,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::revision::Revision;
-use crate::rpc::span_of;
+use crate::rpc::Object;
 use crate::time::Millis;
 
 use crate::client::Client;
@@ -244,12 +244,12 @@ impl ClientState<'_> {
     /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
     pub(crate) fn handle_input_required(
         &mut self,
-        line: &[u8],
         ticket: Ticket,
-        result: Json<'_>,
+        result: Object<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
         let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
-        let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
+        let input_requests =
+            outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result.json()));
         let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
         if outgoing.number >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
@@ -270,7 +270,7 @@ impl ClientState<'_> {
             _ => outgoing.maximum,
         };
         self.in_flight.set_deadline(ticket, Some(deadline));
-        Ok(PendingEvent::InputRequired { ticket, result: span_of(line, result.bytes()) })
+        Ok(PendingEvent::InputRequired { ticket, result: result.span() })
     }
 
     fn resume(

@@ -2,17 +2,17 @@
 //!
 //! Specification: *Pagination*.
 
-use crate::json::{Json, Span};
+use crate::json::Json;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
+use crate::rpc::Object;
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
-use crate::client::members::Members;
 use crate::client::outbound_request::Stage;
 use crate::client::pending_event::PendingEvent;
 use crate::client::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
@@ -68,20 +68,14 @@ impl List {
 
 impl ClientState<'_> {
     /// Handles a page of a list and queues the request for the next one, unless the page is the last.
-    pub(crate) fn handle_page(
-        &mut self,
-        list: List,
-        members: Members<'_>,
-        ticket: Ticket,
-        span: Span,
-    ) -> PendingEvent {
+    pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
         let accepts_empty = self.era() == Some(Era::Stateless) || self.config.empty_cursors;
-        let cursor = members.get("nextCursor");
+        let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
             self.in_flight.release(ticket);
-            return PendingEvent::Page { ticket, list, result: span, last: true };
+            return PendingEvent::Page { ticket, list, result: result.span(), last: true };
         };
         let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
@@ -99,7 +93,7 @@ impl ClientState<'_> {
             self.in_flight.set_deadline(ticket, Some(deadline));
             self.in_flight.enqueue(ticket);
         }
-        PendingEvent::Page { ticket, list, result: span, last: false }
+        PendingEvent::Page { ticket, list, result: result.span(), last: false }
     }
 
     /// Fails a request: the next event reports its end.

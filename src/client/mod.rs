@@ -32,7 +32,6 @@ mod emit;
 mod event;
 mod input_required;
 mod lists;
-mod members;
 mod method;
 mod notify;
 mod options;
@@ -66,7 +65,6 @@ pub use crate::protocol::annotations::Role;
 pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::client::client_state::ClientState;
-use crate::client::members::ResultIndex;
 use crate::client::outbound_request::{Clock, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::Handled;
@@ -78,7 +76,7 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::time::Millis;
 
 /// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
@@ -319,7 +317,7 @@ impl Client<'_> {
         let class = match line.content {
             LineContent::Message => {
                 let tolerant = self.state.config.missing_jsonrpc;
-                Some(rpc::classify(&rpc::Scanned { scanner: self.input.scanner(), bytes }, tolerant))
+                Some(Class::new(bytes, self.input.scanner(), tolerant))
             }
             _ => None,
         };
@@ -334,7 +332,7 @@ impl Client<'_> {
         };
         if is_request && self.state.answers_requests() {
             let for_application =
-                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, class));
+                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, bytes, class));
             let has_space =
                 if for_application { self.state.has_reply_room() } else { self.state.can_answer() };
             self.state.server_request_waits = for_application && !has_space;
@@ -346,8 +344,7 @@ impl Client<'_> {
         self.state.output.observe_sent();
         let received = match class {
             Some(class) => {
-                let index =
-                    self.input.member_index(Member::Result).map(|index| ResultIndex { line: bytes, index });
+                let index = self.input.member_index(Member::Result);
                 receive::handle_message(&mut self.state, bytes, class, index, line.stream)
             }
             None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),

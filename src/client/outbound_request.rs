@@ -2,13 +2,14 @@
 #![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, SortKey, Writer, magnitude};
+use crate::json::{Json, SortKey, Writer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{Data, Ticket};
 use crate::peer::transmit_buffer::Overflow;
 use crate::platform::divide;
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Era, Revision};
+use crate::rpc::issued_number;
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
@@ -122,16 +123,9 @@ impl ClientState<'_> {
         sequence.saturating_mul(self.stride().into()).saturating_add(place).saturating_add(1)
     }
 
-    /// The sequence number and slot of an id that was used, in flight or not. Some servers return the id as a string of
-    /// digits.
+    /// The sequence number and slot of an id that was used, in flight or not.
     pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
-        let digits = match id.bytes() {
-            // The client issues no id that begins with zero, but the parser would accept one.
-            [b'"', b'0', ..] => return None,
-            [b'"', digits @ .., b'"'] => digits,
-            digits => digits,
-        };
-        let (sequence, slot) = divide(magnitude(digits)?.checked_sub(1)?, self.stride());
+        let (sequence, slot) = divide(issued_number(id)?.checked_sub(1)?, self.stride());
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
     }
 
@@ -278,31 +272,4 @@ pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
     out.token(r#","method":"#);
     out.string(method);
     out.token(PARAMS);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::string::{String, ToString};
-
-    #[test]
-    fn id_magnitude_accepts_digits_only() {
-        for length in 0..=30 {
-            for digit in '0'..='9' {
-                let digits: String = core::iter::repeat_n(digit, length).collect();
-                assert_eq!(magnitude(digits.as_bytes()), digits.parse().ok(), "{digits}");
-                for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
-                    let mut digits = digits.clone();
-                    digits.replace_range(at..at + 1, &wrong.to_string());
-                    assert_eq!(magnitude(digits.as_bytes()), None, "{digits}");
-                }
-            }
-        }
-        for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
-            assert_eq!(magnitude(id.to_string().as_bytes()), Some(id));
-            // 2^64 + `id` overflows.
-            let more = u128::from(u64::MAX) + 1 + u128::from(id);
-            assert_eq!(magnitude(more.to_string().as_bytes()), None);
-        }
-    }
 }

@@ -239,14 +239,9 @@ impl<'b> LineDecoder<'b> {
         self.scanner.inner(member)
     }
 
-    /// Stores the spans of an event in place of the envelope, until the line is released.
-    pub(crate) fn set_spans(&mut self, spans: [Span; 6]) {
-        self.scanner.set_places(spans);
-    }
-
-    /// Returns the stored spans of an event.
-    pub(crate) fn spans(&self) -> [Span; 6] {
-        self.scanner.places()
+    /// Storage for the spans of an event, until the line is released. It replaces the envelope.
+    pub(crate) fn event_spans(&mut self) -> &mut [Span; 6] {
+        self.scanner.table()
     }
 
     /// Returns the stream that the current line arrived on.

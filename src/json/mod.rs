@@ -45,8 +45,8 @@ pub use string::{Chars, Str, TooShort};
 pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
-pub(crate) use value::magnitude;
 pub use value::{Elements, Json, Kind, Members};
+pub(crate) use value::{magnitude, next_element};
 pub use write_text::WriteText;
 pub(crate) use write_text::{print, prints};
 pub use writer::{Mark, Writer};

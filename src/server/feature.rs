@@ -1,10 +1,10 @@
 //! The trait `Feature`: a group of methods with its capability.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
-pub(crate) use crate::rpc::span_of;
+use crate::rpc::{self, Object};
 use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
@@ -104,15 +104,13 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it: its parts, and methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    pub(crate) line: &'r [u8],
+    /// The spans of the event, if the request causes one.
     pub(crate) spans: &'r mut Spans,
-    pub(crate) params: Option<Json<'r>>,
-    /// The scanner's index of the members of `params`, if it has one.
-    pub(crate) index: Option<&'r MemberIndex>,
-    /// Frequent members of `params`, found together, because each search visits all members.
-    pub(crate) meta: Option<Json<'r>>,
-    pub(crate) name: Option<Json<'r>>,
-    pub(crate) arguments: Option<Json<'r>>,
+    pub(crate) params: Object<'r>,
+    /// Frequent members of `params`, found together, because each search visits all members. Empty if missing.
+    pub(crate) meta: Span,
+    pub(crate) name: Span,
+    pub(crate) arguments: Span,
     pub(crate) pending: Pending<'r>,
 }
 
@@ -131,23 +129,30 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Finds the frequent members of `params`.
     pub(crate) fn find_params(&mut self) {
-        let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
-        self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
-        (self.name, self.arguments) = (name, arguments);
+        let [meta, name, arguments] = self.params.spans(["_meta", "name", "arguments"]);
+        let is_object = self.view(meta).kind() == Kind::Object;
+        (self.meta, self.name) = (if is_object { meta } else { Span::EMPTY }, name);
+        self.arguments = self.present(arguments);
     }
 
-    /// Returns a member of `params`. `null` counts as absent.
-    pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let [found] = self.pick([name]);
-        found.filter(|value| !value.is_null())
+    /// The value at a span of the line.
+    pub(crate) fn view(&self, span: Span) -> Json<'r> {
+        rpc::view(self.params.line(), span)
     }
 
-    /// Returns several members of `params`, from the scanner's index or, without one, by a search.
-    fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
-        match self.index {
-            Some(index) => index.pick(self.line, keys),
-            None => self.params.unwrap_or(Json::NULL).pick(keys),
-        }
+    /// Returns a member of `params`, which is `null` if it is missing.
+    pub(crate) fn param(&self, name: &str) -> Json<'r> {
+        self.view(self.param_span(name))
+    }
+
+    /// Returns the span of a member of `params`. `null` counts as missing.
+    pub(crate) fn param_span(&self, name: &str) -> Span {
+        let [found] = self.params.spans([name]);
+        self.present(found)
+    }
+
+    fn present(&self, span: Span) -> Span {
+        if self.view(span).is_null() { Span::EMPTY } else { span }
     }
 
     /// Responds with a result.
@@ -194,32 +199,23 @@ impl<'r, 'b> Request<'r, 'b> {
         &mut self,
         kind: RequestKind,
         event: MakeEvent,
-        subject: Option<Json<'_>>,
-        arguments: Option<Json<'_>>,
+        subject: Span,
+        arguments: Span,
     ) -> Received {
         let limit = self.state.in_flight.limit();
         if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let (mut responses, mut state) = (None, None);
+        let (mut responses, mut state) = (Span::EMPTY, Span::EMPTY);
         if kind.can_require_input(self.pending.context.revision) {
-            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
-            let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+            (responses, state) = (self.param_span("inputResponses"), self.param_span("requestState"));
+            let wrong = |part: Span, kind| !part.is_empty() && self.view(part).kind() != kind;
             if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
                 return self.refuse(ProtocolError::InvalidParams, what);
             }
         }
-        let span_of =
-            |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
-        *self.spans = Spans {
-            id: self.spans.id,
-            subject: span_of(subject),
-            arguments: span_of(arguments),
-            meta: span_of(self.meta),
-            responses: span_of(responses),
-            state: span_of(state),
-        };
+        *self.spans = Spans { id: self.spans.id, subject, arguments, meta: self.meta, responses, state };
         let context = Context { kind, ..self.pending.context };
         self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }

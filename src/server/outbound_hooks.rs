@@ -8,7 +8,7 @@ use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::Routing;
-use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
+use crate::json::{Decimal, Envelope, Json, Kind, Span, Str, text_of};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::platform::divide;
@@ -17,7 +17,6 @@ use crate::protocol::methods;
 use crate::rpc;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::feature::span_of;
 use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::send_request::Response;
@@ -32,7 +31,7 @@ pub(crate) trait OutboundHooks: Sync {
         state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome<'_>,
+        outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received>;
 
@@ -51,7 +50,7 @@ pub(crate) trait OutboundHooks: Sync {
         state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
-        params: Option<Json<'_>>,
+        params: Span,
         spans: &mut Spans,
     ) -> Option<Received>;
 
@@ -80,7 +79,7 @@ impl OutboundHooks for Hooks {
         state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome<'_>,
+        outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received> {
         let ticket = state.ticket_of(id)?;
@@ -99,12 +98,12 @@ impl OutboundHooks for Hooks {
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
             rpc::Outcome::Error(error) => {
-                spans.arguments = span_of(line, error.bytes());
+                spans.arguments = error;
                 ResponseKind::Error
             }
             rpc::Outcome::Result(result) => {
-                spans.arguments = span_of(line, result.bytes());
-                match result.kind() {
+                spans.arguments = result;
+                match rpc::view(line, result).kind() {
                     Kind::Object | Kind::Null => ResponseKind::Result,
                     _ => ResponseKind::Failed(RequestFailure::Invalid),
                 }
@@ -141,7 +140,7 @@ impl OutboundHooks for Hooks {
         state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
-        params: Option<Json<'_>>,
+        params: Span,
         spans: &mut Spans,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
@@ -230,16 +229,8 @@ impl OutboundHooks for Hooks {
     }
 }
 
-fn on_progress(
-    state: &mut ServerState<'_>,
-    line: &[u8],
-    params: Option<Json<'_>>,
-    spans: &mut Spans,
-) -> Received {
-    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
-    };
-    let [token, progress] = params.pick(["progressToken", "progress"]);
+fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
+    let [token, progress] = rpc::view(line, params).pick(["progressToken", "progress"]);
     let progress = progress.and_then(Json::number).and_then(Decimal::parse);
     let (Some(token), Some(_)) = (token, progress) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
@@ -250,7 +241,7 @@ fn on_progress(
         state.ticket_of(token).filter(|ticket| state.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
-            spans.arguments = span_of(line, params.bytes());
+            spans.arguments = params;
             state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
         None => Received::ProtocolError(ProtocolError::UnknownProgress),
@@ -264,15 +255,9 @@ impl ServerState<'_> {
         before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
-    /// Decodes an id into its ticket, whether or not the request is in flight. Some clients return the id as a string
-    /// of digits.
+    /// Decodes an id into its ticket, whether or not the request is in flight.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
-        let digits = match id.string() {
-            // The server issues no id that begins with `+` or `0`, so reject such strings.
-            Some(text) => text.as_str().filter(|text| !text.starts_with(['+', '0']))?.as_bytes(),
-            None => id.bytes(),
-        };
-        let place = magnitude(digits)?.checked_sub(1)?;
+        let place = rpc::issued_number(id)?.checked_sub(1)?;
         let limit = u32::try_from(self.in_flight.limit()).ok()?;
         let (generation, slot) = divide(place, limit);
         Some(Ticket { slot, generation: generation.try_into().ok()? })

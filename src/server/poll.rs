@@ -6,7 +6,7 @@ use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
@@ -56,7 +56,7 @@ impl Server<'_> {
     /// Responds to a dropped request with an error.
     #[cold]
     fn respond_unanswered(&mut self) {
-        let (id, stream) = (Spans::new(self.input.spans()).id, self.input.stream());
+        let (id, stream) = (Spans::new(*self.input.event_spans()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
         let pending = Pending::from_line(id, stream, self.state.batches.in_line());
         self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
@@ -137,10 +137,7 @@ impl Server<'_> {
         let class = match line.content {
             Content::Message if !in_line => {
                 let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
-                Some(rpc::classify(
-                    &rpc::Scanned { scanner: self.input.scanner(), bytes },
-                    allow_missing_jsonrpc,
-                ))
+                Some(Class::new(bytes, self.input.scanner(), allow_missing_jsonrpc))
             }
             _ => None,
         };
@@ -206,7 +203,7 @@ impl Server<'_> {
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            self.input.set_spans(spans.into_array());
+            *self.input.event_spans() = spans.into_array();
         } else {
             self.release();
         }

@@ -6,9 +6,9 @@
 use crate::client::views::{OpenUrl, SampleMessage, has_text, text};
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
-use crate::peer::slots::hash_text;
 use crate::protocol::annotations::Role;
 use crate::protocol::capabilities::ClientCapabilities as Declared;
+use crate::rpc::hash_text;
 
 use crate::client::server_requests::input_request::InputKind;
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::client::members::Members;
 use crate::protocol::annotations::Role;
 use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
+use crate::rpc::Object;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -81,7 +81,7 @@ fn text_is_found_in_any_member_order() {
                     [std::format!("[{form}]"), std::format!("[{form},{form}]"), std::format!("[ {form} ]")]
                 {
                     let result = std::format!(r#"{{"content":{list}}}"#);
-                    let members = Members::new(json(&result));
+                    let members = Object::from_json(json(&result));
                     let seen = ToolResult::with(members, members.get("content")).text();
                     assert_eq!(seen.map(|text| text.raw()), is_text.then_some(&*text), "{result}");
                 }

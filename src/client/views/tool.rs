@@ -1,9 +1,9 @@
 //! Views of tools and their results.
 
-use crate::client::members::Members;
 use crate::client::views::implementation::icons;
 use crate::client::views::{Block, Content, Icon, list, object, text, view};
 use crate::json::{Json, Kind, Str};
+use crate::rpc::Object;
 
 view! {
     /// A tool, as the server describes it.
@@ -125,7 +125,7 @@ impl<'a> ToolHints<'a> {
 /// Specification: *Tools*, *Tool result*.
 #[derive(Clone, Copy)]
 pub struct ToolResult<'a> {
-    members: Members<'a>,
+    result: Object<'a>,
     /// The content, if the lookup is done already.
     content: Option<Json<'a>>,
 }
@@ -134,29 +134,29 @@ impl<'a> ToolResult<'a> {
     /// Views this value. A value that is not an object has no members.
     #[must_use]
     pub fn from_json(json: Json<'a>) -> ToolResult<'a> {
-        ToolResult { members: Members::new(json), content: None }
+        ToolResult { result: Object::from_json(json), content: None }
     }
 
-    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
-        ToolResult { members, content }
+    pub(crate) fn with(result: Object<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
+        ToolResult { result, content }
     }
 
     /// The whole value, as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
-        self.members.json()
+        self.result.json()
     }
 
     /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
-        self.members.get("_meta").filter(|meta| meta.kind() == Kind::Object)
+        self.result.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
     /// Whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.members.get("isError").and_then(Json::boolean) == Some(true)
+        self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
     /// The content, one item per block. Empty if the server omitted it.
@@ -172,7 +172,7 @@ impl<'a> ToolResult<'a> {
     /// The first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        let content = self.content.or_else(|| self.members.get("content"))?;
+        let content = self.content.or_else(|| self.result.get("content"))?;
         // The view of the first block extends to the end of the array, because its members are found without its length.
         let first = match content.bytes() {
             [b'[', rest @ ..] => Block::from_json(Json::trusted(rest)).text(),
@@ -184,7 +184,7 @@ impl<'a> ToolResult<'a> {
     /// The structured content: an object, or any value in `2026-07-28`.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
-        self.members.get("structuredContent")
+        self.result.get("structuredContent")
     }
 }
 

@@ -94,8 +94,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// An empty span.
+    /// The span of a missing value. Its view counts as `null`.
     pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
 
     /// Returns the span as a range.
     #[must_use]

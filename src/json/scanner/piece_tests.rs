@@ -147,8 +147,9 @@ fn members_of_params_and_result_are_indexed() {
         let mut scanner = Scanner::new(32);
         scanner.feed(text.as_bytes());
         assert!(scanner.finish().is_ok(), "{text}");
-        let found = scanner.inner(of)?.pick(text.as_bytes(), ["name", "arguments", ""]);
-        Some(found.map(|value| value.map(|value| String::from(value.raw()))))
+        let mut found = [Span::EMPTY; 3];
+        scanner.inner(of)?.find_members(text.as_bytes(), &["name", "arguments", ""], &mut found);
+        Some(found.map(|value| (!value.is_empty()).then(|| String::from(&text[value.range()]))))
     };
     let some = |text: &str| Some(String::from(text));
     for (text, of, expected) in [
@@ -212,8 +213,9 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(before);
         scanner.feed(behind);
         let inner = scanner.inner(Member::Params).unwrap();
-        let [name, arguments] =
-            inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
+        let mut found = [Span::EMPTY; 2];
+        inner.find_members(text.as_bytes(), &["name", "arguments"], &mut found);
+        let [name, arguments] = found.map(|span| &text[span.range()]);
         assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
     }
 }
@@ -274,7 +276,7 @@ fn index_equals_a_walk_over_the_members() {
                     let object = &text.as_bytes()[envelope_of(envelope).unwrap().range()];
                     let walked = Json::exact(object).members().map(|(name, value)| (name.raw(), value.raw()));
                     let known = known.members(text.as_bytes()).map(|(name, value)| {
-                        (String::from_utf8_lossy(name).into_owned(), String::from(value.raw()))
+                        (String::from_utf8_lossy(name).into_owned(), String::from(&text[value.range()]))
                     });
                     let walked: Vec<_> = walked.map(|(n, v)| (String::from(n), String::from(v))).collect();
                     assert_eq!(known.collect::<Vec<_>>(), walked, "{text}");

@@ -1,6 +1,6 @@
 //! `Json`: a view of one valid value.
 
-use super::scanner::{ScanError, scan};
+use super::scanner::{ScanError, Span, scan};
 use super::skip::{after_space, split, text_length, trimmed, value_length};
 use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
@@ -124,16 +124,30 @@ impl<'a> Json<'a> {
     /// Returns several members of an object, found in one pass. The last duplicate counts.
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
-        let mut found = [None; N];
-        self.pick_into(&keys, &mut found);
-        found
+        let mut found = [Span::EMPTY; N];
+        self.find_members(0, &keys, &mut found);
+        found.map(|span| self.known(span))
     }
 
-    fn pick_into(self, keys: &[&str], found: &mut [Option<Json<'a>>]) {
-        for (name, value) in self.members() {
+    /// Views the value at a span of this value's text.
+    pub(crate) fn part(self, span: Span) -> Json<'a> {
+        Json { text: self.text.get(span.range()).unwrap_or_default() }
+    }
+
+    fn known(self, span: Span) -> Option<Json<'a>> {
+        (!span.is_empty()).then(|| self.part(span))
+    }
+
+    /// Finds members like [`pick`](Json::pick), and stores their spans in `found`. The object starts at `start` in its
+    /// text.
+    pub(crate) fn find_members(self, start: usize, keys: &[&str], found: &mut [Span]) {
+        let end = start.wrapping_add(self.text.len());
+        let mut members = self.members();
+        while let Some((name, value)) = members.next() {
             for (key, place) in keys.iter().zip(&mut *found) {
                 if name == *key {
-                    *place = Some(value);
+                    let end = end.wrapping_sub(members.rest.len());
+                    *place = Span { start: end.wrapping_sub(value.text.len()), end };
                 }
             }
         }
@@ -270,13 +284,6 @@ pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Elements<'a> {
-    /// Creates an iterator over the elements in `rest`, which follows an element or the opening bracket.
-    pub(crate) fn behind(rest: &'a [u8]) -> Elements<'a> {
-        Elements { rest }
-    }
-}
-
 impl<'a> Iterator for Elements<'a> {
     type Item = Json<'a>;
 
@@ -290,6 +297,14 @@ impl<'a> Iterator for Elements<'a> {
         self.rest = rest;
         Some(Json { text: value })
     }
+}
+
+/// Returns the span of the next element of an array in `text`. An element or the opening bracket ends at `at`.
+pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
+    let rest = next_item(text.get(at..)?);
+    let start = text.len().wrapping_sub(rest.len());
+    let length = value_length(rest);
+    (length > 0).then_some(Span { start, end: start.wrapping_add(length) })
 }
 
 /// Returns the text from the next item of a container on, or from its closing bracket on.

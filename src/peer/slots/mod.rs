@@ -9,14 +9,12 @@
 )]
 
 mod deadlines;
-mod hash;
 mod id_index;
 mod store;
 
 use crate::platform::divide;
 use crate::time::Millis;
 
-pub(crate) use crate::peer::slots::id_index::hash_text;
 use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.

@@ -4,7 +4,7 @@
 #![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Writer, magnitude};
+use crate::json::{Json, Kind, Span, Writer, magnitude};
 use crate::protocol::base_metadata::{Objects, not_an_object};
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
@@ -17,7 +17,10 @@ const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Returns the index of the first requested entry. Refuses the request if its cursor is not valid.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
-    let Some(cursor) = request.param("cursor") else { return Ok(0) };
+    let cursor = request.param("cursor");
+    if cursor.is_null() {
+        return Ok(0);
+    }
     if cursor.kind() != Kind::String {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
     }
@@ -92,7 +95,7 @@ pub(crate) fn respond(
     };
     let Some(length) = length else {
         request.pending.context.first = first;
-        return request.emit_request(RequestKind::List, event, None, None);
+        return request.emit_request(RequestKind::List, event, Span::EMPTY, Span::EMPTY);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");

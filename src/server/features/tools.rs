@@ -269,11 +269,11 @@ impl Tools<'_> {
     }
 
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
-        let Some(name) = subject.and_then(Json::string) else {
+        let (subject, arguments) = (request.name, request.arguments);
+        let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a tool");
         };
-        if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+        if !arguments.is_empty() && request.view(arguments).kind() != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
         let found = self.find(Catalogue::Tools, &|tool| name == *tool);

@@ -1,0 +1,71 @@
+//! Views of a line's parts: single values, and objects with member lookup.
+
+use crate::json::{Json, MemberIndex, Span, Str};
+
+/// The value at `span` of a scanned text.
+pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
+    Json::exact(line.get(span.range()).unwrap_or_default())
+}
+
+/// The string at `span`, the text between the quotes.
+pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
+    Str::trusted(line.get(span.range()).unwrap_or_default())
+}
+
+/// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
+#[derive(Clone, Copy)]
+pub(crate) struct Object<'l> {
+    line: &'l [u8],
+    span: Span,
+    /// `None` if the scanner has no index of this value.
+    index: Option<&'l MemberIndex>,
+}
+
+impl<'l> Object<'l> {
+    /// The value at `span` of a line.
+    pub(crate) fn new(line: &'l [u8], span: Span, index: Option<&'l MemberIndex>) -> Object<'l> {
+        Object { line, span, index }
+    }
+
+    /// A value without a line around it.
+    pub(crate) fn from_json(json: Json<'l>) -> Object<'l> {
+        let line = json.bytes();
+        Object { line, span: Span { start: 0, end: line.len() }, index: None }
+    }
+
+    /// The line that contains the value.
+    pub(crate) fn line(self) -> &'l [u8] {
+        self.line
+    }
+
+    /// The span of the value, which is empty if the message has no such member.
+    pub(crate) fn span(self) -> Span {
+        self.span
+    }
+
+    /// The value.
+    pub(crate) fn json(self) -> Json<'l> {
+        view(self.line, self.span)
+    }
+
+    /// Looks up the spans of several members, in the index or, without one, in one pass over the value. The last
+    /// duplicate counts. The span of a missing member is empty. A value that is not an object has no members.
+    pub(crate) fn spans<const N: usize>(self, keys: [&str; N]) -> [Span; N] {
+        let mut found = [Span::EMPTY; N];
+        self.find_members(&keys, &mut found);
+        found
+    }
+
+    fn find_members(self, keys: &[&str], found: &mut [Span]) {
+        match self.index {
+            Some(index) => index.find_members(self.line, keys, found),
+            None => self.json().find_members(self.span.start, keys, found),
+        }
+    }
+
+    /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
+    pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
+        let [span] = self.spans([key]);
+        (!span.is_empty()).then(|| view(self.line, span))
+    }
+}
