@@ -220,7 +220,7 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
 
 /// Handles a cancellation by the server.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
-    let [id, reason] = Object::new(line, params, None).spans(["requestId", "reason"]);
+    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
     let id = rpc::view(line, id);
     if !rpc::is_id(id) {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
@@ -316,9 +316,9 @@ fn handle_result(
 ) -> PendingEvent {
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (state.era(), method.member()) {
-        (Some(Era::Stateless), member) => result.spans(["resultType", member.unwrap_or_default()]),
+        (Some(Era::Stateless), member) => result.spans(&["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => {
-            let [member] = result.spans([member]);
+            let [member] = result.spans(&[member]);
             [Span::EMPTY, member]
         }
         (_, None) => [Span::EMPTY; 2],

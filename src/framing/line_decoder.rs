@@ -239,8 +239,14 @@ impl<'b> LineDecoder<'b> {
         self.scanner.inner(member)
     }
 
-    /// Storage for the spans of an event, until the line is released. It replaces the envelope.
-    pub(crate) fn event_spans(&mut self) -> &mut [Span; 6] {
+    /// Stores the spans of an event until the line is released. They replace the envelope, because a board has no
+    /// memory for both.
+    pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
+        self.scanner.set_table(spans);
+    }
+
+    /// Returns the spans of the event that holds the line.
+    pub(crate) fn event_spans(&self) -> &[Span; 6] {
         self.scanner.table()
     }
 

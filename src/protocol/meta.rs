@@ -33,9 +33,8 @@ pub(crate) struct RequestMeta {
 impl RequestMeta {
     /// Reads the metadata. Returns `None` if the request does not belong to the stateless era.
     pub(crate) fn from_json(meta: Json<'_>) -> Option<RequestMeta> {
-        let mut found = [Span::EMPTY; 3];
-        meta.find_members(0, &[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL], &mut found);
-        let [version, capabilities, level] = found;
+        let [version, capabilities, level] =
+            meta.pick_spans(0, &[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
         let (name, capabilities, level) = (meta.part(version), meta.part(capabilities), meta.part(level));
         if name.is_null() {
             return None;

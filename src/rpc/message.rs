@@ -171,11 +171,14 @@ impl Class {
         }
         let (raw_id, method) = (scanner.span(Member::Id), scanner.span(Member::Method));
         let id = if is_id(view(line, raw_id)) { raw_id } else { Span::EMPTY };
-        let (result, error) = (scanner.span(Member::Result), scanner.span(Member::Error));
-        let looks_like_response = method.is_empty() && !(result.is_empty() && error.is_empty());
+        let (result, error) = match method.is_empty() {
+            true => (scanner.span(Member::Result), scanner.span(Member::Error)),
+            false => (Span::EMPTY, Span::EMPTY),
+        };
+        let looks_like_response = !(result.is_empty() && error.is_empty());
         let has_version = match version.is_empty() {
             true => allow_missing_jsonrpc,
-            false => view(line, version).string().is_some_and(|version| version == "2.0"),
+            false => view(line, version).string().is_some_and(|version| version.is_name("2.0")),
         };
         if !has_version {
             let is_notification = !method.is_empty() && raw_id.is_empty();

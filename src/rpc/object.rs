@@ -3,6 +3,8 @@
 use crate::json::{Json, MemberIndex, Span, Str};
 
 /// The value at `span` of a scanned text.
+// Not inlined, because it has many callers and bounds checks.
+#[inline(never)]
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(line.get(span.range()).unwrap_or_default())
 }
@@ -50,22 +52,16 @@ impl<'l> Object<'l> {
 
     /// Looks up the spans of several members, in the index or, without one, in one pass over the value. The last
     /// duplicate counts. The span of a missing member is empty. A value that is not an object has no members.
-    pub(crate) fn spans<const N: usize>(self, keys: [&str; N]) -> [Span; N] {
-        let mut found = [Span::EMPTY; N];
-        self.find_members(&keys, &mut found);
-        found
-    }
-
-    fn find_members(self, keys: &[&str], found: &mut [Span]) {
-        match self.index {
-            Some(index) => index.find_members(self.line, keys, found),
-            None => self.json().find_members(self.span.start, keys, found),
+    pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
+        match self.index.filter(|_| MemberIndex::IS_KEPT) {
+            Some(index) => index.pick(self.line, keys),
+            None => self.json().pick_spans(self.span.start, keys),
         }
     }
 
     /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
     pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
-        let [span] = self.spans([key]);
+        let [span] = self.spans(&[key]);
         (!span.is_empty()).then(|| view(self.line, span))
     }
 }

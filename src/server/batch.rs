@@ -200,7 +200,7 @@ impl BatchHooks for Hooks {
         let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
             let id = rpc::view(line, id).bytes();
-            if rpc::text(line, method) == methods::INITIALIZE.name {
+            if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Revisions of the stateless era have no batches, and a subscription would leave this batch open.

@@ -199,8 +199,9 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let has_meta = speaks_stateless && !request.meta.is_empty();
     let meta = request.view(request.meta);
     let meta = if has_meta { request.state.memo.parse_meta(meta) } else { None };
-    let may_restart =
-        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
+    let may_restart = || {
+        meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
+    };
     if request.is_duplicate() && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
@@ -262,8 +263,9 @@ enum Handler<'b> {
 /// Remembers the last feature, because most requests have the method of the one before.
 fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, name: Str<'_>) -> Handler<'b> {
     let features = if revision.is_some() { state.config.features } else { &[] };
-    let is_called =
-        |method: &Method| name == method.name && revision.is_some_and(|it| method.by_client.contains(it));
+    let is_called = |method: &Method| {
+        name.is_name(method.name) && revision.is_some_and(|it| method.by_client.contains(it))
+    };
     if let Some(MethodPlace { feature, method }) = state.memo.method()
         && let Some(feature) = features.get(usize::from(feature))
         && feature.methods().get(usize::from(method)).is_some_and(is_called)
@@ -279,9 +281,9 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
         }
     }
     match () {
-        () if name == methods::INITIALIZE.name => Handler::Initialize,
-        () if name == methods::PING.name => Handler::Ping,
-        () if name == methods::SERVER_DISCOVER.name => Handler::Discover,
+        () if name.is_name(methods::INITIALIZE.name) => Handler::Initialize,
+        () if name.is_name(methods::PING.name) => Handler::Ping,
+        () if name.is_name(methods::SERVER_DISCOVER.name) => Handler::Discover,
         () if compat::is_shutdown(state, name) => Handler::Shutdown,
         () => Handler::Unknown,
     }
@@ -314,7 +316,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.state.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+    if request.state.lifecycle.state() != State::Ready && !method.is_name(methods::LOGGING_SET_LEVEL.name) {
         if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
@@ -345,10 +347,10 @@ fn handle_notification(
     params: Span,
     spans: &mut Spans,
 ) -> Received {
-    if method == methods::CANCELLED.name {
+    if method.is_name(methods::CANCELLED.name) {
         return handle_cancelled(state, line, params, spans);
     }
-    if method == methods::INITIALIZED.name {
+    if method.is_name(methods::INITIALIZED.name) {
         if !state.lifecycle.apply(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
@@ -362,7 +364,7 @@ fn handle_notification(
     {
         return received;
     }
-    if method == methods::PROGRESS.name {
+    if method.is_name(methods::PROGRESS.name) {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
     if compat::is_exit(state, method, rpc::view(line, params)) {
@@ -372,7 +374,7 @@ fn handle_notification(
 }
 
 fn handle_cancelled(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
-    let [id, reason] = Object::new(line, params, None).spans(["requestId", "reason"]);
+    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
     let id = rpc::view(line, id);
     if !rpc::is_id(id) {
         return Received::ProtocolError(ProtocolError::InvalidParams);

@@ -91,7 +91,6 @@ impl Server<'_> {
         let pending_event = self.state.pending_event.take()?;
         self.state.event_holds_line = pending_event.holds_line();
         let Server { input, state, .. } = self;
-        let spans = Spans::new(*input.event_spans());
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
@@ -99,25 +98,25 @@ impl Server<'_> {
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
-                state.outbound_hooks?.event(event, part(input, spans.arguments))
+                state.outbound_hooks?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Cancelled(ticket) => {
-                Event::Cancelled { ticket, reason: part(input, spans.arguments).string() }
+                Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
             }
             PendingEvent::Watched { on } => {
-                let uri = text_of(part(input, spans.subject).bytes());
+                let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
             }
             PendingEvent::Connected(revision) => Event::Connected(Connected {
                 revision,
-                client_info: part(input, spans.arguments),
-                capabilities: part(input, spans.meta),
+                client_info: part(input, spans_of(input).arguments),
+                capabilities: part(input, spans_of(input).meta),
             }),
             PendingEvent::Request { context, event } => {
-                return request_event(input, state, spans, context, event);
+                return request_event(input, state, context, event);
             }
         })
     }
@@ -127,13 +126,12 @@ impl Server<'_> {
 fn request_event<'a>(
     input: &'a mut LineDecoder<'_>,
     state: &'a mut ServerState<'_>,
-    spans: Spans,
     context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
     let context = context.context(input.stream());
     state.response_pending = true;
-    let Spans { id, subject, arguments, meta, responses, state: request_state } = spans;
+    let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
     let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
     let input_responses =
@@ -141,6 +139,10 @@ fn request_event<'a>(
     let (subject, config) = (text_of(surroundings.at(subject)), state.config);
     let reply = Reply { state, config, pending: Pending { source, context } };
     event(RequestParts { subject, arguments, input_responses }, reply)
+}
+
+fn spans_of(input: &LineDecoder<'_>) -> Spans {
+    Spans::new(*input.event_spans())
 }
 
 /// A part of the event's line, empty if the span is empty.

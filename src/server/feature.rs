@@ -129,7 +129,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Finds the frequent members of `params`.
     pub(crate) fn find_params(&mut self) {
-        let [meta, name, arguments] = self.params.spans(["_meta", "name", "arguments"]);
+        let [meta, name, arguments] = self.params.spans(&["_meta", "name", "arguments"]);
         let is_object = self.view(meta).kind() == Kind::Object;
         (self.meta, self.name) = (if is_object { meta } else { Span::EMPTY }, name);
         self.arguments = self.present(arguments);
@@ -147,7 +147,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Returns the span of a member of `params`. `null` counts as missing.
     pub(crate) fn param_span(&self, name: &str) -> Span {
-        let [found] = self.params.spans([name]);
+        let [found] = self.params.spans(&[name]);
         self.present(found)
     }
 

@@ -18,7 +18,7 @@ use crate::server::write_message::{write_revisions, write_unsupported};
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let [version, capabilities, client] =
-        request.params.spans(["protocolVersion", "capabilities", "clientInfo"]);
+        request.params.spans(&["protocolVersion", "capabilities", "clientInfo"]);
     let Some(requested) = request.view(version).string() else {
         return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
     };

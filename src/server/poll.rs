@@ -203,7 +203,7 @@ impl Server<'_> {
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            *self.input.event_spans() = spans.into_array();
+            self.input.hold_event(spans.into_array());
         } else {
             self.release();
         }

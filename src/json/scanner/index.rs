@@ -36,6 +36,9 @@ struct Entry {
 }
 
 impl MemberIndex {
+    /// Whether scanners of this target have an index.
+    pub(crate) const IS_KEPT: bool = INDEXES > 0;
+
     const UNKNOWN: MemberIndex = MemberIndex {
         of: None,
         count: 0,
@@ -53,17 +56,19 @@ impl MemberIndex {
         })
     }
 
-    /// Finds the members with these keys in one pass, and stores their spans in `found`. The last duplicate counts.
-    /// `text` is the scanned text.
+    /// Returns the spans of the members with these keys, found in one pass. The span of a missing member is empty. The
+    /// last duplicate counts. `text` is the scanned text.
     #[inline]
-    pub(crate) fn find_members(&self, text: &[u8], keys: &[&str], found: &mut [Span]) {
+    pub(crate) fn pick<const N: usize>(&self, text: &[u8], keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::EMPTY; N];
         for (name, value) in self.members(text) {
-            for (key, place) in keys.iter().zip(&mut *found) {
+            for (key, place) in keys.iter().zip(&mut found) {
                 if name == key.as_bytes() {
                     *place = value;
                 }
             }
         }
+        found
     }
 
     /// Records that the value of a message member starts with `byte`.

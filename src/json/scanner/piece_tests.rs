@@ -147,8 +147,7 @@ fn members_of_params_and_result_are_indexed() {
         let mut scanner = Scanner::new(32);
         scanner.feed(text.as_bytes());
         assert!(scanner.finish().is_ok(), "{text}");
-        let mut found = [Span::EMPTY; 3];
-        scanner.inner(of)?.find_members(text.as_bytes(), &["name", "arguments", ""], &mut found);
+        let found = scanner.inner(of)?.pick(text.as_bytes(), &["name", "arguments", ""]);
         Some(found.map(|value| (!value.is_empty()).then(|| String::from(&text[value.range()]))))
     };
     let some = |text: &str| Some(String::from(text));
@@ -213,9 +212,8 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(before);
         scanner.feed(behind);
         let inner = scanner.inner(Member::Params).unwrap();
-        let mut found = [Span::EMPTY; 2];
-        inner.find_members(text.as_bytes(), &["name", "arguments"], &mut found);
-        let [name, arguments] = found.map(|span| &text[span.range()]);
+        let [name, arguments] =
+            inner.pick(text.as_bytes(), &["name", "arguments"]).map(|span| &text[span.range()]);
         assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
     }
 }

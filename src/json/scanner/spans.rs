@@ -73,8 +73,13 @@ impl Scanner {
         (self.shape, self.state) = (shape, State::Between(Step::After));
     }
 
-    /// Returns the table of members. After a text has ended, its owner may store other spans there.
-    pub(crate) fn table(&mut self) -> &mut [Span; 6] {
-        &mut self.members
+    /// Returns the table of members.
+    pub(crate) fn table(&self) -> &[Span; 6] {
+        &self.members
+    }
+
+    /// Replaces the table of members, which the owner may use for other spans after the text has ended.
+    pub(crate) fn set_table(&mut self, spans: [Span; 6]) {
+        self.members = spans;
     }
 }

@@ -118,6 +118,14 @@ impl<'a> Str<'a> {
         self.behind(other).is_some_and(Str::is_empty)
     }
 
+    /// Returns whether the decoded text is `name`, which has no backslash.
+    #[inline]
+    pub(crate) fn is_name(self, name: &str) -> bool {
+        let name = name.as_bytes();
+        // Escaped text is longer than the name that it stands for.
+        self.text == name || self.text.len() > name.len() && self.behind(name).is_some_and(Str::is_empty)
+    }
+
     /// Returns the text after `prefix`, or `None` if the decoded text does not start with it. `prefix` must consist
     /// of complete characters.
     fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {

@@ -124,33 +124,53 @@ impl<'a> Json<'a> {
     /// Returns several members of an object, found in one pass. The last duplicate counts.
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
+        let mut found = [None; N];
+        self.pick_into(&keys, &mut found);
+        found
+    }
+
+    fn pick_into(self, keys: &[&str], found: &mut [Option<Json<'a>>]) {
+        self.each_match(keys, &mut |key, value, _| {
+            if let Some(place) = found.get_mut(key) {
+                *place = Some(value);
+            }
+        });
+    }
+
+    /// Returns the spans of several members of an object that starts at `start` in its text. The span of a missing
+    /// member is empty. Otherwise like [`pick`](Json::pick).
+    pub(crate) fn pick_spans<const N: usize>(self, start: usize, keys: &[&str; N]) -> [Span; N] {
         let mut found = [Span::EMPTY; N];
-        self.find_members(0, &keys, &mut found);
-        found.map(|span| self.known(span))
+        self.pick_spans_into(start, keys, &mut found);
+        found
+    }
+
+    fn pick_spans_into(self, start: usize, keys: &[&str], found: &mut [Span]) {
+        let end = start.wrapping_add(self.text.len());
+        self.each_match(keys, &mut |key, value, behind| {
+            if let Some(place) = found.get_mut(key) {
+                let end = end.wrapping_sub(behind);
+                *place = Span { start: end.wrapping_sub(value.text.len()), end };
+            }
+        });
+    }
+
+    /// Calls `found` for each member with one of these keys: with the index of the key, the value, and the number of
+    /// bytes behind the value.
+    fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
+        let mut members = self.members();
+        while let Some((name, value)) = members.next() {
+            for (index, key) in keys.iter().enumerate() {
+                if name == *key {
+                    found(index, value, members.rest.len());
+                }
+            }
+        }
     }
 
     /// Views the value at a span of this value's text.
     pub(crate) fn part(self, span: Span) -> Json<'a> {
         Json { text: self.text.get(span.range()).unwrap_or_default() }
-    }
-
-    fn known(self, span: Span) -> Option<Json<'a>> {
-        (!span.is_empty()).then(|| self.part(span))
-    }
-
-    /// Finds members like [`pick`](Json::pick), and stores their spans in `found`. The object starts at `start` in its
-    /// text.
-    pub(crate) fn find_members(self, start: usize, keys: &[&str], found: &mut [Span]) {
-        let end = start.wrapping_add(self.text.len());
-        let mut members = self.members();
-        while let Some((name, value)) = members.next() {
-            for (key, place) in keys.iter().zip(&mut *found) {
-                if name == *key {
-                    let end = end.wrapping_sub(members.rest.len());
-                    *place = Span { start: end.wrapping_sub(value.text.len()), end };
-                }
-            }
-        }
     }
 
     /// Returns an array's element with this index, counted from 0.

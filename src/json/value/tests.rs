@@ -138,8 +138,7 @@ fn spans_of_members_are_where_their_values_stand() {
     let text = r#" {"a" : 1, "b":{"a":2} ,"a":[3 ] , "\u0063" :"x"}"#;
     let object = json(text);
     let start = text.len() - object.bytes().len();
-    let mut found = [Span::EMPTY; 4];
-    object.find_members(start, &["a", "b", "c", "d"], &mut found);
+    let found = object.pick_spans(start, &["a", "b", "c", "d"]);
     assert_eq!(found.map(|span| &text[span.range()]), ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]);
 }
 
