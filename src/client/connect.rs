@@ -133,7 +133,7 @@ impl ClientState<'_> {
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
         let Some(versions) = versions else { return self.handle_invalid_discovery() };
-        let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
+        let (Some(capabilities), true) = (capabilities, is_complete(kind.unwrap_or(Json::NULL))) else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
         let mutual = known_revisions(versions).and(self.config.revisions);

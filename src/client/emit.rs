@@ -22,7 +22,7 @@ impl Client<'_> {
         let Client { input, state, .. } = self;
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
-        let known = |span: Span| (!span.is_empty()).then(|| view(span));
+        let known = |span: Span| (!span.is_missing()).then(|| view(span));
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
@@ -93,7 +93,7 @@ fn result_response<'a>(
     let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
     let result = Object::new(line, result, input.member_index(Member::Result));
     // Some servers send `null` for a result without members.
-    let is_object = result.json().kind() == Kind::Object;
+    let is_object = result.kind() == Kind::Object;
     let result = if is_object { result } else { Object::from_json(Json::EMPTY_OBJECT) };
     Response { ticket, method, outcome: Outcome::Result(result.json()), member, result: Some(result) }
 }

@@ -152,7 +152,7 @@ fn handle_request(
         }
         () => match state.check_server_request(
             method,
-            Some(rpc::view(line, params)).filter(|_| !params.is_empty()),
+            Some(rpc::view(line, params)).filter(|_| !params.is_missing()),
             stream,
         ) {
             Ok(context) => {
@@ -199,8 +199,8 @@ const NOTIFICATIONS: [(&str, Notification); 8] = [
 fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, params: Span) -> Handled {
     let name = rpc::text(line, method);
     let known = NOTIFICATIONS.iter().find(|(known, _)| name == *known).map(|(_, known)| *known);
-    let is_object = rpc::view(line, params).kind() == Kind::Object;
-    let object = if is_object { params } else { Span::EMPTY };
+    let is_object = rpc::kind(line, params) == Kind::Object;
+    let object = if is_object { params } else { Span::MISSING };
     let pending_event = match known {
         Some(Notification::Progress | Notification::Message) if !is_object => {
             Err(ProtocolError::InvalidParams)
@@ -229,7 +229,7 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> H
         // In the stateless era a server can only cancel a subscription.
         return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }
-    let reason = Some(reason).filter(|reason| rpc::view(line, *reason).kind() == Kind::String);
+    let reason = Some(reason).filter(|reason| rpc::kind(line, *reason) == Kind::String);
     match state.cancel_deferred(id, reason) {
         Ok(pending_event) => Handled::Event(pending_event),
         Err(error) => Handled::ProtocolError(error),
@@ -319,19 +319,18 @@ fn handle_result(
         (Some(Era::Stateless), member) => result.spans(&["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => {
             let [member] = result.spans(&[member]);
-            [Span::EMPTY, member]
+            [Span::MISSING, member]
         }
-        (_, None) => [Span::EMPTY; 2],
+        (_, None) => [Span::MISSING; 2],
     };
-    let view = |span: Span| Some(rpc::view(result.line(), span)).filter(|_| !span.is_empty());
-    let kind = view(kind);
-    if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
+    let kind = rpc::view(result.line(), kind);
+    if kind.string().is_some_and(|kind| kind == "input_required") {
         return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
             Err(failure) => end_request(state, ticket, method, PendingOutcome::Failed(failure)),
         };
     }
-    if !method.accepts_result(result.json(), view(member)) || !is_complete(kind) {
+    if !method.accepts_result(result, member) || !is_complete(kind) {
         return end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid));
     }
     match method {
@@ -344,9 +343,8 @@ fn handle_result(
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit it.
-pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
-    let kind = kind.filter(|kind| !kind.is_null());
-    kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
+pub(crate) fn is_complete(kind: Json<'_>) -> bool {
+    kind.is_null() || kind.string().is_some_and(|kind| kind == "complete")
 }
 
 /// Ends a request and frees its slot.

@@ -1,7 +1,7 @@
 //! Messages in spans of their line: kind, id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanner, Shape, Span};
-use crate::rpc::{is_id, view};
+use crate::rpc::{is_id, kind, view};
 
 /// One scanned message: valid JSON with its envelope members located, without copies.
 ///
@@ -108,14 +108,14 @@ impl Envelope {
     }
 }
 
-/// A message by kind, with its parts as spans of the line. The span of a missing part is empty.
+/// A message by kind, with its parts as spans of the line. The span of a missing part is [`Span::MISSING`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Class {
     Request {
         id: Span,
         /// The [text](crate::rpc::text) of the method.
         method: Span,
-        /// The parameters. Empty if they are `null`.
+        /// The parameters, missing if they are `null`.
         params: Span,
     },
     Notification {
@@ -166,46 +166,46 @@ impl Class {
         // Only an object has members.
         match scanner.shape() {
             Shape::Object => {}
-            Shape::Array => return invalid(Invalid::Batch, Span::EMPTY, true),
-            Shape::Other => return invalid(Invalid::NotAnObject, Span::EMPTY, true),
+            Shape::Array => return invalid(Invalid::Batch, Span::MISSING, true),
+            Shape::Other => return invalid(Invalid::NotAnObject, Span::MISSING, true),
         }
         let (raw_id, method) = (scanner.span(Member::Id), scanner.span(Member::Method));
-        let id = if is_id(view(line, raw_id)) { raw_id } else { Span::EMPTY };
-        let (result, error) = match method.is_empty() {
+        let id = if is_id(view(line, raw_id)) { raw_id } else { Span::MISSING };
+        let (result, error) = match method.is_missing() {
             true => (scanner.span(Member::Result), scanner.span(Member::Error)),
-            false => (Span::EMPTY, Span::EMPTY),
+            false => (Span::MISSING, Span::MISSING),
         };
-        let looks_like_response = !(result.is_empty() && error.is_empty());
-        let has_version = match version.is_empty() {
+        let looks_like_response = !(result.is_missing() && error.is_missing());
+        let has_version = match version.is_missing() {
             true => allow_missing_jsonrpc,
             false => view(line, version).string().is_some_and(|version| version.is_name("2.0")),
         };
         if !has_version {
-            let is_notification = !method.is_empty() && raw_id.is_empty();
+            let is_notification = !method.is_missing() && raw_id.is_missing();
             return invalid(Invalid::Version, id, !looks_like_response && !is_notification);
         }
         if looks_like_response {
-            let outcome = match (result.is_empty(), error.is_empty()) {
+            let outcome = match (result.is_missing(), error.is_missing()) {
                 (false, true) => Outcome::Result(result),
-                (true, false) if view(line, error).kind() == Kind::Object => Outcome::Error(error),
+                (true, false) if kind(line, error) == Kind::Object => Outcome::Error(error),
                 _ => Outcome::Malformed,
             };
             return match outcome {
-                outcome if !id.is_empty() => Class::Response { id, outcome },
+                outcome if !id.is_missing() => Class::Response { id, outcome },
                 Outcome::Error(error) => Class::ErrorWithoutId { error },
-                _ => invalid(Invalid::Id, Span::EMPTY, false),
+                _ => invalid(Invalid::Id, Span::MISSING, false),
             };
         }
-        if view(line, method).kind() != Kind::String {
+        if kind(line, method) != Kind::String {
             return invalid(Invalid::Method, id, true);
         }
         let method = Span { start: method.start.wrapping_add(1), end: method.end.wrapping_sub(1) };
         let params = scanner.span(Member::Params);
-        let params = if view(line, params).is_null() { Span::EMPTY } else { params };
+        let params = if kind(line, params) == Kind::Null { Span::MISSING } else { params };
         match () {
-            () if !id.is_empty() => Class::Request { id, method, params },
-            () if raw_id.is_empty() => Class::Notification { method, params },
-            () => invalid(Invalid::Id, Span::EMPTY, true),
+            () if !id.is_missing() => Class::Request { id, method, params },
+            () if raw_id.is_missing() => Class::Notification { method, params },
+            () => invalid(Invalid::Id, Span::MISSING, true),
         }
     }
 

@@ -1,17 +1,20 @@
 //! Views of a line's parts: single values, and objects with member lookup.
 
-use crate::json::{Json, MemberIndex, Span, Str};
+use crate::json::{Json, Kind, MemberIndex, Span, Str};
 
 /// The value at `span` of a scanned text.
-// Not inlined, because it has many callers and bounds checks.
-#[inline(never)]
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
-    Json::exact(line.get(span.range()).unwrap_or_default())
+    Json::exact(span.bytes(line))
+}
+
+/// The kind of the value at `span`, `null` if it is missing.
+pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
+    Kind::starting_with(line.get(span.start))
 }
 
 /// The string at `span`, the text between the quotes.
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
-    Str::trusted(line.get(span.range()).unwrap_or_default())
+    Str::trusted(span.bytes(line))
 }
 
 /// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
@@ -40,9 +43,14 @@ impl<'l> Object<'l> {
         self.line
     }
 
-    /// The span of the value, which is empty if the message has no such member.
+    /// The span of the value.
     pub(crate) fn span(self) -> Span {
         self.span
+    }
+
+    /// The kind of the value.
+    pub(crate) fn kind(self) -> Kind {
+        kind(self.line, self.span)
     }
 
     /// The value.
@@ -51,7 +59,8 @@ impl<'l> Object<'l> {
     }
 
     /// Looks up the spans of several members, in the index or, without one, in one pass over the value. The last
-    /// duplicate counts. The span of a missing member is empty. A value that is not an object has no members.
+    /// duplicate counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
+    #[inline]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
         match self.index.filter(|_| MemberIndex::IS_KEPT) {
             Some(index) => index.pick(self.line, keys),
@@ -62,6 +71,6 @@ impl<'l> Object<'l> {
     /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
     pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
         let [span] = self.spans(&[key]);
-        (!span.is_empty()).then(|| view(self.line, span))
+        (!span.is_missing()).then(|| view(self.line, span))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::json::{DEPTH_LIMIT, Json, Scanner};
+use crate::json::{DEPTH_LIMIT, Json, Scanner, Span};
 use std::format;
 use std::string::String;
 
@@ -9,6 +9,10 @@ fn classify(text: &str) -> Class {
     scanner.feed(text.as_bytes());
     scanner.finish().unwrap();
     Class::new(text.as_bytes(), &scanner, false)
+}
+
+fn span_text(text: &str, span: Span) -> &str {
+    text.get(span.range()).unwrap_or_default()
 }
 
 /// The classification table: the text of a message and its kind.
@@ -93,12 +97,12 @@ fn response_has_one_outcome() {
 }
 
 #[test]
-fn null_params_are_empty() {
+fn null_params_are_missing() {
     let cases = [("null", ""), ("{}", "{}"), ("[]", "[]")];
     for (params, expected) in cases {
         let text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
         let Class::Notification { params, .. } = classify(&text) else { panic!("{text}") };
-        assert_eq!(&text[params.range()], expected);
+        assert_eq!(span_text(&text, params), expected);
     }
 }
 
@@ -118,7 +122,7 @@ fn only_possible_requests_are_answerable() {
         match classify(text) {
             Class::Invalid { id, answerable, .. } => {
                 assert_eq!(answerable, *expected, "{text}");
-                assert_eq!(&text[id.range()], *expected_id, "{text}");
+                assert_eq!(span_text(text, id), *expected_id, "{text}");
             }
             other => panic!("{text}: {other:?}"),
         }

@@ -314,7 +314,7 @@ fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> C
     let _ = scanner.end();
     match Class::new(line, &scanner, allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
-            Class::Invalid { id: Span::EMPTY, why: Invalid::NotAnObject, answerable: true }
+            Class::Invalid { id: Span::MISSING, why: Invalid::NotAnObject, answerable: true }
         }
         class => class,
     }

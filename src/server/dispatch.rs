@@ -89,7 +89,7 @@ pub(crate) fn handle_message(
             let id = rpc::view(line, id).bytes();
             let pending = Pending::from_line(id, stream, state.batches.in_line());
             let params = Object::new(line, params, index);
-            let [meta, name, arguments] = [Span::EMPTY; 3];
+            let [meta, name, arguments] = [Span::MISSING; 3];
             let request = &mut Request { state, spans, params, meta, name, arguments, pending };
             handle_request(request, rpc::text(line, method))
         }
@@ -173,9 +173,9 @@ pub(crate) fn handle_unreadable_line(
             let is_too_deep = scan_error.kind == ScanErrorKind::TooDeep;
             let id = match class {
                 Some(Class::Request { id, .. }) => id,
-                Some(Class::Invalid { id, answerable: true, .. }) if is_too_deep || !id.is_empty() => id,
+                Some(Class::Invalid { id, answerable: true, .. }) if is_too_deep || !id.is_missing() => id,
                 // Never respond to a possible response, because two peers could exchange errors forever.
-                None if !envelope.looks_like_response() => Span::EMPTY,
+                None if !envelope.looks_like_response() => Span::MISSING,
                 _ => return Received::ProtocolError(error),
             };
             state.refuse(rpc::view(bytes, id).bytes(), stream, error)
@@ -192,13 +192,15 @@ pub(crate) fn handle_unreadable_line(
 }
 
 fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let params = request.params.json();
-    let well_formed = params.bytes().is_empty() || params.kind() == Kind::Object;
+    let params = request.params;
+    let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
     request.find_params();
     let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
-    let has_meta = speaks_stateless && !request.meta.is_empty();
-    let meta = request.view(request.meta);
-    let meta = if has_meta { request.state.memo.parse_meta(meta) } else { None };
+    let has_meta = speaks_stateless && !request.meta.is_missing();
+    let meta = match has_meta {
+        true => request.state.memo.parse_meta(request.view(request.meta)),
+        false => None,
+    };
     let may_restart = || {
         meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
     };
@@ -383,8 +385,8 @@ fn handle_cancelled(state: &mut ServerState<'_>, line: &[u8], params: Span, span
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);
-    let is_text = rpc::view(line, reason).kind() == Kind::String;
-    spans.arguments = if is_text { reason } else { Span::EMPTY };
+    let is_text = rpc::kind(line, reason) == Kind::String;
+    spans.arguments = if is_text { reason } else { Span::MISSING };
     state.emit(PendingEvent::Cancelled(ticket))
 }
 

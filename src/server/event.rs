@@ -169,12 +169,12 @@ impl<'a> Surroundings<'a> {
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
         let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
-        let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
+        let (before, part) = before.split_at_mut_checked(part.start.min(end)).unwrap_or_default();
         (part, Surroundings { before, after, end })
     }
 
     fn at(&self, span: Span) -> &'a [u8] {
-        if span.end == 0 {
+        if span.is_missing() {
             return &[];
         }
         let span = span.range();

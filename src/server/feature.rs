@@ -107,7 +107,7 @@ pub(crate) struct Request<'r, 'b> {
     /// The spans of the event, if the request causes one.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
-    /// Frequent members of `params`, found together, because each search visits all members. Empty if missing.
+    /// Frequent members of `params`, found together, because each search visits all members.
     pub(crate) meta: Span,
     pub(crate) name: Span,
     pub(crate) arguments: Span,
@@ -130,14 +130,19 @@ impl<'r, 'b> Request<'r, 'b> {
     /// Finds the frequent members of `params`.
     pub(crate) fn find_params(&mut self) {
         let [meta, name, arguments] = self.params.spans(&["_meta", "name", "arguments"]);
-        let is_object = self.view(meta).kind() == Kind::Object;
-        (self.meta, self.name) = (if is_object { meta } else { Span::EMPTY }, name);
+        let is_object = self.kind(meta) == Kind::Object;
+        (self.meta, self.name) = (if is_object { meta } else { Span::MISSING }, name);
         self.arguments = self.present(arguments);
     }
 
     /// The value at a span of the line.
     pub(crate) fn view(&self, span: Span) -> Json<'r> {
         rpc::view(self.params.line(), span)
+    }
+
+    /// The kind of the value at a span of the line, `null` if it is missing.
+    pub(crate) fn kind(&self, span: Span) -> Kind {
+        rpc::kind(self.params.line(), span)
     }
 
     /// Returns a member of `params`, which is `null` if it is missing.
@@ -152,7 +157,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     fn present(&self, span: Span) -> Span {
-        if self.view(span).is_null() { Span::EMPTY } else { span }
+        if self.kind(span) == Kind::Null { Span::MISSING } else { span }
     }
 
     /// Responds with a result.
@@ -206,10 +211,10 @@ impl<'r, 'b> Request<'r, 'b> {
         if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let (mut responses, mut state) = (Span::EMPTY, Span::EMPTY);
+        let (mut responses, mut state) = (Span::MISSING, Span::MISSING);
         if kind.can_require_input(self.pending.context.revision) {
             (responses, state) = (self.param_span("inputResponses"), self.param_span("requestState"));
-            let wrong = |part: Span, kind| !part.is_empty() && self.view(part).kind() != kind;
+            let wrong = |part: Span, kind| !part.is_missing() && self.kind(part) != kind;
             if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
                 return self.refuse(ProtocolError::InvalidParams, what);

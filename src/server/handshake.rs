@@ -25,7 +25,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let Some(latest) = offer.latest() else {
         return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.state.config.revisions);
     };
-    if request.view(capabilities).kind() != Kind::Object {
+    if request.kind(capabilities) != Kind::Object {
         return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
     }
     let names = request.view(client).pick(["name", "version"]);

@@ -70,7 +70,7 @@ impl Entry {
     const EMPTY: Entry = Entry {
         text: [0; CAPACITY],
         length: 0,
-        parsed: RequestMeta { version: Span::EMPTY, revision: None, capabilities: None, level: None },
+        parsed: RequestMeta { version: Span::MISSING, revision: None, capabilities: None, level: None },
     };
 }
 

@@ -103,7 +103,7 @@ impl OutboundHooks for Hooks {
             }
             rpc::Outcome::Result(result) => {
                 spans.arguments = result;
-                match rpc::view(line, result).kind() {
+                match rpc::kind(line, result) {
                     Kind::Object | Kind::Null => ResponseKind::Result,
                     _ => ResponseKind::Failed(RequestFailure::Invalid),
                 }

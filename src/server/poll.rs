@@ -264,6 +264,6 @@ fn decode_subject(line: &mut [u8], subject: &mut Span) {
             let length = decode_text_in_place(text);
             Span { start: inner.start, end: inner.start.wrapping_add(length) }
         }
-        None => Span::EMPTY,
+        None => Span::MISSING,
     };
 }

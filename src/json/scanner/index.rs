@@ -56,11 +56,11 @@ impl MemberIndex {
         })
     }
 
-    /// Returns the spans of the members with these keys, found in one pass. The span of a missing member is empty. The
+    /// Returns the spans of the members with these keys, found in one pass. The span of a missing member is [`Span::MISSING`]. The
     /// last duplicate counts. `text` is the scanned text.
     #[inline]
     pub(crate) fn pick<const N: usize>(&self, text: &[u8], keys: &[&str; N]) -> [Span; N] {
-        let mut found = [Span::EMPTY; N];
+        let mut found = [Span::MISSING; N];
         for (name, value) in self.members(text) {
             for (key, place) in keys.iter().zip(&mut found) {
                 if name == key.as_bytes() {

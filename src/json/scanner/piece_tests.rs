@@ -148,7 +148,7 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(text.as_bytes());
         assert!(scanner.finish().is_ok(), "{text}");
         let found = scanner.inner(of)?.pick(text.as_bytes(), &["name", "arguments", ""]);
-        Some(found.map(|value| (!value.is_empty()).then(|| String::from(&text[value.range()]))))
+        Some(found.map(|value| text.get(value.range()).map(String::from)))
     };
     let some = |text: &str| Some(String::from(text));
     for (text, of, expected) in [

@@ -6,7 +6,7 @@ use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape,
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
     pub(crate) fn envelope(&self) -> Envelope {
-        let seen = |member| Some(self.span(member)).filter(|span| !span.is_empty());
+        let seen = |member| Some(self.span(member)).filter(|span| !span.is_missing());
         Envelope {
             shape: self.shape,
             jsonrpc: seen(Member::Jsonrpc),
@@ -18,14 +18,14 @@ impl Scanner {
         }
     }
 
-    /// Returns the span of a member, empty if the member was not seen. An open member ends at the current position.
+    /// Returns the span of a member, [`Span::MISSING`] if the member was not seen. An open member ends at the current position.
     pub(crate) fn span(&self, member: Member) -> Span {
         match self.members.get(member as usize) {
             Some(Span { start, end: NOWHERE }) if *start != NOWHERE => {
                 Span { start: *start, end: self.position }
             }
-            Some(span) if span.start != NOWHERE => *span,
-            _ => Span::EMPTY,
+            Some(span) => *span,
+            None => Span::MISSING,
         }
     }
 
@@ -59,7 +59,7 @@ impl Scanner {
         if !(has_kind && is_complete)
             && let Some(id) = self.members.get_mut(Member::Id as usize)
         {
-            *id = Span { start: NOWHERE, end: NOWHERE };
+            *id = Span::MISSING;
         }
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
@@ -68,7 +68,7 @@ impl Scanner {
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+            *slot = span.unwrap_or(Span::MISSING);
         }
         (self.shape, self.state) = (shape, State::Between(Step::After));
     }

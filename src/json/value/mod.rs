@@ -38,6 +38,20 @@ pub enum Kind {
     Object,
 }
 
+impl Kind {
+    /// Returns the kind of a valid value by its first byte.
+    pub(crate) fn starting_with(first: Option<&u8>) -> Kind {
+        match first {
+            Some(b'"') => Kind::String,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            _ => Kind::Null,
+        }
+    }
+}
+
 /// Writes the kind with its article: "a string".
 impl WriteText for Kind {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
@@ -97,14 +111,7 @@ impl<'a> Json<'a> {
     /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.text {
-            [b'"', ..] => Kind::String,
-            [b'{', ..] => Kind::Object,
-            [b'[', ..] => Kind::Array,
-            [b't' | b'f', ..] => Kind::Bool,
-            [b'-' | b'0'..=b'9', ..] => Kind::Number,
-            _ => Kind::Null,
-        }
+        Kind::starting_with(self.text.first())
     }
 
     /// Returns whether the value is `null`.
@@ -138,9 +145,9 @@ impl<'a> Json<'a> {
     }
 
     /// Returns the spans of several members of an object that starts at `start` in its text. The span of a missing
-    /// member is empty. Otherwise like [`pick`](Json::pick).
+    /// member is [`Span::MISSING`]. Otherwise like [`pick`](Json::pick).
     pub(crate) fn pick_spans<const N: usize>(self, start: usize, keys: &[&str; N]) -> [Span; N] {
-        let mut found = [Span::EMPTY; N];
+        let mut found = [Span::MISSING; N];
         self.pick_spans_into(start, keys, &mut found);
         found
     }
@@ -170,7 +177,7 @@ impl<'a> Json<'a> {
 
     /// Views the value at a span of this value's text.
     pub(crate) fn part(self, span: Span) -> Json<'a> {
-        Json { text: self.text.get(span.range()).unwrap_or_default() }
+        Json { text: span.bytes(self.text) }
     }
 
     /// Returns an array's element with this index, counted from 0.

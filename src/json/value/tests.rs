@@ -139,7 +139,10 @@ fn spans_of_members_are_where_their_values_stand() {
     let object = json(text);
     let start = text.len() - object.bytes().len();
     let found = object.pick_spans(start, &["a", "b", "c", "d"]);
-    assert_eq!(found.map(|span| &text[span.range()]), ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]);
+    assert_eq!(
+        found.map(|span| text.get(span.range()).unwrap_or_default()),
+        ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]
+    );
 }
 
 #[test]

@@ -78,8 +78,8 @@ impl Sealed for Completion {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
         // Spans of an event must not overlap. `Complete::event` finds `_meta` within the parameters.
-        request.meta = Span::EMPTY;
-        request.emit_request(RequestKind::Complete, Complete::event, Span::EMPTY, request.params.span())
+        request.meta = Span::MISSING;
+        request.emit_request(RequestKind::Complete, Complete::event, Span::MISSING, request.params.span())
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {

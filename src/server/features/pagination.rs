@@ -95,7 +95,7 @@ pub(crate) fn respond(
     };
     let Some(length) = length else {
         request.pending.context.first = first;
-        return request.emit_request(RequestKind::List, event, Span::EMPTY, Span::EMPTY);
+        return request.emit_request(RequestKind::List, event, Span::MISSING, Span::MISSING);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");

@@ -282,10 +282,10 @@ impl Prompts<'_> {
         let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a prompt");
         };
-        let given = request.view(arguments);
-        if !arguments.is_empty() && given.kind() != Kind::Object {
+        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
+        let given = request.view(arguments);
         for (name, value) in given.members() {
             if !self.accepts(value) {
                 let what = ("argument `", name, "` must be a string, found ", value.kind());

@@ -269,7 +269,7 @@ impl Resources<'_> {
         if self.contains_uri(uri) == Some(false) {
             return not_found(request, uri);
         }
-        request.emit_request(RequestKind::ReadResource, ReadResource::event, subject, Span::EMPTY)
+        request.emit_request(RequestKind::ReadResource, ReadResource::event, subject, Span::MISSING)
     }
 }
 

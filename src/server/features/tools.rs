@@ -273,7 +273,7 @@ impl Tools<'_> {
         let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a tool");
         };
-        if !arguments.is_empty() && request.view(arguments).kind() != Kind::Object {
+        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
         let found = self.find(Catalogue::Tools, &|tool| name == *tool);
