@@ -234,7 +234,7 @@ impl ClientState<'_> {
         let mut count = 0u32;
         for (_, request) in requests.unwrap_or(Json::NULL).members() {
             let [method, params] = request.pick(["method", "params"]);
-            check::check(method?.string()?, params, self.declared(), self.in_flight.seed()).ok()?;
+            check::check(method?.string()?, params, self.declared(), self.peer.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
         let is_valid = count > 0 || state.is_some();
@@ -248,16 +248,16 @@ impl ClientState<'_> {
         ticket: Ticket,
         result: Json<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
-        let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
+        let outgoing = self.peer.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
         let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
         let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
         if outgoing.number >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
-        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {
+        if !self.peer.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {
             return Err(RequestFailure::StateTooLong);
         }
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+        if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
             outgoing.number = outgoing.number.saturating_add(1);
             // Retire the id, so that later messages with this id are ignored.
             outgoing.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
@@ -269,7 +269,7 @@ impl ClientState<'_> {
             Clock::Stopped => Millis::ZERO,
             _ => outgoing.maximum,
         };
-        self.in_flight.set_deadline(ticket, Some(deadline));
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
         Ok(PendingEvent::InputRequired { ticket, result: span_of(line, result.bytes()) })
     }
 
@@ -279,7 +279,7 @@ impl ClientState<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
-        let outgoing = self.in_flight.get(ticket).ok_or(SendError::Gone)?;
+        let outgoing = self.peer.in_flight.get(ticket).ok_or(SendError::Gone)?;
         if outgoing.stage != Stage::NeedsInput {
             return Err(SendError::Gone);
         }

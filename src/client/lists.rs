@@ -79,25 +79,25 @@ impl ClientState<'_> {
         let accepts_empty = self.era() == Some(Era::Stateless) || self.config.empty_cursors;
         let cursor = members.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
-        let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
-            self.in_flight.release(ticket);
+        let Some((outgoing, cursor)) = self.peer.in_flight.get(ticket).copied().zip(cursor) else {
+            self.peer.in_flight.release(ticket);
             return PendingEvent::Page { ticket, list, result: span, last: true };
         };
-        let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
+        let (_, last) = outgoing.split_text(self.peer.in_flight.text(ticket));
         let repeated = outgoing.number > 0 && last == cursor.bytes();
         let pages = outgoing.number.saturating_add(1);
         if repeated || pages >= self.config.pages {
             self.fail_request(ticket, RequestFailure::EndlessList);
-        } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
+        } else if !self.peer.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
             self.fail_request(ticket, RequestFailure::CursorTooLong);
         } else {
-            if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+            if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
                 (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
             }
             // The timeout includes the wait for transmit space.
-            let deadline = outgoing.deadline_from(self.now);
-            self.in_flight.set_deadline(ticket, Some(deadline));
-            self.in_flight.enqueue(ticket);
+            let deadline = outgoing.deadline_from(self.peer.now);
+            self.peer.in_flight.set_deadline(ticket, Some(deadline));
+            self.peer.in_flight.enqueue(ticket);
         }
         PendingEvent::Page { ticket, list, result: span, last: false }
     }
@@ -105,6 +105,6 @@ impl ClientState<'_> {
     /// Fails a request: the next event reports its end.
     pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
         self.set_stage(ticket, Stage::Failed(failure));
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 }

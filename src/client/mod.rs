@@ -44,7 +44,6 @@ mod requests;
 mod server_requests;
 mod setup;
 mod subscriptions;
-mod timeout;
 mod views;
 
 use ::core::mem;
@@ -108,8 +107,6 @@ pub struct Client<'b> {
     state: ClientState<'b>,
     /// The event that `event` returns next.
     pending_event: Option<PendingEvent>,
-    /// The current line backs that event: it is released at the first poll after `event` returned it.
-    holds_line: bool,
     grace_deadline: Option<Millis>,
     /// The first slot whose request has not been ended yet while the connection closes.
     next_ended_slot: u32,
@@ -119,61 +116,59 @@ impl Client<'_> {
     /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.state.in_flight.len()
+        self.state.peer.in_flight.len()
     }
 
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let is_deferred = self.state.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
+        let is_deferred = self.state.peer.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
         is_deferred || self.state.open_request(ticket).is_some()
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.state.lifecycle.state()
+        self.state.peer.lifecycle.state()
     }
 
     /// The negotiated revision. `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.state.session.map(|session| session.revision)
+        self.state.peer.session.map(|session| session.revision)
     }
 
     /// The capabilities that the server declared. `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
-        self.state.session.map(|session| session.capabilities)
+        self.state.peer.session.map(|session| session.capabilities)
     }
 
     /// Ends the connection. Every request fails with [`RequestFailure::Closed`]. The client still writes unsent output
     /// during the [grace period](Timeouts::grace). The caller then closes the server's input.
     /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
-        self.state.now = self.state.now.max(now);
+        self.state.peer.now = self.state.peer.now.max(now);
         self.state.connecting = None;
-        self.state.lifecycle.apply(Trigger::Shutdown);
+        self.state.peer.lifecycle.apply(Trigger::Shutdown);
     }
 
     /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
     /// connection stay invalid.
     pub fn reset(&mut self) {
         self.input.reset();
-        self.state.reset();
+        self.state.peer.in_flight.clear();
+        self.state.reset_connection();
         self.pending_event = None;
-        self.holds_line = false;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.state.now = self.state.now.max(now);
-        if self.pending_event.is_none() && mem::take(&mut self.holds_line) {
-            if self.state.current_request.is_some() {
-                self.state.answer_dropped_request(self.input.bytes());
-            }
+        self.state.peer.now = self.state.peer.now.max(now);
+        if self.pending_event.is_none() && mem::take(&mut self.state.peer.event_holds_line) {
+            self.state.answer_dropped_request(self.input.bytes(), self.input.stream());
             self.input.release_element();
         }
         loop {
@@ -184,12 +179,16 @@ impl Client<'_> {
                 break;
             }
         }
-        match self.state.lifecycle.state() {
+        match self.state.peer.lifecycle.state() {
             State::Closed => Action::Closed,
             _ => {
                 let deadline = self.next_deadline();
                 self.input.make_room();
-                Action::Io(Io::new(self.state.output.transmit(), Receive::new(&mut self.input), deadline))
+                Action::Io(Io::new(
+                    self.state.peer.output.transmit(),
+                    Receive::new(&mut self.input),
+                    deadline,
+                ))
             }
         }
     }
@@ -197,26 +196,26 @@ impl Client<'_> {
     /// The time of the next poll at the latest. Expired deadlines are omitted, because their work waits for transmit
     /// space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
-        let now = self.state.now;
-        let request = self.state.in_flight.next_deadline();
+        let now = self.state.peer.now;
+        let request = self.state.peer.in_flight.next_deadline();
         let connecting = self.state.connecting.map(|connecting| connecting.deadline);
-        let keep_alive = self.state.keep_alive.deadline(now).filter(|_| self.state.is_connected());
+        let keep_alive = self.state.peer.keep_alive.deadline(now).filter(|_| self.state.is_connected());
         let deadlines = [request, self.grace_deadline, connecting, keep_alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.
     fn step(&mut self) -> bool {
-        if self.state.output.is_broken() {
+        if self.state.peer.output.is_broken() {
             // Process the input received so far: the server may have responded before the output broke.
-            self.state.output.clear();
+            self.state.peer.output.clear();
             self.input.end();
         }
-        if let Some(error) = self.state.error.take() {
+        if let Some(error) = self.state.peer.pending_error.take() {
             self.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
-        match self.state.lifecycle.state() {
+        match self.state.peer.lifecycle.state() {
             State::Closed => return false,
             State::Start => {
                 self.pending_event = self.state.connect();
@@ -225,7 +224,7 @@ impl Client<'_> {
             State::Draining => return self.drain(),
             _ => {}
         }
-        if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.now) {
+        if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.peer.now) {
             self.pending_event = self.state.handle_connect_timeout();
             return true;
         }
@@ -238,10 +237,11 @@ impl Client<'_> {
     }
 
     fn emit_writable(&mut self) -> bool {
-        let is_due =
-            self.state.report_writable && self.state.output.is_empty() && !self.state.server_request_waits;
+        let is_due = self.state.peer.report_writable
+            && self.state.peer.output.is_empty()
+            && !self.state.server_request_waits;
         if is_due {
-            self.state.report_writable = false;
+            self.state.peer.report_writable = false;
             self.pending_event = Some(PendingEvent::Writable);
         }
         is_due
@@ -249,9 +249,9 @@ impl Client<'_> {
 
     /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
     fn expire_due_request(&mut self) -> bool {
-        let now = self.state.now;
-        let Some(ticket) = self.state.in_flight.due(now) else { return false };
-        let Some(outgoing) = self.state.in_flight.get(ticket) else { return false };
+        let now = self.state.peer.now;
+        let Some(ticket) = self.state.peer.in_flight.due(now) else { return false };
+        let Some(outgoing) = self.state.peer.in_flight.get(ticket) else { return false };
         let (method, is_server_request) = (outgoing.method, outgoing.input_kind.is_some());
         let failure = match outgoing.stage {
             Stage::Deferred => {
@@ -276,16 +276,16 @@ impl Client<'_> {
 
     /// Starts or restarts the timeout of a request.
     fn start_timeout(&mut self, ticket: Ticket) {
-        let Some(outgoing) = self.state.in_flight.get_mut(ticket) else { return };
-        let deadline = outgoing.start_timeout(self.state.now);
-        self.state.in_flight.set_deadline(ticket, Some(deadline));
+        let Some(outgoing) = self.state.peer.in_flight.get_mut(ticket) else { return };
+        let deadline = outgoing.start_timeout(self.state.peer.now);
+        self.state.peer.in_flight.set_deadline(ticket, Some(deadline));
     }
 
     fn check_keep_alive(&mut self) -> bool {
         if !self.state.is_connected() {
             return false;
         }
-        match self.state.keep_alive.due(self.state.now) {
+        match self.state.peer.keep_alive.due(self.state.peer.now) {
             Due::Nothing => false,
             Due::Ping => {
                 self.state.write_ping();
@@ -336,14 +336,14 @@ impl Client<'_> {
             let for_application =
                 class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, class));
             let has_space =
-                if for_application { self.state.has_reply_room() } else { self.state.can_answer() };
+                if for_application { self.state.peer.reserve_response() } else { self.state.can_answer() };
             self.state.server_request_waits = for_application && !has_space;
             if !has_space {
                 return false;
             }
         }
-        self.state.keep_alive.record_activity();
-        self.state.output.observe_sent();
+        self.state.peer.keep_alive.record_activity();
+        self.state.peer.output.observe_sent();
         let received = match class {
             Some(class) => {
                 let index =
@@ -356,11 +356,11 @@ impl Client<'_> {
             Handled::ProtocolError(error) => Err(*error),
             _ => Ok(()),
         };
-        self.state.output.observe_received(bytes, outcome);
+        self.state.peer.output.observe_received(bytes, outcome);
         match received {
             Handled::Event(pending_event) => {
                 self.pending_event = Some(pending_event);
-                self.holds_line = true;
+                self.state.peer.event_holds_line = true;
             }
             Handled::Done => self.input.release_element(),
             Handled::ProtocolError(error) => {
@@ -378,7 +378,7 @@ impl Client<'_> {
         if self.input.line().is_some() {
             // A request of the server waits for transmit space, at most for the grace period.
             let ends = self.grace_deadline();
-            if self.state.now < ends {
+            if self.state.peer.now < ends {
                 return false;
             }
         }
@@ -386,28 +386,28 @@ impl Client<'_> {
             self.pending_event = self.state.fail_connect(PendingFailure::Closed);
             return true;
         }
-        self.state.lifecycle.apply(Trigger::EndOfInput)
+        self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
     /// The end of the grace period, which starts at the first call.
     fn grace_deadline(&mut self) -> Millis {
-        *self.grace_deadline.get_or_insert(self.state.now.plus(self.state.config.timeouts.grace))
+        *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
     /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
     fn drain(&mut self) -> bool {
-        if let Some(ticket) = self.state.in_flight.first_from(self.next_ended_slot) {
+        if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;
-            self.state.in_flight.clear_queue();
+            self.state.peer.in_flight.clear_queue();
             if self.state.park_subscription(ticket) {
                 self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
             let open = self.state.open_request(ticket).copied();
-            let slot = self.state.in_flight.get(ticket);
+            let slot = self.state.peer.in_flight.get(ticket);
             let is_server_request =
                 slot.is_some_and(|it| it.input_kind.is_some() && it.stage != Stage::Expired);
-            self.state.in_flight.release(ticket);
+            self.state.peer.in_flight.release(ticket);
             if let Some(OutboundRequest { method, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
@@ -417,8 +417,10 @@ impl Client<'_> {
             return true;
         }
         let ends = self.grace_deadline();
-        let over = self.state.output.is_empty() || ends <= self.state.now || self.state.output.is_broken();
-        over && self.state.lifecycle.apply(Trigger::Drained)
+        let over = self.state.peer.output.is_empty()
+            || ends <= self.state.peer.now
+            || self.state.peer.output.is_broken();
+        over && self.state.peer.lifecycle.apply(Trigger::Drained)
     }
 }
 

@@ -40,7 +40,7 @@ impl ClientState<'_> {
             return Err(SendError::Unsupported);
         }
         if self.initialized_pending || self.holds_reply_space() {
-            self.report_writable = true;
+            self.peer.report_writable = true;
             return Err(SendError::Busy);
         }
         let space = self.request_space();
@@ -57,10 +57,10 @@ impl ClientState<'_> {
     /// The error for an unsent message of the application: it is invalid or too large, or the transmit buffer lacks
     /// space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
-        if !valid || self.output.is_empty() {
+        if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.report_writable = true;
+        self.peer.report_writable = true;
         SendError::Busy
     }
 }

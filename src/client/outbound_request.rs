@@ -15,7 +15,7 @@ use crate::client::client_state::ClientState;
 use crate::client::method::Method;
 use crate::client::options::Meta;
 use crate::client::server_requests::input_request::InputKind;
-use crate::client::timeout::Timeout;
+use crate::peer::timeout::Timeout;
 
 /// A request of the client in flight, or a deferred request of the server. Each slot stores one, so the type is small.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +113,7 @@ impl Data for OutboundRequest {
 impl ClientState<'_> {
     /// The number of ids per sequence number: one for each slot, and one for connecting.
     fn stride(&self) -> u32 {
-        (self.in_flight.limit() as u32).saturating_add(1)
+        (self.peer.in_flight.limit() as u32).saturating_add(1)
     }
 
     /// The id of a request in a slot, or of the connecting request. Ids always grow; the first is 1.
@@ -139,7 +139,7 @@ impl ClientState<'_> {
     /// match.
     pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
         let (sequence, slot) = self.locate_id(id)?;
-        let (ticket, outgoing) = self.in_flight.request_in_slot(slot?)?;
+        let (ticket, outgoing) = self.peer.in_flight.request_in_slot(slot?)?;
         let is_pending = matches!(outgoing.stage, Stage::Waiting | Stage::Listening);
         (is_pending && outgoing.sequence == sequence).then_some((ticket, outgoing.method))
     }
@@ -152,7 +152,7 @@ impl ClientState<'_> {
 
     /// The request in a slot, if it was last sent with this sequence number.
     pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
-        let (ticket, outgoing) = self.in_flight.request_in_slot(slot)?;
+        let (ticket, outgoing) = self.peer.in_flight.request_in_slot(slot)?;
         (outgoing.sequence == sequence).then_some(ticket)
     }
 
@@ -166,8 +166,8 @@ impl ClientState<'_> {
         meta: Meta<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        self.output.compact();
-        let mut out = self.output.begin_message(space);
+        self.peer.output.compact();
+        let mut out = self.peer.output.begin_message(space);
         write_head(&mut out, id, method);
         let head = out.len();
         params(&mut out);
@@ -179,7 +179,7 @@ impl ClientState<'_> {
             out.token("}");
         }
         let to = out.finish().ok();
-        self.output.end_message(Routing::REQUEST, to)
+        self.peer.output.end_message(Routing::REQUEST, to)
     }
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
@@ -190,15 +190,16 @@ impl ClientState<'_> {
         method: &str,
         params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let (Some(session), Some(outgoing)) = (self.session, self.in_flight.get(ticket).copied()) else {
+        let (Some(session), Some(outgoing)) = (self.peer.session, self.peer.in_flight.get(ticket).copied())
+        else {
             return Ok(());
         };
         let id = self.id_of(self.sequence, Some(ticket.slot));
         let (space, config) = (self.request_space(), self.config);
-        self.output.compact();
-        let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
+        self.peer.output.compact();
+        let (more, rest) = outgoing.split_text(self.peer.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
-        self.output.write(Routing::REQUEST, space, &mut |out| {
+        self.peer.output.write(Routing::REQUEST, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);
@@ -208,7 +209,7 @@ impl ClientState<'_> {
             config.write_meta(session.revision, Meta { token, level: outgoing.level, more }, out);
             out.token("}}");
         })?;
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+        if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
             (outgoing.sequence, outgoing.stage) = (self.sequence, Stage::Waiting);
             outgoing.last_progress = SortKey::NONE;
             if outgoing.clock == Clock::Running {
@@ -216,7 +217,7 @@ impl ClientState<'_> {
             }
         }
         self.sequence = self.sequence.saturating_add(1);
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(())
     }
 
@@ -227,10 +228,10 @@ impl ClientState<'_> {
         let is_resumable = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
         let may_resend = is_resumable || matches!(method, Method::List(_));
         let (true, Some(more)) = (may_resend, more) else { return true };
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+        if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
             outgoing.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
-        self.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
+        self.peer.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
     }
 }
 

@@ -17,7 +17,6 @@ use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::server_requests::CurrentRequest;
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -122,7 +121,7 @@ pub(crate) fn handle_unreadable_line(
             Handled::Event(end_request(state, ticket, method, PendingOutcome::Failed(failure)))
         }
         // Even a broken response to a ping proves that the server is alive.
-        None if state.keep_alive.accept_any_response(id) => Handled::Done,
+        None if state.peer.keep_alive.accept_any_response(id) => Handled::Done,
         None => Handled::ProtocolError(error),
     }
 }
@@ -146,7 +145,7 @@ fn handle_request(
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if state.in_flight.find(id).is_some() => ProtocolError::DuplicateId,
+        () if state.peer.in_flight.find(id).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             state.answer(id_text, stream, None);
             return Handled::Done;
@@ -155,7 +154,7 @@ fn handle_request(
             Ok(context) => {
                 let id = span_of(line, id_text);
                 let params = params.map(|params| span_of(line, params.bytes()));
-                state.current_request = Some(CurrentRequest { id, stream });
+                (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(error) => error,
@@ -245,13 +244,13 @@ fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -
     let Some(ticket) = state.find_token(token) else {
         return Handled::ProtocolError(ProtocolError::UnknownProgress);
     };
-    let Some(outgoing) = state.in_flight.get_mut(ticket) else { return Handled::Done };
+    let Some(outgoing) = state.peer.in_flight.get_mut(ticket) else { return Handled::Done };
     // Progress that does not grow is reported, but does not restart the timeout.
     if progress.rank() > outgoing.last_progress {
         outgoing.last_progress = progress.rank();
         if outgoing.progress == Progress::ExtendsTimeout && outgoing.clock == Clock::Running {
-            let deadline = outgoing.deadline_from(state.now);
-            state.in_flight.set_deadline(ticket, Some(deadline));
+            let deadline = outgoing.deadline_from(state.peer.now);
+            state.peer.in_flight.set_deadline(ticket, Some(deadline));
         }
     }
     Handled::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
@@ -282,12 +281,12 @@ fn handle_response(
             state.probe_abandoned = false;
             return Handled::Done;
         }
-        None if state.keep_alive.accept_any_response(id) => return Handled::Done,
+        None if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
         None => return Handled::ProtocolError(ProtocolError::UnknownResponse),
     };
     // Late responses are expected; responses to ids that were never used are errors.
     let Some(ticket) = state.find_by_sequence(sequence, slot) else { return Handled::Done };
-    let Some(outgoing) = state.in_flight.get(ticket) else { return Handled::Done };
+    let Some(outgoing) = state.peer.in_flight.get(ticket) else { return Handled::Done };
     match outgoing.stage {
         Stage::Waiting | Stage::Listening => {}
         Stage::Cancelled => {
@@ -358,7 +357,7 @@ fn end_request(
     method: Method,
     outcome: PendingOutcome,
 ) -> PendingEvent {
-    state.in_flight.release(ticket);
+    state.peer.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
 
@@ -371,6 +370,6 @@ impl ClientState<'_> {
 
     /// Whether the server declared a capability.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
-        self.session.is_some_and(|session| session.capabilities.has(capability))
+        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }

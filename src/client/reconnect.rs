@@ -29,7 +29,6 @@ impl Client<'_> {
         self.state.end_connection();
         self.state.reset_connection();
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
-        self.holds_line = false;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
     }
@@ -63,28 +62,28 @@ impl ClientState<'_> {
     /// Parks a subscription for the next connection. Returns `false` if the request is not a subscription, or its
     /// filter could not be stored.
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
-        let has_filter = !self.in_flight.text(ticket).is_empty();
-        let Some(outgoing) = self.in_flight.get_mut(ticket) else { return false };
+        let has_filter = !self.peer.in_flight.text(ticket).is_empty();
+        let Some(outgoing) = self.peer.in_flight.get_mut(ticket) else { return false };
         let can_park = has_filter && outgoing.is_subscription();
         if can_park {
             // No response matches this sequence number.
             (outgoing.sequence, outgoing.stage) = (NO_SEQUENCE, Stage::Parked);
-            self.in_flight.set_deadline(ticket, None);
+            self.peer.in_flight.set_deadline(ticket, None);
         }
         can_park
     }
 
     /// Ends the requests of the old connection: parks subscriptions, and fails all others at the next polls.
     fn end_connection(&mut self) {
-        self.in_flight.clear_queue();
+        self.peer.in_flight.clear_queue();
         let mut next = 0;
-        while let Some(ticket) = self.in_flight.first_from(next) {
+        while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            let Some(outgoing) = self.in_flight.get(ticket).copied() else { continue };
+            let Some(outgoing) = self.peer.in_flight.get(ticket).copied() else { continue };
             match outgoing.stage {
-                Stage::Cancelled | Stage::Done | Stage::Expired => self.in_flight.release(ticket),
+                Stage::Cancelled | Stage::Done | Stage::Expired => self.peer.in_flight.release(ticket),
                 Stage::Deferred => {
-                    self.in_flight.remove_id(ticket);
+                    self.peer.in_flight.remove_id(ticket);
                     self.fail_request(ticket, RequestFailure::Closed);
                 }
                 Stage::Failed(_) => {}
@@ -97,12 +96,12 @@ impl ClientState<'_> {
     /// Queues parked subscriptions for the new connection.
     pub(crate) fn resubscribe(&mut self) {
         let mut next = 0;
-        while let Some(ticket) = self.in_flight.first_from(next) {
+        while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            match self.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
+            match self.peer.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
                 Some(Stage::Parked) if self.era() == Some(Era::Stateless) => {
                     self.set_stage(ticket, Stage::Resubscribe);
-                    self.in_flight.enqueue(ticket);
+                    self.peer.in_flight.enqueue(ticket);
                 }
                 Some(Stage::Parked) => self.fail_request(ticket, RequestFailure::Closed),
                 _ => {}

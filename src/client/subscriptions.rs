@@ -161,7 +161,7 @@ impl Client<'_> {
             filter.write(out);
             true
         })?;
-        self.state.in_flight.write_text(ticket, &mut |out| filter.write(out));
+        self.state.peer.in_flight.write_text(ticket, &mut |out| filter.write(out));
         Ok(ticket)
     }
 }
@@ -184,7 +184,7 @@ impl ClientState<'_> {
         id.filter(|id| id.kind() == Kind::Number)
             .and_then(|id| self.find(id))
             .filter(|ticket| {
-                let open = self.in_flight.get(*ticket);
+                let open = self.peer.in_flight.get(*ticket);
                 open.is_some_and(|it| it.method == Method::Listen && it.stage == stage)
             })
             .ok_or(ProtocolError::UnknownSubscription)
@@ -198,7 +198,7 @@ impl ClientState<'_> {
     ) -> Result<PendingEvent, ProtocolError> {
         let ticket = self.find_subscription(rpc::view(line, params), Stage::Waiting)?;
         self.set_stage(ticket, Stage::Listening);
-        self.in_flight.set_deadline(ticket, None);
+        self.peer.in_flight.set_deadline(ticket, None);
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
@@ -227,10 +227,10 @@ impl ClientState<'_> {
     /// Handles the server's cancellation of a subscription.
     pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
         let ticket = self.find(id);
-        let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
+        let open = ticket.and_then(|ticket| Some((ticket, *self.peer.in_flight.get(ticket)?)));
         match open {
             Some((ticket, outgoing)) if outgoing.is_subscription() => {
-                self.in_flight.release(ticket);
+                self.peer.in_flight.release(ticket);
                 let (method, outcome) = (outgoing.method, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }

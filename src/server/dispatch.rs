@@ -212,7 +212,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Rece
     if request.is_duplicate() && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.state.lifecycle.state() == State::Draining {
+    if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
@@ -285,7 +285,7 @@ fn find_method<'b>(
 
 /// Handles a request of the handshake era.
 fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
-    let (session, config) = (request.state.session, request.state.config);
+    let (session, config) = (request.state.peer.session, request.state.config);
     // Most requests are for a feature. The comparisons below are then skipped.
     let entry = session.and_then(|session| find_method(request.state, session.revision, method));
     if entry.is_none() && method == methods::INITIALIZE.name {
@@ -316,12 +316,12 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.state.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+    if request.state.peer.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
         if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.state.lifecycle.apply(Trigger::Request);
+        request.state.peer.lifecycle.apply(Trigger::Request);
     }
     match entry {
         Some((feature, method)) => feature.handle(method, request),
@@ -351,10 +351,10 @@ fn handle_notification(
         return handle_cancelled(state, line, params, spans);
     }
     if method == methods::INITIALIZED.name {
-        if !state.lifecycle.apply(Trigger::Initialized) {
+        if !state.peer.lifecycle.apply(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
-        if let Some(session) = &mut state.session {
+        if let Some(session) = &mut state.peer.session {
             session.complete = true;
         }
         return state.emit(PendingEvent::Ready);
@@ -386,7 +386,7 @@ fn handle_cancelled(
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = state.in_flight.find(id) else {
+    let Some(ticket) = state.peer.in_flight.find(id) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);
@@ -420,10 +420,10 @@ impl ServerState<'_> {
     ///
     /// Its error response is queued until the output has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
-        self.in_flight.remove_id(ticket);
-        self.in_flight.set_deadline(ticket, None);
-        self.in_flight.enqueue(ticket);
-        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+        self.peer.in_flight.remove_id(ticket);
+        self.peer.in_flight.set_deadline(ticket, None);
+        self.peer.in_flight.enqueue(ticket);
+        if let Some(inbound) = self.peer.in_flight.get_mut(ticket) {
             inbound.set_stage(Stage::Expired);
         }
     }
@@ -432,17 +432,17 @@ impl ServerState<'_> {
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
-            && let Some(ticket) = self.in_flight.queue_front()
-            && self.reserve_response()
+            && let Some(ticket) = self.peer.in_flight.queue_front()
+            && self.peer.reserve_response()
         {
-            let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
+            let stage = self.peer.in_flight.get(ticket).map(|inbound| inbound.stage());
             if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
                 hooks.write_cancelled(self, ticket);
-            } else if let Some(inbound) = self.in_flight.get(ticket) {
+            } else if let Some(inbound) = self.peer.in_flight.get(ticket) {
                 let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
                 self.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
-            self.in_flight.dequeue();
+            self.peer.in_flight.dequeue();
             self.end_in_flight(ticket);
         }
     }

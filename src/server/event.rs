@@ -89,7 +89,7 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let pending_event = self.state.pending_event.take()?;
-        self.state.event_holds_line = pending_event.holds_line();
+        self.state.peer.event_holds_line = pending_event.holds_line();
         let Server { input, state, .. } = self;
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
@@ -103,9 +103,11 @@ impl Server<'_> {
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
-            PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
-            }
+            PendingEvent::Listening(ticket) => Event::Listening(Listening {
+                ticket,
+                in_flight: &state.peer.in_flight,
+                registry: &state.registry,
+            }),
             PendingEvent::Watched { on } => {
                 let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
@@ -128,7 +130,7 @@ fn request_event<'a>(
     event: MakeEvent,
 ) -> Option<Event<'a>> {
     let context = context.context(input.stream());
-    state.response_pending = true;
+    state.peer.response_pending = true;
     let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
     let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };

@@ -126,7 +126,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether another request with the same id is in flight.
     pub(crate) fn is_duplicate(&self) -> bool {
-        self.state.in_flight.find(Json::trusted(self.id())).is_some()
+        self.state.peer.in_flight.find(Json::trusted(self.id())).is_some()
     }
 
     /// Finds the frequent members of `params`.
@@ -197,8 +197,8 @@ impl<'r, 'b> Request<'r, 'b> {
         subject: Option<Json<'_>>,
         arguments: Option<Json<'_>>,
     ) -> Received {
-        let limit = self.state.in_flight.limit();
-        if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
+        let limit = self.state.peer.in_flight.limit();
+        if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (None, None);

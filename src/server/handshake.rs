@@ -42,8 +42,9 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.state.lifecycle.apply(Trigger::Initialize);
-    let again = !first && allows_restart(request.state) && request.state.lifecycle.apply(Trigger::Restart);
+    let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
+    let again =
+        !first && allows_restart(request.state) && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
@@ -52,7 +53,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
-    request.state.session = Some(Session {
+    request.state.peer.session = Some(Session {
         revision,
         capabilities: ClientCapabilities::from_json(capabilities),
         level: None,

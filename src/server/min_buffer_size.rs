@@ -26,7 +26,7 @@ const MAX_ERROR: usize = concat!(
 impl ServerState<'_> {
     /// Size of the error response that must always fit, with its id and framing, in bytes.
     pub(crate) fn min_error_size(&self) -> usize {
-        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
+        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.peer.output.overhead())
     }
 }
 

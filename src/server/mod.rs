@@ -150,7 +150,7 @@ impl Server<'_> {
     /// Advances the server and returns the next action: see [`Machine::poll`].
     #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.state.now = self.state.now.max(now);
+        self.state.peer.now = self.state.peer.now.max(now);
         self.finish_event();
         let deadline = match self.poll_inner() {
             PollStep::Event => return Action::Event,
@@ -158,7 +158,7 @@ impl Server<'_> {
             PollStep::Io(deadline) => deadline,
         };
         self.input.make_room();
-        Action::Io(Io::new(self.state.output.transmit(), Receive::new(&mut self.input), deadline))
+        Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// Returns the time of the next poll if no bytes move.
@@ -167,13 +167,13 @@ impl Server<'_> {
         // An expired deadline waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
-                && at > state.now
+                && at > state.peer.now
                 && next.is_none_or(|next| at < next)
             {
                 next = Some(at);
             }
         };
-        sooner(state.in_flight.next_deadline());
+        sooner(state.peer.in_flight.next_deadline());
         sooner(Some(state.ending_deadline).filter(|_| state.ending != Ending::Open));
         sooner(state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state)));
         next
@@ -187,7 +187,7 @@ impl Server<'_> {
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
-        let inbound = self.state.in_flight.get(ticket).filter(|inbound| inbound.is_open());
+        let inbound = self.state.peer.in_flight.get(ticket).filter(|inbound| inbound.is_open());
         let context = inbound.ok_or(SendError::Gone)?.context();
         self.ensure_response_space()?;
         let config = self.state.config;
@@ -212,8 +212,8 @@ impl Server<'_> {
     /// subscription ends.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { registry, in_flight, .. } = &self.state;
-        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(in_flight))
+        let ServerState { registry, peer, .. } = &self.state;
+        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(&peer.in_flight))
     }
 
     /// Ends a subscription of the stateless era.
@@ -233,10 +233,10 @@ impl Server<'_> {
     /// errors of the server are pending, because they precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let has_own_output =
-            self.state.pending_error.is_some() || self.state.in_flight.queue_front().is_some();
+            self.state.peer.pending_error.is_some() || self.state.peer.in_flight.queue_front().is_some();
         let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
-        if self.has_pending_response() || has_own_output || !self.state.reserve_response() {
-            self.state.report_writable = true;
+        if self.has_pending_response() || has_own_output || !self.state.peer.reserve_response() {
+            self.state.peer.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(())
@@ -244,33 +244,34 @@ impl Server<'_> {
 
     /// Whether a request of the current or the pending event awaits its response.
     fn has_pending_response(&self) -> bool {
-        self.state.response_pending || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
+        self.state.peer.response_pending
+            || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.state.in_flight.len().saturating_sub(self.state.outbound_count.into())
+        self.state.peer.in_flight.len().saturating_sub(self.state.outbound_count.into())
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.state.lifecycle.state()
+        self.state.peer.lifecycle.state()
     }
 
     /// The revision that the handshake negotiated, or `None` before a handshake.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.state.session.map(|session| session.revision)
+        self.state.peer.session.map(|session| session.revision)
     }
 
     /// Ends the connection.
     ///
     /// Requests in flight may complete or be cancelled until the grace period expires. The server refuses new requests.
     pub fn shutdown(&mut self, now: Millis) {
-        self.state.now = self.state.now.max(now);
-        self.state.lifecycle.apply(Trigger::Shutdown);
+        self.state.peer.now = self.state.peer.now.max(now);
+        self.state.peer.lifecycle.apply(Trigger::Shutdown);
         self.state.awaits_exit = false;
     }
 

@@ -84,7 +84,7 @@ impl OutboundHooks for Hooks {
         spans: &mut Spans,
     ) -> Option<Received> {
         let ticket = state.ticket_of(id)?;
-        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
+        match state.peer.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {}
             Some(Stage::Deferred | Stage::Expired) => return None,
             Some(Stage::CancelPending) => {
@@ -94,7 +94,7 @@ impl OutboundHooks for Hooks {
             }
             // A late response is valid. A response to an id that was never used is an error.
             Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
-            None => return state.in_flight.has_issued(ticket).then_some(Received::Done),
+            None => return state.peer.in_flight.has_issued(ticket).then_some(Received::Done),
         }
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
@@ -132,7 +132,7 @@ impl OutboundHooks for Hooks {
         };
         let ticket = state.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
         let awaited = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
-        state.in_flight.get(ticket).filter(awaited)?;
+        state.peer.in_flight.get(ticket).filter(awaited)?;
         Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
@@ -148,7 +148,7 @@ impl OutboundHooks for Hooks {
             return Some(on_progress(state, line, params, spans));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.session.is_some_and(has_roots);
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
         changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
 
@@ -163,12 +163,12 @@ impl OutboundHooks for Hooks {
     }
 
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
+        match state.peer.in_flight.get(ticket).map(|inbound| inbound.stage()) {
             Some(Stage::AwaitingResponse { .. }) => {
-                match state.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
+                match state.peer.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
                     Some(timeout) => {
-                        let deadline = state.now.plus(Millis(timeout.into()));
-                        state.in_flight.set_deadline(ticket, Some(deadline));
+                        let deadline = state.peer.now.plus(Millis(timeout.into()));
+                        state.peer.in_flight.set_deadline(ticket, Some(deadline));
                     }
                     None => {
                         state.cancel_outbound(ticket, "");
@@ -185,12 +185,12 @@ impl OutboundHooks for Hooks {
     }
 
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        if state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage() == Stage::CancelPending) {
+        if state.peer.in_flight.get(ticket).is_some_and(|inbound| inbound.stage() == Stage::CancelPending) {
             let id = state.id_of(ticket);
-            let reason = text_of(state.in_flight.text(ticket));
-            let space = state.output.reply_room();
+            let reason = text_of(state.peer.in_flight.text(ticket));
+            let space = state.peer.output.max_reply_size();
             let mut write = |reason: &str| {
-                state.output.write(Routing::NOTIFICATION, space, &mut |out| {
+                state.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
                     out.token(
                         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
                     );
@@ -209,21 +209,21 @@ impl OutboundHooks for Hooks {
 
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
         if deferred {
-            state.in_flight.clear_queue();
+            state.peer.in_flight.clear_queue();
         }
         let mut from = 0;
-        while let Some(ticket) = state.in_flight.first_from(from) {
+        while let Some(ticket) = state.peer.in_flight.first_from(from) {
             from = ticket.slot.wrapping_add(1);
-            match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
+            match state.peer.in_flight.get(ticket).map(|inbound| inbound.stage()) {
                 Some(Stage::AwaitingResponse { .. }) => {
                     state.set_stage(ticket, Stage::Failed);
-                    state.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+                    state.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
                 }
                 Some(Stage::CancelPending | Stage::Closed) if deferred => {
                     state.outbound_count = state.outbound_count.saturating_sub(1);
-                    state.in_flight.release(ticket);
+                    state.peer.in_flight.release(ticket);
                 }
-                Some(Stage::Deferred | Stage::Expired) if deferred => state.in_flight.release(ticket),
+                Some(Stage::Deferred | Stage::Expired) if deferred => state.peer.in_flight.release(ticket),
                 _ => {}
             }
         }
@@ -247,7 +247,7 @@ fn on_progress(
     let wanted =
         |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { progress: true });
     let ticket =
-        state.ticket_of(token).filter(|ticket| state.in_flight.get(*ticket).filter(wanted).is_some());
+        state.ticket_of(token).filter(|ticket| state.peer.in_flight.get(*ticket).filter(wanted).is_some());
     match ticket {
         Some(ticket) => {
             spans.arguments = span_of(line, params.bytes());
@@ -260,7 +260,7 @@ fn on_progress(
 impl ServerState<'_> {
     /// The id of an outbound request: unique, computed from slot and generation, starting at 1.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
-        let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
+        let before = u64::from(ticket.generation).saturating_mul(self.peer.in_flight.limit() as u64);
         before.wrapping_add(ticket.slot.into()).wrapping_add(1)
     }
 
@@ -273,13 +273,13 @@ impl ServerState<'_> {
             None => id.bytes(),
         };
         let place = magnitude(digits)?.checked_sub(1)?;
-        let limit = u32::try_from(self.in_flight.limit()).ok()?;
+        let limit = u32::try_from(self.peer.in_flight.limit()).ok()?;
         let (generation, slot) = divide(place, limit);
         Some(Ticket { slot, generation: generation.try_into().ok()? })
     }
 
     fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
-        if let Some(inbound) = self.in_flight.get_mut(ticket) {
+        if let Some(inbound) = self.peer.in_flight.get_mut(ticket) {
             inbound.set_stage(stage);
         }
     }
@@ -287,17 +287,17 @@ impl ServerState<'_> {
     /// Ends an outbound request: releases its slot and emits the response.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
         self.outbound_count = self.outbound_count.saturating_sub(1);
-        self.in_flight.release(ticket);
+        self.peer.in_flight.release(ticket);
         self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
     }
 
     /// Queues the cancellation of an outbound request, with the reason if it fits into the slot's text.
     pub(crate) fn cancel_outbound(&mut self, ticket: Ticket, reason: &str) {
         self.set_stage(ticket, Stage::CancelPending);
-        self.in_flight.set_deadline(ticket, None);
-        if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
-            self.in_flight.set_text(ticket, [b"", b""]);
+        self.peer.in_flight.set_deadline(ticket, None);
+        if !self.peer.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
+            self.peer.in_flight.set_text(ticket, [b"", b""]);
         }
-        self.in_flight.enqueue(ticket);
+        self.peer.in_flight.enqueue(ticket);
     }
 }

@@ -214,7 +214,7 @@ impl<'a> Reply<'a> {
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
-            let limit = state.in_flight.limit();
+            let limit = state.peer.in_flight.limit();
             state.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
     }
@@ -326,7 +326,7 @@ impl<'a> Reply<'a> {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
             state.refuse_with(&pending, error);
-            state.pending_error = Some(error);
+            state.peer.pending_error = Some(error);
         });
     }
 }

@@ -170,7 +170,7 @@ impl Server<'_> {
     /// As for [`request`](Server::request).
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
-        self.state.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
+        self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
         self.send_request(methods::PING.name, options, &mut |_| true)
     }
 
@@ -180,7 +180,7 @@ impl Server<'_> {
     /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
         let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
-        self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
+        self.state.peer.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
         self.state.cancel_outbound(ticket, reason);
         // The space may be reserved for a pending response.
         if !self.has_pending_response() {
@@ -202,8 +202,8 @@ impl Server<'_> {
             return Err(SendError::Unsupported);
         }
         self.ensure_response_space()?;
-        let space = self.state.output.reply_room();
-        let written = self.state.output.write(Routing::NOTIFICATION, space, &mut |out| {
+        let space = self.state.peer.output.max_reply_size();
+        let written = self.state.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -213,7 +213,7 @@ impl Server<'_> {
 
     /// Returns the session if it is ready for requests of the server.
     fn ready_session(&self) -> Result<Session, SendError> {
-        self.state.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
+        self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
     fn send_request(
@@ -226,7 +226,7 @@ impl Server<'_> {
             None => Routing::REQUEST,
             Some(during) => {
                 let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
-                let during = self.state.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                let during = self.state.peer.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
                 Routing::related_request(during.stream)
             }
         };
@@ -236,9 +236,9 @@ impl Server<'_> {
         let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
         // The deadline is immediate: the next poll starts the timeout.
         let request = InboundRequest::outbound(timeout, options.progress);
-        let ticket = state.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (state.id_of(ticket), state.output.reply_room());
-        let written = state.output.write(routing, space, &mut |out| {
+        let ticket = state.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (state.id_of(ticket), state.peer.output.max_reply_size());
+        let written = state.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {
@@ -254,7 +254,7 @@ impl Server<'_> {
             }
         });
         if written.is_err() {
-            state.in_flight.release(ticket);
+            state.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
         state.outbound_hooks = Some(&OUTBOUND_HOOKS);

@@ -19,17 +19,10 @@ use crate::client::server_requests::{
     Context, ReplyHandler, ServerRequest, ServerRequestReply, Source, check,
 };
 
-/// The server's request that the application answers during the current event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CurrentRequest {
-    pub(crate) id: Span,
-    pub(crate) stream: StreamId,
-}
-
 impl ClientState<'_> {
     /// The capabilities declared to this server. None until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
-        self.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
+        self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
     /// Whether the application answers requests with this method.
@@ -44,8 +37,8 @@ impl ClientState<'_> {
         params: Option<Json<'_>>,
         stream: StreamId,
     ) -> Result<Context, ProtocolError> {
-        let session = self.session.ok_or(ProtocolError::UnknownMethod)?;
-        let kind = check::check(method, params, self.declared(), self.in_flight.seed())?;
+        let session = self.peer.session.ok_or(ProtocolError::UnknownMethod)?;
+        let kind = check::check(method, params, self.declared(), self.peer.in_flight.seed())?;
         Ok(Context { revision: session.revision, kind, stream })
     }
 
@@ -62,50 +55,32 @@ impl ClientState<'_> {
         ServerRequest { params, reply: ServerRequestReply { machine: self, source, context } }
     }
 
-    /// The size limit of an answer that the client writes by itself, in bytes.
-    pub(crate) fn own_answer_size(&self) -> usize {
-        self.reserve.saturating_add(self.output.overhead())
-    }
-
     /// Whether a request of the server holds free space of the output, or waits for it.
     pub(crate) fn holds_reply_space(&self) -> bool {
-        self.current_request.is_some() || self.server_request_waits
+        self.peer.response_pending || self.server_request_waits
     }
 
-    /// Checks that a whole response fits, and reserves its space as the budget.
-    pub(crate) fn has_reply_room(&mut self) -> bool {
-        let has = self.output.has_space(self.reply_room);
-        if has {
-            self.budget = self.output.end().saturating_add(self.reply_room);
-        }
-        has
-    }
-
-    fn reply_budget(&self) -> usize {
-        self.budget.saturating_sub(self.output.end())
-    }
-
-    /// Answers the current request with an error if the application dropped it.
-    pub(crate) fn answer_dropped_request(&mut self, line: &[u8]) {
-        if let Some(current_request) = self.current_request.take() {
-            let id = line.get(current_request.id.range()).unwrap_or_default();
-            self.answer(id, current_request.stream, Some(ProtocolError::Unanswered));
-            self.error = Some(ProtocolError::Unanswered);
+    /// Responds to the current request with an error if the application dropped it.
+    pub(crate) fn answer_dropped_request(&mut self, line: &[u8], stream: StreamId) {
+        if core::mem::take(&mut self.peer.response_pending) {
+            let id = line.get(self.request_id.range()).unwrap_or_default();
+            self.answer(id, stream, Some(ProtocolError::Unanswered));
+            self.peer.pending_error = Some(ProtocolError::Unanswered);
         }
     }
 
     /// Returns the right to answer a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
-        let deferred = self.in_flight.get(ticket).filter(|it| it.stage == Stage::Deferred);
+        let deferred = self.peer.in_flight.get(ticket).filter(|it| it.stage == Stage::Deferred);
         let stream = deferred.map_or(StreamId::NONE, |it| StreamId(it.number));
         let kind = deferred.and_then(|it| it.input_kind).ok_or(SendError::Gone)?;
         // The revision of this connection applies, because deferred requests end with their connection.
-        let Session { revision, .. } = self.session.ok_or(SendError::Gone)?;
+        let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
-        let has_queued = self.error.is_some() || self.in_flight.queue_front().is_some();
-        if self.holds_reply_space() || has_queued || !self.has_reply_room() {
-            self.report_writable = true;
+        let has_queued = self.peer.pending_error.is_some() || self.peer.in_flight.queue_front().is_some();
+        if self.holds_reply_space() || has_queued || !self.peer.reserve_response() {
+            self.peer.report_writable = true;
             return Err(SendError::Busy);
         }
         Ok(ServerRequestReply { machine: self, source: Source::Slot(ticket), context })
@@ -117,18 +92,18 @@ impl ClientState<'_> {
         id: Json<'_>,
         reason: Option<Span>,
     ) -> Result<PendingEvent, ProtocolError> {
-        let ticket = self.in_flight.find(id).ok_or(ProtocolError::UnknownCancel)?;
-        self.in_flight.release(ticket);
+        let ticket = self.peer.in_flight.find(id).ok_or(ProtocolError::UnknownCancel)?;
+        self.peer.in_flight.release(ticket);
         Ok(PendingEvent::Cancelled { ticket, reason })
     }
 
     /// Expires a deferred request: it cannot be found, cancelled or answered any more. The error is written when there
     /// is space.
     pub(crate) fn expire_deferred(&mut self, ticket: Ticket) {
-        self.in_flight.remove_id(ticket);
-        self.in_flight.set_deadline(ticket, None);
-        self.in_flight.enqueue(ticket);
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
+        self.peer.in_flight.remove_id(ticket);
+        self.peer.in_flight.set_deadline(ticket, None);
+        self.peer.in_flight.enqueue(ticket);
+        if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
             outgoing.stage = Stage::Expired;
         }
     }
@@ -140,17 +115,17 @@ impl ClientState<'_> {
         outgoing: OutboundRequest,
     ) -> Result<(), Overflow> {
         let stream = StreamId(outgoing.number);
-        self.output.compact();
-        let id = self.in_flight.text(ticket);
-        self.output.write(Routing::response(stream), usize::MAX, &mut |out| {
+        self.peer.output.compact();
+        let id = self.peer.in_flight.text(ticket);
+        self.peer.output.write(Routing::response(stream), usize::MAX, &mut |out| {
             write_error(out, id, ProtocolError::TookTooLong);
         })
     }
 
     fn finish_reply(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.current_request = None,
-            Source::Slot(ticket) => self.in_flight.release(*ticket),
+            Source::Line { .. } => self.peer.response_pending = false,
+            Source::Slot(ticket) => self.peer.in_flight.release(*ticket),
         }
     }
 
@@ -161,8 +136,8 @@ impl ClientState<'_> {
                 meta::progress_token(*meta).map(|_| *last).ok_or(SendError::NotWanted)
             }
             Source::Slot(ticket) => {
-                let outgoing = self.in_flight.get(*ticket).ok_or(SendError::Gone)?;
-                let wanted = !self.in_flight.text_after_id(*ticket).is_empty();
+                let outgoing = self.peer.in_flight.get(*ticket).ok_or(SendError::Gone)?;
+                let wanted = !self.peer.in_flight.text_after_id(*ticket).is_empty();
                 if wanted { Ok(outgoing.last_progress) } else { Err(SendError::NotWanted) }
             }
         }
@@ -187,13 +162,13 @@ impl ReplyHandler for ClientState<'_> {
         stream: StreamId,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        let space = self.reply_budget();
+        let space = self.peer.available();
         let id = match source {
             Source::Line { id, .. } => id,
-            Source::Slot(ticket) => self.in_flight.id(*ticket),
+            Source::Slot(ticket) => self.peer.in_flight.id(*ticket),
         };
         let mut valid = true;
-        let sent = self.output.write(Routing::response(stream), space, &mut |out| {
+        let sent = self.peer.output.write(Routing::response(stream), space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             valid = body(out);
@@ -205,7 +180,7 @@ impl ReplyHandler for ClientState<'_> {
         match sent {
             Ok(()) => self.finish_reply(source),
             Err(Overflow) => {
-                let limit = self.reply_room;
+                let limit = self.peer.output.max_reply_size();
                 let error =
                     if valid { ProtocolError::ReplyTooLarge { limit } } else { ProtocolError::InvalidReply };
                 self.refuse(source, stream, error);
@@ -216,12 +191,13 @@ impl ReplyHandler for ClientState<'_> {
     fn refuse(&mut self, source: &Source<'_>, stream: StreamId, error: ProtocolError) {
         let id = match source {
             Source::Line { id, .. } => id,
-            Source::Slot(ticket) => self.in_flight.id(*ticket),
+            Source::Slot(ticket) => self.peer.in_flight.id(*ticket),
         };
-        let space = self.reply_budget();
-        let _ = self.output.write(Routing::response(stream), space, &mut |out| write_error(out, id, error));
+        let space = self.peer.available();
+        let _ =
+            self.peer.output.write(Routing::response(stream), space, &mut |out| write_error(out, id, error));
         self.finish_reply(source);
-        self.error = Some(error);
+        self.peer.pending_error = Some(error);
     }
 
     fn progress(
@@ -235,12 +211,12 @@ impl ReplyHandler for ClientState<'_> {
         if rank <= self.last_progress_of(source)? {
             return Err(SendError::NotWanted);
         }
-        let space = self.reply_budget().saturating_sub(self.own_answer_size());
+        let space = self.peer.available().saturating_sub(self.own_response_size());
         let token = match source {
             Source::Line { meta, .. } => meta::progress_token(*meta).map_or(&b""[..], Json::bytes),
-            Source::Slot(ticket) => self.in_flight.text_after_id(*ticket),
+            Source::Slot(ticket) => self.peer.in_flight.text_after_id(*ticket),
         };
-        let written = self.output.write(Routing::related_notification(stream), space, &mut |out| {
+        let written = self.peer.output.write(Routing::related_notification(stream), space, &mut |out| {
             write_notification(out, methods::PROGRESS.name, &mut |out| {
                 out.key("progressToken");
                 out.json_bytes(token);
@@ -254,7 +230,7 @@ impl ReplyHandler for ClientState<'_> {
         match source {
             Source::Line { last, .. } => *last = rank,
             Source::Slot(ticket) => {
-                if let Some(outgoing) = self.in_flight.get_mut(*ticket) {
+                if let Some(outgoing) = self.peer.in_flight.get_mut(*ticket) {
                     outgoing.last_progress = rank;
                 }
             }
@@ -265,7 +241,7 @@ impl ReplyHandler for ClientState<'_> {
     fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket> {
         let Source::Line { id, meta, last } = source else { return None };
         let token = meta::progress_token(*meta).map_or(&b""[..], Json::bytes);
-        let fits = id.len().saturating_add(token.len()) <= self.in_flight.text_limit();
+        let fits = id.len().saturating_add(token.len()) <= self.peer.in_flight.text_limit();
         let outgoing = OutboundRequest {
             sequence: NO_SEQUENCE,
             number: context.stream.0,
@@ -275,12 +251,12 @@ impl ReplyHandler for ClientState<'_> {
             ..crate::peer::slots::Data::EMPTY
         };
         let time = time.unwrap_or(self.config.timeouts.maximum);
-        let ticket = self.in_flight.take(outgoing, Some(self.now.plus(time)))?;
-        if !self.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
-            self.in_flight.release(ticket);
+        let ticket = self.peer.in_flight.take(outgoing, Some(self.peer.now.plus(time)))?;
+        if !self.peer.in_flight.set_id(ticket, id, if fits { token } else { b"" }) {
+            self.peer.in_flight.release(ticket);
             return None;
         }
-        self.current_request = None;
+        self.peer.response_pending = false;
         Some(ticket)
     }
 }

@@ -15,7 +15,7 @@ use crate::protocol::revision::Revision;
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_error};
+pub(crate) use crate::client::server_requests::deferred::write_error;
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::client::server_requests::results::{

@@ -34,7 +34,7 @@ impl Reply<'_> {
                 true
             });
             if left_out > 0 {
-                state.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
+                state.peer.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
             }
         });
     }

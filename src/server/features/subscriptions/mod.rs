@@ -11,6 +11,7 @@ pub(crate) mod registry;
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Kind, SortKey, Str, Writer};
+use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
@@ -122,8 +123,8 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
-    let ServerState { registry, in_flight, output, .. } = &mut *request.state;
-    let space = output.reply_room().saturating_sub(output.overhead());
+    let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
+    let space = output.max_reply_size().saturating_sub(output.overhead());
     let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
     match added {
@@ -176,12 +177,12 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         Err(refused) => return refused,
     };
     let Some(ticket) = reserve_slot(request, filter) else {
-        let limit = request.state.in_flight.limit();
+        let limit = request.state.peer.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
     if !write_acknowledgment(request, ticket, filter, uris) {
-        request.state.in_flight.release(ticket);
-        let limit = request.state.output.reply_room();
+        request.state.peer.in_flight.release(ticket);
+        let limit = request.state.peer.output.max_reply_size();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
     }
     request.state.enable_change_writer();
@@ -224,7 +225,7 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     let id = request.id();
     let mut inbound = InboundRequest::deferred(request.pending.context, SortKey::NONE);
     inbound.set_subscription(filter, ChangeSet::NONE);
-    let in_flight = &mut request.state.in_flight;
+    let in_flight = &mut request.state.peer.in_flight;
     let ticket = in_flight.take(inbound, None)?;
     if !in_flight.set_id(ticket, id, &[]) {
         in_flight.release(ticket);
@@ -243,8 +244,8 @@ fn write_acknowledgment(
     uris: Json<'_>,
 ) -> bool {
     let id = request.id();
-    let ServerState { config, output, registry, in_flight, .. } = &mut *request.state;
-    let space = output.reply_room();
+    let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
+    let space = output.max_reply_size();
     let longest = space.saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {

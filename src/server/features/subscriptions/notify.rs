@@ -3,6 +3,7 @@
 use crate::error::SendError;
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::Writer;
+use crate::peer::Peer;
 use crate::peer::lifecycle::State;
 use crate::peer::slots::{InFlight, Ticket};
 use crate::protocol::meta;
@@ -82,8 +83,8 @@ const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
-        let ticket = state.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = state.in_flight.get(ticket)?.subscription() {
+        let ticket = state.peer.in_flight.first_from(slot)?;
+        if let Some([filter, pending]) = state.peer.in_flight.get(ticket)?.subscription() {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
@@ -97,7 +98,7 @@ fn set_pending(
     change: fn(&mut ChangeSet, ChangeSet),
     by: ChangeSet,
 ) -> Option<()> {
-    let inbound = state.in_flight.get_mut(ticket)?;
+    let inbound = state.peer.in_flight.get_mut(ticket)?;
     let [filter, mut pending] = inbound.subscription()?;
     change(&mut pending, by);
     inbound.set_subscription(filter, pending);
@@ -126,7 +127,9 @@ pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
 
 /// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
 pub(crate) fn write_pending(state: &mut ServerState<'_>) {
-    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING) && state.lifecycle.state() != State::Draining {
+    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING)
+        && state.peer.lifecycle.state() != State::Draining
+    {
         return;
     }
     if write_lists(state).is_some()
@@ -165,7 +168,7 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
 /// Returns `None` if the output has no space. Returns `Some(true)` if a change stays pending until the handshake
 /// completes.
 fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
-    let ending = state.lifecycle.state() == State::Draining;
+    let ending = state.peer.lifecycle.state() == State::Draining;
     let (mut at, mut any_delayed) = (0, false);
     while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
@@ -177,11 +180,11 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
             any_delayed |= !ending;
             continue;
         }
-        if owner.is_active(&state.in_flight) {
-            if !state.reserve_response() {
+        if owner.is_active(&state.peer.in_flight) {
+            if !state.peer.reserve_response() {
                 return None;
             }
-            let ServerState { registry, in_flight, output, .. } = state;
+            let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = state;
             let (routing, id) = match owner {
                 Owner::Session => (Routing::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
@@ -190,7 +193,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 }
             };
             let uri = registry.at(here)?.uri;
-            let _ = output.write(routing, output.reply_room(), &mut |out| write_updated(out, id, uri));
+            let _ = output.write(routing, output.max_reply_size(), &mut |out| write_updated(out, id, uri));
         }
         state.registry.set_changed(here, false);
     }
@@ -203,7 +206,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 /// On a single channel the server sends the response and then `notifications/cancelled`, because different pages of the
 /// specification require one or the other.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
-    let all = state.lifecycle.state() == State::Draining;
+    let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
     while let Some((ticket, _, flags)) = next_listener(state, slot) {
         slot = ticket.slot.wrapping_add(1);
@@ -211,21 +214,21 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = state.in_flight.get(ticket)?.context();
+        let Context { revision, stream, .. } = state.peer.in_flight.get(ticket)?.context();
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, even if a change occurs before the cancellation is sent.
-            state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            state.peer.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
-        if !state.output.is_message_mode() {
+        if !state.peer.output.is_message_mode() {
             send(state, ticket, &mut |out, id| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
                 out.json_bytes(id);
                 out.token("}}");
             })?;
         }
-        state.in_flight.release(ticket);
+        state.peer.in_flight.release(ticket);
     }
     if !left {
         state.pending_changes.remove(ChangeSet::SUBSCRIBED);
@@ -238,7 +241,7 @@ fn send(
     ticket: Ticket,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    let stream = state.in_flight.get(ticket)?.stream;
+    let stream = state.peer.in_flight.get(ticket)?.stream;
     send_as(state, ticket, Routing::subscription_notification(stream), body)
 }
 
@@ -248,13 +251,13 @@ fn send_as(
     routing: Routing,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    if !state.reserve_response() {
+    if !state.peer.reserve_response() {
         return None;
     }
-    let ServerState { in_flight, output, .. } = state;
+    let Peer { in_flight, output, .. } = &mut state.peer;
     let id = in_flight.id(ticket);
     // The message fits, because `Server::new` checks the buffer size.
-    let _ = output.write(routing, output.reply_room(), &mut |out| body(out, id));
+    let _ = output.write(routing, output.max_reply_size(), &mut |out| body(out, id));
     Some(())
 }
 
