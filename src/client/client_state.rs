@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Json, Span, Writer, text_of};
 use crate::peer::keep_alive::ID_PREFIX;
 use crate::peer::lifecycle::{State, Trigger, role};
@@ -21,7 +21,7 @@ use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
 use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::write_error;
+use crate::client::server_requests::{error_kind, write_error};
 use crate::client::subscriptions::LISTEN;
 use crate::peer::timeout::Timeout;
 
@@ -373,7 +373,8 @@ impl<'b> ClientState<'b> {
 
     /// Responds to a server request with an empty result, or with the error that `error` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
-        let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match error {
+        let kind = error.map_or(OutboundMessageKind::Result, error_kind);
+        let _ = self.send(Routing::response(kind, stream), usize::MAX, &mut |out| match error {
             None => {
                 out.token(r#"{"jsonrpc":"2.0","id":"#);
                 out.json_bytes(id);

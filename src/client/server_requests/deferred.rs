@@ -5,7 +5,7 @@ use crate::client::notify::write_notification;
 use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Decimal, Json, SortKey, Span, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -117,7 +117,8 @@ impl ClientState<'_> {
         let stream = StreamId(outgoing.number);
         self.peer.output.compact();
         let id = self.peer.in_flight.text(ticket);
-        self.peer.output.write(Routing::response(stream), usize::MAX, &mut |out| {
+        let routing = Routing::response(error_kind(ProtocolError::TookTooLong), stream);
+        self.peer.output.write(routing, usize::MAX, &mut |out| {
             write_error(out, id, ProtocolError::TookTooLong);
         })
     }
@@ -149,10 +150,20 @@ pub(crate) fn write_error(out: &mut Writer<'_>, id: &[u8], error: ProtocolError)
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","error":{"code":"#);
-    out.integer(error.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
+    out.integer(code_of(error).into());
     out.key("message");
     out.display(&error.message());
     out.token("}}");
+}
+
+/// The code of an error response.
+fn code_of(fault: ProtocolError) -> i32 {
+    fault.code().unwrap_or(rpc::code::INTERNAL_ERROR)
+}
+
+/// The kind of an error response.
+pub(crate) fn error_kind(fault: ProtocolError) -> OutboundMessageKind {
+    OutboundMessageKind::Error { code: code_of(fault) }
 }
 
 impl ReplyHandler for ClientState<'_> {
@@ -160,6 +171,7 @@ impl ReplyHandler for ClientState<'_> {
         &mut self,
         source: &Source<'_>,
         stream: StreamId,
+        kind: OutboundMessageKind,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
         let space = self.peer.available();
@@ -168,7 +180,7 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.peer.in_flight.id(*ticket),
         };
         let mut valid = true;
-        let sent = self.peer.output.write(Routing::response(stream), space, &mut |out| {
+        let sent = self.peer.output.write(Routing::response(kind, stream), space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             valid = body(out);
@@ -194,8 +206,8 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.peer.in_flight.id(*ticket),
         };
         let space = self.peer.available();
-        let _ =
-            self.peer.output.write(Routing::response(stream), space, &mut |out| write_error(out, id, error));
+        let routing = Routing::response(error_kind(error), stream);
+        let _ = self.peer.output.write(routing, space, &mut |out| write_error(out, id, error));
         self.finish_reply(source);
         self.peer.pending_error = Some(error);
     }
