@@ -3,11 +3,13 @@
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{Json, Span, Writer, text_of};
+use crate::json::{Span, Writer};
+use crate::peer::inbound::Source;
 use crate::peer::keep_alive::ID_PREFIX;
 use crate::peer::lifecycle::{State, Trigger, role};
+use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
-use crate::peer::slots::Ticket;
+use crate::peer::slots::{Data, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
@@ -20,10 +22,9 @@ use crate::client::connect;
 use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
-use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::{error_kind, write_error};
+use crate::client::sent_request::SentRequest;
+use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
-use crate::peer::timeout::Timeout;
 
 /// The negotiated session.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +35,10 @@ pub(crate) struct Session {
 
 impl Role for role::Client {
     type Session = Session;
-    type Request = OutboundRequest;
+    type Inbound = InputKind;
+    type Outbound = SentRequest;
+    /// The id of the connecting request.
+    const OTHER_IDS: u32 = 1;
 }
 
 /// The request that connects: `server/discover` or `initialize`.
@@ -179,22 +183,17 @@ impl<'b> ClientState<'b> {
         // The client sends a level only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
         let timeouts = self.config.timeouts;
-        let outgoing = OutboundRequest {
-            sequence: self.sequence,
-            method,
-            stage: Stage::Waiting,
-            progress: match options {
-                Options { progress: false, .. } => Progress::Ignored,
-                Options { ignore_progress: true, .. } => Progress::Reported,
-                _ => Progress::ExtendsTimeout,
-            },
-            timeout: Timeout::new(options.timeout.unwrap_or(timeouts.request)),
-            maximum: options.maximum.unwrap_or(timeouts.maximum),
-            level,
-            ..crate::peer::slots::Data::EMPTY
+        let progress = match options {
+            Options { progress: false, .. } => Progress::Ignored,
+            Options { ignore_progress: true, .. } => Progress::Reported,
+            _ => Progress::ExtendsTimeout,
         };
+        let maximum = options.maximum.unwrap_or(timeouts.maximum);
+        let data = SentRequest { sequence: self.sequence, maximum, level, method, ..Data::EMPTY };
+        let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
         // The deadline is immediate: the next poll starts the timeout.
-        let Some(ticket) = self.peer.in_flight.take(outgoing, Some(Millis::ZERO)) else {
+        let in_flight = &mut self.peer.in_flight;
+        let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {
             // A slot whose cancellation or error waits for transmit space becomes free after that message is written.
             self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
             return Err(SendError::Full);
@@ -224,6 +223,7 @@ impl<'b> ClientState<'b> {
             }
         }
     }
+
     /// Whether the connection accepts requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
@@ -264,35 +264,47 @@ impl<'b> ClientState<'b> {
             return sent.is_ok();
         }
         let Some(ticket) = self.peer.in_flight.queue_front() else { return false };
-        let Some(outgoing) = self.peer.in_flight.get(ticket).copied() else { return false };
-        let written = match outgoing.stage {
-            Stage::Cancelled => self.write_cancel(ticket, outgoing, ""),
-            Stage::NextPage => match outgoing.method {
-                Method::List(list) => self.resend(ticket, list.method(), &mut |out, cursor| {
+        let outbound = match self.peer.in_flight.get(ticket) {
+            Some(Request::Outbound(outbound)) => *outbound,
+            Some(Request::Inbound(inbound)) => {
+                let (source, stream) = (Source::Slot(ticket), inbound.stream);
+                self.peer.output.compact();
+                if self.write_error(&source, stream, ProtocolError::TookTooLong, usize::MAX).is_err() {
+                    return false;
+                }
+                self.peer.in_flight.dequeue();
+                self.peer.in_flight.release(ticket);
+                return true;
+            }
+            None => return false,
+        };
+        let (written, failure) = match (outbound.state, outbound.data.method) {
+            (OutboundState::NextPage, Method::List(list)) => {
+                let sent = self.resend(ticket, list.method(), &mut |out, cursor| {
                     out.key("cursor");
                     out.json_bytes(cursor);
-                }),
-                _ => Ok(()),
-            },
-            Stage::Expired => self.write_expired(ticket, outgoing),
-            Stage::Resubscribe => self.resend(ticket, LISTEN, &mut |out, filter| {
-                out.key("notifications");
-                out.json_bytes(filter);
-            }),
-            _ => Ok(()),
+                });
+                (sent, Some(RequestFailure::CursorTooLong))
+            }
+            (OutboundState::Resubscribe, _) => {
+                let sent = self.resend(ticket, LISTEN, &mut |out, filter| {
+                    out.key("notifications");
+                    out.json_bytes(filter);
+                });
+                (sent, Some(RequestFailure::Closed))
+            }
+            (OutboundState::CancelPending, _) => (self.write_cancel(ticket, &outbound.data, None), None),
+            _ => (Ok(()), None),
         };
         // A request that does not fit into an empty buffer never fits.
-        let is_request = matches!(outgoing.stage, Stage::NextPage | Stage::Resubscribe);
-        let never_fits = written.is_err() && is_request && self.peer.output.is_empty();
-        if written.is_err() && !never_fits {
+        if written.is_err() && (failure.is_none() || !self.peer.output.is_empty()) {
             return false;
         }
         self.peer.in_flight.dequeue();
-        match outgoing.stage {
-            Stage::NextPage if never_fits => self.fail_request(ticket, RequestFailure::CursorTooLong),
-            Stage::Resubscribe if never_fits => self.fail_request(ticket, RequestFailure::Closed),
-            Stage::NextPage | Stage::Resubscribe => {}
-            _ => self.peer.in_flight.release(ticket),
+        match failure {
+            Some(failure) if written.is_err() => self.peer.fail_request(ticket, failure),
+            Some(_) => {}
+            None => self.peer.in_flight.release(ticket),
         }
         true
     }
@@ -300,70 +312,44 @@ impl<'b> ClientState<'b> {
     fn write_cancel(
         &mut self,
         ticket: Ticket,
-        outgoing: OutboundRequest,
-        reason: &str,
+        request: &SentRequest,
+        reason: Option<&str>,
     ) -> Result<(), Overflow> {
         if self.peer.response_pending {
             return Err(Overflow);
         }
-        let id = self.id_of(outgoing.sequence, Some(ticket.slot));
-        self.peer.output.compact();
-        let stored = text_of(self.peer.in_flight.text(ticket));
-        let reason = if outgoing.stage == Stage::Cancelled { stored } else { reason };
-        self.peer.output.write(Routing::NOTIFICATION, usize::MAX, &mut |out| {
-            write_notification(out, methods::CANCELLED.name, &mut |out| {
-                out.key("requestId");
-                out.unsigned(id);
-                if !reason.is_empty() {
-                    out.field_string("reason", reason);
-                }
-                true
-            });
-        })
+        let id = self.id_of(request.sequence, Some(ticket.slot));
+        self.peer.write_cancellation(ticket, id, reason, usize::MAX)
     }
 
     /// Abandons a request, and notifies the server when there is transmit space. A notification that waits carries the
     /// reason only if the slot's text can hold it.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
-        let Some(outgoing) = self.peer.in_flight.get(ticket).copied() else { return };
-        self.peer.in_flight.set_deadline(ticket, None);
-        match outgoing.stage {
+        let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
+        match outbound.state {
             // The request is queued already, and the server has sent the previous page.
-            Stage::NextPage | Stage::Resubscribe => self.set_stage(ticket, Stage::Done),
+            OutboundState::NextPage | OutboundState::Resubscribe => {
+                self.peer.in_flight.set_deadline(ticket, None);
+                self.peer.in_flight.set_state(ticket, OutboundState::Closed);
+            }
             // The server has responded, or the connection is lost.
-            Stage::Failed(_) | Stage::NeedsInput | Stage::Parked => self.peer.in_flight.release(ticket),
-            Stage::Waiting | Stage::Listening if self.write_cancel(ticket, outgoing, reason).is_ok() => {
-                self.peer.in_flight.release(ticket)
+            OutboundState::Failed(_) | OutboundState::NeedsInput | OutboundState::Parked => {
+                self.peer.in_flight.release(ticket);
             }
-            Stage::Waiting | Stage::Listening => {
-                self.set_stage(ticket, Stage::Cancelled);
-                if !self.peer.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
-                    self.peer.in_flight.set_text(ticket, [b"", b""]);
+            OutboundState::AwaitingResponse | OutboundState::Listening => {
+                match self.write_cancel(ticket, &outbound.data, Some(reason)) {
+                    Ok(()) => self.peer.in_flight.release(ticket),
+                    Err(Overflow) => self.peer.queue_cancellation(ticket, reason),
                 }
-                self.peer.in_flight.enqueue(ticket);
             }
-            Stage::Cancelled | Stage::Done | Stage::Deferred | Stage::Expired => {}
+            OutboundState::CancelPending | OutboundState::Closed => {}
         }
     }
 
-    pub(crate) fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
-        if let Some(outgoing) = self.peer.in_flight.get_mut(ticket) {
-            outgoing.stage = stage;
-        }
-    }
-
-    /// An open request of the application: its end was not reported, and it is not a request of the server.
-    pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&OutboundRequest> {
-        self.peer.in_flight.get(ticket).filter(|outgoing| {
-            outgoing.input_kind.is_none() && !matches!(outgoing.stage, Stage::Cancelled | Stage::Done)
-        })
-    }
-
-    /// The request that a progress token belongs to.
-    pub(crate) fn find_token(&self, token: Json<'_>) -> Option<Ticket> {
-        let ticket = self.find(token)?;
-        let outgoing = self.peer.in_flight.get(ticket)?;
-        (outgoing.wants_progress() && outgoing.stage == Stage::Waiting).then_some(ticket)
+    /// An open request of the application: its end was not reported.
+    pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&Outbound<SentRequest>> {
+        let is_closed = |state| matches!(state, OutboundState::CancelPending | OutboundState::Closed);
+        self.peer.in_flight.outbound(ticket).filter(|outbound| !is_closed(outbound.state))
     }
 
     /// Whether the output has space for a response that the client writes by itself.
@@ -371,17 +357,20 @@ impl<'b> ClientState<'b> {
         self.peer.output.free() >= self.own_response_size()
     }
 
-    /// Responds to a server request with an empty result, or with the error that `error` maps to.
+    /// Responds to a server request with an error, or else with an empty result.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
-        let kind = error.map_or(OutboundMessageKind::Result, error_kind);
-        let _ = self.send(Routing::response(kind, stream), usize::MAX, &mut |out| match error {
+        self.peer.output.compact();
+        let _ = match error {
+            Some(error) => self.write_error(&Source::from_id(id), stream, error, usize::MAX),
             None => {
-                out.token(r#"{"jsonrpc":"2.0","id":"#);
-                out.json_bytes(id);
-                out.token(r#","result":{}}"#);
+                let routing = Routing::response(OutboundMessageKind::Result, stream);
+                self.peer.output.write(routing, usize::MAX, &mut |out| {
+                    out.token(r#"{"jsonrpc":"2.0","id":"#);
+                    out.json_bytes(id);
+                    out.token(r#","result":{}}"#);
+                })
             }
-            Some(error) => write_error(out, id, error),
-        });
+        };
     }
 
     /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era, which has no `ping`.

@@ -36,11 +36,11 @@ mod members;
 mod method;
 mod notify;
 mod options;
-mod outbound_request;
 mod pending_event;
 mod receive;
 mod reconnect;
 mod requests;
+mod sent_request;
 mod server_requests;
 mod setup;
 mod subscriptions;
@@ -53,7 +53,6 @@ pub use crate::client::connect::Connected;
 pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
 pub use crate::client::input_required::{InputRequired, InputResponses};
 pub use crate::client::options::Options;
-pub use crate::client::outbound_request::OutboundRequest;
 pub use crate::client::requests::features::Reference;
 pub use crate::client::server_requests::input_request::InputRequest;
 pub use crate::client::server_requests::results::{Roots, Sampled};
@@ -66,14 +65,16 @@ pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::client::client_state::ClientState;
 use crate::client::members::ResultIndex;
-use crate::client::outbound_request::{Clock, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::Handled;
+use crate::client::sent_request::SentRequest;
+use crate::client::server_requests::input_request::InputKind;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
 use crate::json::{Member, Shape};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::{InboundState, Outbound, Request};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;
@@ -81,7 +82,7 @@ use crate::rpc::{self, Class};
 use crate::time::Millis;
 
 /// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
+pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 
 /// The client side of one connection.
 ///
@@ -122,7 +123,7 @@ impl Client<'_> {
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let is_deferred = self.state.peer.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
+        let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
         is_deferred || self.state.open_request(ticket).is_some()
     }
 
@@ -249,36 +250,28 @@ impl Client<'_> {
 
     /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
     fn expire_due_request(&mut self) -> bool {
-        let now = self.state.peer.now;
-        let Some(ticket) = self.state.peer.in_flight.due(now) else { return false };
-        let Some(outgoing) = self.state.peer.in_flight.get(ticket) else { return false };
-        let (method, is_server_request) = (outgoing.method, outgoing.input_kind.is_some());
-        let failure = match outgoing.stage {
-            Stage::Deferred => {
-                self.state.expire_deferred(ticket);
+        let peer = &mut self.state.peer;
+        let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
+        match peer.in_flight.get(ticket) {
+            None => return false,
+            Some(Request::Inbound(inbound)) if inbound.state == InboundState::Deferred => {
+                peer.expire(ticket);
                 self.pending_event = Some(PendingEvent::Expired(ticket));
-                return true;
             }
-            Stage::Failed(failure) => failure,
-            Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
-                self.start_timeout(ticket);
-                return true;
+            Some(Request::Inbound(_)) => {
+                peer.in_flight.release(ticket);
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
             }
-            _ => RequestFailure::TimedOut,
-        };
-        self.state.abandon(ticket, "timeout");
-        self.pending_event = Some(match is_server_request {
-            true => PendingEvent::Cancelled { ticket, reason: None },
-            false => PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) },
-        });
+            Some(Request::Outbound(outbound)) => {
+                let method = outbound.data.method;
+                if let Some(failure) = peer.handle_deadline(ticket) {
+                    self.state.abandon(ticket, "timeout");
+                    let outcome = PendingOutcome::Failed(failure);
+                    self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+                }
+            }
+        }
         true
-    }
-
-    /// Starts or restarts the timeout of a request.
-    fn start_timeout(&mut self, ticket: Ticket) {
-        let Some(outgoing) = self.state.peer.in_flight.get_mut(ticket) else { return };
-        let deadline = outgoing.start_timeout(self.state.peer.now);
-        self.state.peer.in_flight.set_deadline(ticket, Some(deadline));
     }
 
     fn check_keep_alive(&mut self) -> bool {
@@ -404,11 +397,10 @@ impl Client<'_> {
                 return true;
             }
             let open = self.state.open_request(ticket).copied();
-            let slot = self.state.peer.in_flight.get(ticket);
-            let is_server_request =
-                slot.is_some_and(|it| it.input_kind.is_some() && it.stage != Stage::Expired);
+            let inbound = self.state.peer.in_flight.inbound(ticket);
+            let is_server_request = inbound.is_some_and(|it| it.state != InboundState::Expired);
             self.state.peer.in_flight.release(ticket);
-            if let Some(OutboundRequest { method, .. }) = open {
+            if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
             } else if is_server_request {

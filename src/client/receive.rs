@@ -3,9 +3,10 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Span, Str};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
@@ -15,7 +16,6 @@ use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 
 /// The result of a processed line.
@@ -218,42 +218,31 @@ fn handle_notification(
 
 /// Handles a cancellation by the server.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Handled {
-    let params = params.unwrap_or(Json::NULL);
-    let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
+    let Some((id, reason)) = inbound::parse_cancellation(params) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
     if !state.answers_requests() {
         // In the stateless era a server can only cancel a subscription.
         return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }
-    let reason = reason.filter(|reason| reason.kind() == Kind::String);
+    let Some(ticket) = state.peer.in_flight.find(id) else {
+        return Handled::ProtocolError(ProtocolError::UnknownCancel);
+    };
+    state.peer.in_flight.release(ticket);
     let reason = reason.map(|reason| span_of(line, reason.bytes()));
-    match state.cancel_deferred(id, reason) {
-        Ok(pending_event) => Handled::Event(pending_event),
-        Err(error) => Handled::ProtocolError(error),
-    }
+    Handled::Event(PendingEvent::Cancelled { ticket, reason })
 }
 
 fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Handled {
-    let [token, progress] = params.pick(["progressToken", "progress"]);
-    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
-    let (Some(token), Some(progress)) = (token, progress) else {
+    let Some((token, progress)) = outbound::parse_progress(params) else {
         return Handled::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = state.find_token(token) else {
-        return Handled::ProtocolError(ProtocolError::UnknownProgress);
-    };
-    let Some(outgoing) = state.peer.in_flight.get_mut(ticket) else { return Handled::Done };
-    // Progress that does not grow is reported, but does not restart the timeout.
-    if progress.rank() > outgoing.last_progress {
-        outgoing.last_progress = progress.rank();
-        if outgoing.progress == Progress::ExtendsTimeout && outgoing.clock == Clock::Running {
-            let deadline = outgoing.deadline_from(state.peer.now);
-            state.peer.in_flight.set_deadline(ticket, Some(deadline));
+    match state.find(token) {
+        Some(ticket) if state.peer.record_progress(ticket, progress) => {
+            Handled::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
         }
+        _ => Handled::ProtocolError(ProtocolError::UnknownProgress),
     }
-    Handled::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
 }
 
 fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
@@ -286,17 +275,11 @@ fn handle_response(
     };
     // Late responses are expected; responses to ids that were never used are errors.
     let Some(ticket) = state.find_by_sequence(sequence, slot) else { return Handled::Done };
-    let Some(outgoing) = state.peer.in_flight.get(ticket) else { return Handled::Done };
-    match outgoing.stage {
-        Stage::Waiting | Stage::Listening => {}
-        Stage::Cancelled => {
-            // The response arrived before the cancellation was sent, so no cancellation is needed.
-            state.set_stage(ticket, Stage::Done);
-            return Handled::Done;
-        }
-        _ => return Handled::Done,
+    if !state.peer.accept_response(ticket) {
+        return Handled::Done;
     }
-    let method = outgoing.method;
+    let Some(outbound) = state.peer.in_flight.outbound(ticket) else { return Handled::Done };
+    let method = outbound.data.method;
     Handled::Event(match outcome {
         Outcome::Malformed => {
             end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))

@@ -2,6 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
 
+use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Era;
@@ -9,8 +10,8 @@ use crate::protocol::revision::Era;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{NO_SEQUENCE, Stage};
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::sent_request::NO_SEQUENCE;
 
 impl Client<'_> {
     /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
@@ -63,11 +64,11 @@ impl ClientState<'_> {
     /// filter could not be stored.
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.peer.in_flight.text(ticket).is_empty();
-        let Some(outgoing) = self.peer.in_flight.get_mut(ticket) else { return false };
-        let can_park = has_filter && outgoing.is_subscription();
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
+        let can_park = has_filter && outbound.is_subscription();
         if can_park {
             // No response matches this sequence number.
-            (outgoing.sequence, outgoing.stage) = (NO_SEQUENCE, Stage::Parked);
+            (outbound.data.sequence, outbound.state) = (NO_SEQUENCE, OutboundState::Parked);
             self.peer.in_flight.set_deadline(ticket, None);
         }
         can_park
@@ -79,16 +80,21 @@ impl ClientState<'_> {
         let mut next = 0;
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            let Some(outgoing) = self.peer.in_flight.get(ticket).copied() else { continue };
-            match outgoing.stage {
-                Stage::Cancelled | Stage::Done | Stage::Expired => self.peer.in_flight.release(ticket),
-                Stage::Deferred => {
-                    self.peer.in_flight.remove_id(ticket);
-                    self.fail_request(ticket, RequestFailure::Closed);
-                }
-                Stage::Failed(_) => {}
-                _ if self.park_subscription(ticket) => {}
-                _ => self.fail_request(ticket, RequestFailure::Closed),
+            match self.peer.in_flight.get(ticket).copied() {
+                Some(Request::Inbound(inbound)) => match inbound.state {
+                    InboundState::Deferred => self.peer.drop_deferred(ticket),
+                    InboundState::Expired => self.peer.in_flight.release(ticket),
+                    InboundState::Dropped => {}
+                },
+                Some(Request::Outbound(outbound)) => match outbound.state {
+                    OutboundState::CancelPending | OutboundState::Closed => {
+                        self.peer.in_flight.release(ticket);
+                    }
+                    OutboundState::Failed(_) => {}
+                    _ if self.park_subscription(ticket) => {}
+                    _ => self.peer.fail_request(ticket, RequestFailure::Closed),
+                },
+                None => {}
             }
         }
     }
@@ -98,12 +104,12 @@ impl ClientState<'_> {
         let mut next = 0;
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            match self.peer.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
-                Some(Stage::Parked) if self.era() == Some(Era::Stateless) => {
-                    self.set_stage(ticket, Stage::Resubscribe);
+            match self.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
+                Some(OutboundState::Parked) if self.era() == Some(Era::Stateless) => {
+                    self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);
                     self.peer.in_flight.enqueue(ticket);
                 }
-                Some(Stage::Parked) => self.fail_request(ticket, RequestFailure::Closed),
+                Some(OutboundState::Parked) => self.peer.fail_request(ticket, RequestFailure::Closed),
                 _ => {}
             }
         }

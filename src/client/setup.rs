@@ -2,11 +2,14 @@
 
 use crate::buffer::Buffer;
 use crate::client::client_state::{ClientState, ID_LIMIT};
-use crate::client::{Client, ClientConfig, OutboundRequest, Slot};
+use crate::client::sent_request::SentRequest;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
+use crate::peer::request::Request;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
@@ -66,7 +69,7 @@ impl<'b> Client<'b> {
     }
 
     /// Replaces the request table and keeps the seed, so that the order of the setup calls does not matter.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, OutboundRequest>) {
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Request<InputKind, SentRequest>>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
     }

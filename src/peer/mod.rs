@@ -1,8 +1,11 @@
 //! The JSON-RPC endpoint that both roles share: requests in slots, timers, keep-alive, lifecycle, transmit buffer.
 
+pub(crate) mod inbound;
 pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;
 pub(crate) mod observer;
+pub(crate) mod outbound;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod slots;
 pub(crate) mod timeout;
@@ -11,16 +14,21 @@ pub(crate) mod transmit_buffer;
 use crate::error::ProtocolError;
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
-use crate::peer::slots::{Data, InFlight};
+use crate::peer::request::{OutboundData, Request};
+use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::time::Millis;
 
-/// Types that differ between server and client.
+/// What differs between server and client.
 pub(crate) trait Role: role::Role {
     /// The result of a handshake.
     type Session: Copy;
-    /// Data of a request in flight.
-    type Request: Data;
+    /// What the response to an inbound request depends on.
+    type Inbound: Copy;
+    /// Data of an outbound request.
+    type Outbound: OutboundData;
+    /// The number of ids per round beside those of the slots.
+    const OTHER_IDS: u32;
 }
 
 /// State of a JSON-RPC endpoint.
@@ -44,7 +52,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) output: TransmitBuffer<'b>,
     /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,
-    pub(crate) in_flight: InFlight<'b, R::Request>,
+    pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
     pub(crate) keep_alive: KeepAliveState,
 }
 

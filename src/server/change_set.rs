@@ -23,14 +23,6 @@ impl ChangeSet {
 
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
-    pub(crate) fn from_bits(bits: u8) -> ChangeSet {
-        ChangeSet(bits)
-    }
-
-    pub(crate) fn bits(self) -> u8 {
-        self.0
-    }
-
     pub(crate) fn any(self, other: ChangeSet) -> bool {
         self.0 & other.0 != 0
     }

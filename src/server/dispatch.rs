@@ -4,18 +4,19 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
+use crate::peer::inbound::{self, Source};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::slots::Ticket;
+use crate::peer::request::Request as InFlightRequest;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, MethodName, Outcome};
 use crate::server::compat;
+use crate::server::context::Context;
 use crate::server::feature::{Feature, Request, span_of};
 use crate::server::handshake;
-use crate::server::inbound_request::Stage;
 use crate::server::memo::{MethodPlace, ParsedMeta};
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
 /// The result of handling a line or a request.
@@ -379,18 +380,13 @@ fn handle_cancelled(
     params: Option<Json<'_>>,
     spans: &mut Spans,
 ) -> Received {
-    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
-    };
-    let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
+    let Some((id, reason)) = inbound::parse_cancellation(params) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     let Some(ticket) = state.peer.in_flight.find(id) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);
-    let reason = reason.filter(|reason| reason.kind() == Kind::String);
     spans.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
     state.emit(PendingEvent::Cancelled(ticket))
 }
@@ -416,18 +412,6 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Expires a deferred request: it can no longer be found, cancelled or completed.
-    ///
-    /// Its error response is queued until the output has space.
-    pub(crate) fn expire(&mut self, ticket: Ticket) {
-        self.peer.in_flight.remove_id(ticket);
-        self.peer.in_flight.set_deadline(ticket, None);
-        self.peer.in_flight.enqueue(ticket);
-        if let Some(inbound) = self.peer.in_flight.get_mut(ticket) {
-            inbound.set_stage(Stage::Expired);
-        }
-    }
-
     /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
@@ -435,12 +419,17 @@ impl ServerState<'_> {
             && let Some(ticket) = self.peer.in_flight.queue_front()
             && self.peer.reserve_response()
         {
-            let stage = self.peer.in_flight.get(ticket).map(|inbound| inbound.stage());
-            if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
-                hooks.write_cancelled(self, ticket);
-            } else if let Some(inbound) = self.peer.in_flight.get(ticket) {
-                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
-                self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+            match self.peer.in_flight.get(ticket) {
+                Some(InFlightRequest::Inbound(inbound)) => {
+                    let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                    self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+                }
+                Some(InFlightRequest::Outbound(_)) => {
+                    if let Some(hooks) = self.outbound_hooks {
+                        hooks.write_cancelled(self, ticket);
+                    }
+                }
+                None => {}
             }
             self.peer.in_flight.dequeue();
             self.end_in_flight(ticket);

@@ -6,19 +6,20 @@ use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::{Json, SortKey, Span, Str, text_of};
+use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
 use crate::server::call::{Call, Connected};
+use crate::server::context::PackedContext;
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::features::subscriptions::notify::Listening;
-use crate::server::inbound_request::PackedContext;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Pending, Reply, Source};
+use crate::server::reply::{Pending, Reply};
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 
@@ -129,11 +130,12 @@ fn request_event<'a>(
     context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
-    let context = context.context(input.stream());
+    let context = context.unpack(input.stream());
     state.peer.response_pending = true;
     let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
+    let source =
+        Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last_progress: SortKey::NONE };
     let input_responses =
         InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
     let (subject, config) = (text_of(surroundings.at(subject)), state.config);

@@ -2,16 +2,17 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 pub(crate) use crate::rpc::span_of;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::features::catalogue::{Catalogue, Found};
-use crate::server::inbound_request::PackedContext;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
 /// A group of methods with its capability, such as tools or logging. A server links only the features that its

@@ -30,12 +30,12 @@ mod call;
 mod change_set;
 mod compat;
 mod config;
+mod context;
 mod dispatch;
 mod event;
 mod feature;
 pub(crate) mod features;
 mod handshake;
-mod inbound_request;
 mod input_required;
 mod keep_alive;
 mod memo;
@@ -71,25 +71,26 @@ pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tool_result::ToolResult;
 pub use crate::server::features::tools::{Tool, Tools};
-pub use crate::server::inbound_request::InboundRequest;
 pub use crate::server::reply::Reply;
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
+use crate::server::context::PackedContext;
 use crate::server::pending_event::PendingEvent;
 use crate::server::poll::PollStep;
-use crate::server::reply::Source;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 /// Storage for one request in flight: a deferred request of the client, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<InboundRequest>;
+pub type Slot = crate::peer::slots::Slot<Request<PackedContext, ()>>;
 
 /// The server side of one connection.
 ///
@@ -187,7 +188,7 @@ impl Server<'_> {
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
-        let inbound = self.state.peer.in_flight.get(ticket).filter(|inbound| inbound.is_open());
+        let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
         let context = inbound.ok_or(SendError::Gone)?.context();
         self.ensure_response_space()?;
         let config = self.state.config;
@@ -251,7 +252,7 @@ impl Server<'_> {
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.state.peer.in_flight.len().saturating_sub(self.state.outbound_count.into())
+        self.state.peer.in_flight.requests().filter(|(_, request)| request.is_inbound()).count()
     }
 
     /// The state of the connection.

@@ -121,13 +121,12 @@ impl Server<'_> {
         // starts.
         let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
         let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
-        let is_outbound =
-            self.state.peer.in_flight.get(ticket).is_some_and(|inbound| inbound.stage().is_outbound());
+        let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
         if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
             hooks.on_deadline(&mut self.state, ticket);
             return true;
         }
-        self.state.expire(ticket);
+        self.state.peer.expire(ticket);
         self.state.pending_event = Some(PendingEvent::Expired(ticket));
         true
     }

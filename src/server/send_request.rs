@@ -9,6 +9,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Writer};
 use crate::peer::lifecycle::State;
+use crate::peer::request::{Outbound, Progress, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -17,7 +18,6 @@ use crate::protocol::meta;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::Server;
-use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
@@ -179,9 +179,9 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
-        self.state.peer.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
-        self.state.cancel_outbound(ticket, reason);
+        let outbound = self.state.peer.in_flight.outbound(ticket);
+        outbound.filter(|outbound| outbound.state.awaits_response()).ok_or(SendError::Gone)?;
+        self.state.peer.queue_cancellation(ticket, reason);
         // The space may be reserved for a pending response.
         if !self.has_pending_response() {
             self.state.write_queued();
@@ -225,19 +225,18 @@ impl Server<'_> {
         let routing = match options.during {
             None => Routing::REQUEST,
             Some(during) => {
-                let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
-                let during = self.state.peer.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                let during = self.state.peer.in_flight.deferred(during).ok_or(SendError::Gone)?;
                 Routing::related_request(during.stream)
             }
         };
         self.ensure_response_space()?;
         let state = &mut self.state;
         let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
-        let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
+        let progress = if options.progress { Progress::Reported } else { Progress::Ignored };
+        let request = Request::Outbound(Outbound::new(timeout, progress, ()));
         // The deadline is immediate: the next poll starts the timeout.
-        let request = InboundRequest::outbound(timeout, options.progress);
         let ticket = state.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (state.id_of(ticket), state.peer.output.max_reply_size());
+        let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
         let written = state.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
@@ -258,7 +257,6 @@ impl Server<'_> {
             return Err(SendError::Unwritable);
         }
         state.outbound_hooks = Some(&OUTBOUND_HOOKS);
-        state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }
 }

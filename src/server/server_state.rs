@@ -4,29 +4,29 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
+use crate::json::{Decimal, WriteText, Writer};
+use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::lifecycle::role;
-use crate::peer::slots::Ticket;
+use crate::peer::request::{Inbound, Request};
+use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::code;
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
-use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::memo::RequestMemo;
 use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Context, Pending, Source};
-use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
+use crate::server::reply::Pending;
+use crate::server::write_message::{begin_result, write_error, write_log};
 use crate::time::Millis;
 
 /// The result of a handshake.
@@ -41,8 +41,13 @@ pub(crate) struct Session {
 
 impl Role for role::Server {
     type Session = Session;
-    type Request = InboundRequest;
+    type Inbound = PackedContext;
+    type Outbound = ();
+    const OTHER_IDS: u32 = 0;
 }
+
+/// The requests in flight of a server.
+pub(crate) type RequestTable<'b> = InFlight<'b, Request<PackedContext, ()>>;
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +71,6 @@ pub(crate) enum Shape {
 pub(crate) struct ServerState<'b> {
     /// Deadline of the current phase of `ending`.
     pub(crate) ending_deadline: Millis,
-    /// Number of slots that outbound requests occupy.
-    pub(crate) outbound_count: u16,
     /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
@@ -97,7 +100,6 @@ impl<'b> ServerState<'b> {
     pub(crate) fn new(config: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
         ServerState {
             ending_deadline: Millis::ZERO,
-            outbound_count: 0,
             restarted: false,
             awaits_exit: false,
             invalid_in_a_row: 0,
@@ -119,7 +121,7 @@ impl<'b> ServerState<'b> {
     pub(crate) fn reset(&mut self) {
         self.peer.in_flight.clear();
         self.peer.reset_connection();
-        (self.outbound_count, self.restarted, self.awaits_exit, self.invalid_in_a_row) = (0, false, false, 0);
+        (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
         (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
         (self.pending_event, self.outbound_hooks) = (None, None);
         self.registry.clear();
@@ -179,7 +181,7 @@ impl ServerState<'_> {
 
     /// Releases the slot of a request.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        let batched = self.peer.in_flight.get(ticket).is_some_and(|inbound| inbound.is_batched());
+        let batched = self.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_batched);
         self.count_deferred(batched, false);
         self.peer.in_flight.release(ticket);
     }
@@ -246,7 +248,7 @@ impl ServerState<'_> {
         let Context { stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
         let missing_id = self.missing_id();
-        let code = error.code().unwrap_or(code::INTERNAL_ERROR);
+        let code = error.response_code();
         for detail in [detail, None] {
             let id = pending.source.id(&self.peer.in_flight);
             let mut out = self.peer.output.begin_message(space);
@@ -300,21 +302,6 @@ impl ServerState<'_> {
         self.peer.session.and_then(|session| session.level)
     }
 
-    /// Returns the last reported progress of a request. Fails if the request has no progress token.
-    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
-        match source {
-            Source::Line { meta, last, .. } => {
-                let token = meta::progress_token(Json::trusted(meta)).is_some();
-                if token { Ok(*last) } else { Err(SendError::NotWanted) }
-            }
-            Source::Slot(ticket) => match self.peer.in_flight.get(*ticket) {
-                None => Err(SendError::Gone),
-                Some(_) if self.peer.in_flight.text_after_id(*ticket).is_empty() => Err(SendError::NotWanted),
-                Some(inbound) => Ok(inbound.last_progress),
-            },
-        }
-    }
-
     /// Marks a request as responded to, and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
@@ -351,42 +338,9 @@ impl ServerState<'_> {
         message: &str,
     ) -> Result<(), SendError> {
         let Pending { source, context } = pending;
-        let rank = progress.rank();
-        if rank <= self.progress_of(source)? {
-            return Err(SendError::NotWanted);
-        }
-        let space = self.peer.available().saturating_sub(self.min_error_size());
-        let routing = Routing::related_notification(context.stream);
-        let token = match source {
-            Source::Line { meta, .. } => {
-                meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
-            }
-            Source::Slot(ticket) => self.peer.in_flight.text_after_id(*ticket),
-        };
-        let mut out = self.peer.output.begin_message(space);
-        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-        out.json_bytes(token);
-        out.key("progress");
-        out.decimal(progress);
-        if let Some(total) = total {
-            out.key("total");
-            out.decimal(total);
-        }
-        if context.revision >= Revision::V2025_03_26 && !message.is_empty() {
-            out.field_string("message", message);
-        }
-        out.token(END);
-        let written = out.finish().ok();
-        self.peer.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
-        match source {
-            Source::Line { last, .. } => *last = rank,
-            Source::Slot(ticket) => {
-                if let Some(inbound) = self.peer.in_flight.get_mut(*ticket) {
-                    inbound.last_progress = rank;
-                }
-            }
-        }
-        Ok(())
+        let message = if context.revision >= Revision::V2025_03_26 { message } else { "" };
+        let reserved = self.min_error_size();
+        self.peer.write_progress(source, context.stream, reserved, progress, total, message)
     }
 
     pub(crate) fn log(
@@ -416,23 +370,16 @@ impl ServerState<'_> {
     }
 
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
-        let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
-        let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
-        let token =
-            if id.len().wrapping_add(token.len()) <= self.peer.in_flight.text_limit() { token } else { b"" };
+        let Pending { source, context } = pending;
         let time = time.unwrap_or(self.config.limits.deferred_timeout);
-        let ticket = self
-            .peer
-            .in_flight
-            .take(InboundRequest::deferred(context, last), Some(self.peer.now.plus(time)))?;
+        let ticket = self.peer.defer(source, context.stream, PackedContext::new(context), Some(time))?;
         // At most one batch may be open, so a member of a second batch cannot be deferred.
-        let in_second_batch = context.batched && self.batches.open();
-        if in_second_batch || !self.peer.in_flight.set_id(ticket, id, token) {
+        if context.batched && self.batches.open() {
             self.peer.in_flight.release(ticket);
+            self.peer.response_pending = true;
             return None;
         }
         self.count_deferred(context.batched, true);
-        self.peer.response_pending = false;
         Some(ticket)
     }
 }

@@ -11,8 +11,8 @@ use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
 use crate::server::min_buffer_size::largest_own_message;
-use crate::server::server_state::ServerState;
-use crate::server::{InboundRequest, Server, ServerConfig, Slot};
+use crate::server::server_state::{RequestTable, ServerState};
+use crate::server::{Server, ServerConfig, Slot};
 
 /// The minimum text of a slot, in bytes.
 const MIN_SLOT_TEXT: usize = 8;
@@ -78,11 +78,7 @@ impl<'b> Server<'b> {
     ///
     /// `needed` is the minimum text in bytes, reported by [`ConfigError::TextTooSmall`].
     #[inline(never)]
-    fn set_in_flight(
-        &mut self,
-        mut table: InFlight<'b, InboundRequest>,
-        needed: usize,
-    ) -> Result<(), ConfigError> {
+    fn set_in_flight(&mut self, mut table: RequestTable<'b>, needed: usize) -> Result<(), ConfigError> {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
         let part = self.state.peer.in_flight.text_limit();

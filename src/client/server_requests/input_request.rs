@@ -20,7 +20,7 @@ pub enum InputRequest<'a> {
 
 /// The kind of an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InputKind {
+pub enum InputKind {
     Roots,
     Form,
     Url,

@@ -10,7 +10,7 @@ pub(crate) mod registry;
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, Kind, SortKey, Str, Writer};
+use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
@@ -19,12 +19,13 @@ use crate::protocol::revision::{Era, Revision};
 use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, span_of};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
-use crate::server::inbound_request::InboundRequest;
-use crate::server::pending_event::PendingEvent;
+use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
 /// The feature *subscriptions*: clients select the changes to be notified of.
@@ -222,16 +223,10 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
 
 /// Takes a slot for the subscription. Returns `None` if none is free.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
-    let id = request.id();
-    let mut inbound = InboundRequest::deferred(request.pending.context, SortKey::NONE);
-    inbound.set_subscription(filter, ChangeSet::NONE);
-    let in_flight = &mut request.state.peer.in_flight;
-    let ticket = in_flight.take(inbound, None)?;
-    if !in_flight.set_id(ticket, id, &[]) {
-        in_flight.release(ticket);
-        return None;
-    }
-    Some(ticket)
+    let Pending { source, context } = request.pending;
+    let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
+    let packed = PackedContext::new(&Context { kind, ..context });
+    request.state.peer.defer(&source, context.stream, packed, None)
 }
 
 /// Registers the resources and writes the acknowledgment. Resources without space are omitted.

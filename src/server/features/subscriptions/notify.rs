@@ -5,16 +5,16 @@ use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::Peer;
 use crate::peer::lifecycle::State;
-use crate::peer::slots::{InFlight, Ticket};
+use crate::peer::request::Inbound;
+use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry};
-use crate::server::inbound_request::InboundRequest;
-use crate::server::reply::Context;
-use crate::server::server_state::ServerState;
+use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged it.
 ///
@@ -23,7 +23,7 @@ use crate::server::server_state::ServerState;
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
-    pub(crate) in_flight: &'a InFlight<'a, InboundRequest>,
+    pub(crate) in_flight: &'a RequestTable<'a>,
     pub(crate) registry: &'a SubscriptionRegistry<'a>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Listening<'a> {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self
                 .inbound()
-                .and_then(InboundRequest::subscription)
+                .and_then(Inbound::subscription)
                 .is_some_and(|[filter, _]| filter.any(list.list())),
         }
     }
@@ -58,8 +58,8 @@ impl<'a> Listening<'a> {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    fn inbound(&self) -> Option<&'a InboundRequest> {
-        self.in_flight.get(self.ticket)
+    fn inbound(&self) -> Option<&'a Inbound<PackedContext>> {
+        self.in_flight.inbound(self.ticket)
     }
 }
 
@@ -84,7 +84,8 @@ fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSe
     let mut slot = slot;
     loop {
         let ticket = state.peer.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = state.peer.in_flight.get(ticket)?.subscription() {
+        let subscription = state.peer.in_flight.inbound(ticket).and_then(Inbound::subscription);
+        if let Some([filter, pending]) = subscription {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
@@ -98,7 +99,7 @@ fn set_pending(
     change: fn(&mut ChangeSet, ChangeSet),
     by: ChangeSet,
 ) -> Option<()> {
-    let inbound = state.peer.in_flight.get_mut(ticket)?;
+    let inbound = state.peer.in_flight.inbound_mut(ticket)?;
     let [filter, mut pending] = inbound.subscription()?;
     change(&mut pending, by);
     inbound.set_subscription(filter, pending);
@@ -188,7 +189,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
             let (routing, id) = match owner {
                 Owner::Session => (Routing::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
-                    let stream = in_flight.get(ticket)?.stream;
+                    let stream = in_flight.inbound(ticket)?.stream;
                     (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
                 }
             };
@@ -214,12 +215,12 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = state.peer.in_flight.get(ticket)?.context();
+        let Context { revision, stream, .. } = state.peer.in_flight.inbound(ticket)?.context();
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, even if a change occurs before the cancellation is sent.
-            state.peer.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            state.peer.in_flight.inbound_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
         if !state.peer.output.is_message_mode() {
             send(state, ticket, &mut |out, id| {
@@ -241,7 +242,7 @@ fn send(
     ticket: Ticket,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    let stream = state.peer.in_flight.get(ticket)?.stream;
+    let stream = state.peer.in_flight.inbound(ticket)?.stream;
     send_as(state, ticket, Routing::subscription_notification(stream), body)
 }
 
