@@ -14,6 +14,7 @@ pub(crate) trait InputSink {
     fn space(&mut self) -> &mut [u8];
     fn filled(&mut self, n: usize, stream: StreamId);
     fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool;
+    fn stream_closed(&mut self, stream: StreamId) -> bool;
     fn eof(&mut self);
 }
 
@@ -39,6 +40,8 @@ pub(crate) enum Content {
     TooLong { id_fits: bool, limit: usize },
     /// The input ended in the middle of the message.
     Truncated,
+    /// Not a message: the stream of this line has closed.
+    StreamClosed,
 }
 
 /// Kind and extent of a complete line.
@@ -63,6 +66,8 @@ pub(super) enum LineKind {
     GivenUp,
     TooLong,
     Truncated,
+    /// Message mode: no message, but the end of the line's stream.
+    StreamClosed,
 }
 
 impl LineKind {
@@ -198,6 +203,7 @@ impl<'b> LineDecoder<'b> {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
             }
             LineKind::Truncated => Content::Truncated,
+            LineKind::StreamClosed => Content::StreamClosed,
             LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
                 Content::Broken(self.scanner.error())
             }
@@ -418,9 +424,9 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// Returns whether a whole message was received, in message mode.
+    /// Returns whether a whole message or the end of a stream was received, in message mode.
     pub(super) fn has_message(&self) -> bool {
-        self.message_framing.is_some() && (self.end > 0 || self.is_discarding)
+        self.message_framing.is_some() && (self.end > 0 || self.is_discarding || self.line.is_some())
     }
 
     /// Returns whether input is accepted: it has not ended and, in message mode, the previous message was released.
@@ -478,6 +484,15 @@ impl InputSink for LineDecoder<'_> {
         let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
         framing.receive(self, message, envelope, stream);
         true
+    }
+
+    fn stream_closed(&mut self, stream: StreamId) -> bool {
+        let is_accepted = self.message_framing.is_some() && self.is_open();
+        if is_accepted {
+            self.stream = stream;
+            self.set_line(FoundLine { kind: LineKind::StreamClosed, length: 0, release_length: 0 });
+        }
+        is_accepted
     }
 
     fn eof(&mut self) {
