@@ -22,11 +22,11 @@ use crate::client::connect;
 use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
-use crate::client::sent_request::SentRequest;
+use crate::client::sent_request::{SentRequest, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
-/// The negotiated session.
+/// The negotiated session, as a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
@@ -319,7 +319,7 @@ impl<'b> ClientState<'b> {
             return Err(Overflow);
         }
         let id = self.id_of(request.sequence, Some(ticket.slot));
-        self.peer.write_cancellation(ticket, id, reason, usize::MAX)
+        self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
     }
 
     /// Abandons a request, and notifies the server when there is transmit space. A notification that waits carries the

@@ -95,14 +95,14 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles the timeout of the connecting request.
-    pub(crate) fn handle_connect_timeout(&mut self) -> Option<PendingEvent> {
+    /// Handles a connecting request without a response: falls back to the handshake, or fails with `failure`.
+    pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
                 self.fall_back(None)
             }
-            _ => self.fail_connect(PendingFailure::TimedOut),
+            _ => self.fail_connect(failure),
         }
     }
 

@@ -226,7 +226,7 @@ impl Client<'_> {
             _ => {}
         }
         if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.peer.now) {
-            self.pending_event = self.state.handle_connect_timeout();
+            self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut);
             return true;
         }
         self.expire_due_request()
@@ -303,6 +303,11 @@ impl Client<'_> {
     }
 
     fn process_line(&mut self, line: Line) -> bool {
+        if let LineContent::StreamClosed = line.content {
+            self.pending_event = self.state.fail_exchange(line.stream);
+            self.input.release();
+            return true;
+        }
         let is_message = matches!(line.content, LineContent::Message);
         let may_be_batch = is_message && self.state.has_batches();
         if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
@@ -318,7 +323,7 @@ impl Client<'_> {
         };
         let is_request = match line.content {
             LineContent::Message => matches!(class, Some(Class::Request { .. })),
-            LineContent::Truncated => false,
+            LineContent::Truncated | LineContent::StreamClosed => false,
             LineContent::Broken(error) if !error.kind.leaves_members() => false,
             LineContent::Broken(_) | LineContent::TooLong { .. } => {
                 let envelope = self.input.envelope();

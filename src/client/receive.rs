@@ -88,7 +88,9 @@ pub(crate) fn handle_unreadable_line(
     envelope: &Envelope,
 ) -> Handled {
     let (id, error, failure) = match line.content {
-        Content::Message | Content::Truncated => return Handled::ProtocolError(ProtocolError::Truncated),
+        Content::Message | Content::Truncated | Content::StreamClosed => {
+            return Handled::ProtocolError(ProtocolError::Truncated);
+        }
         Content::Broken(error) if error.kind.leaves_members() => {
             let error = match error.kind {
                 ScanErrorKind::TooDeep => {
@@ -145,7 +147,7 @@ fn handle_request(
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if state.peer.in_flight.find(id).is_some() => ProtocolError::DuplicateId,
+        () if state.peer.in_flight.find(id, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             state.answer(id_text, stream, None);
             return Handled::Done;
@@ -225,7 +227,7 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Option<Jso
         // In the stateless era a server can only cancel a subscription.
         return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }
-    let Some(ticket) = state.peer.in_flight.find(id) else {
+    let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.peer.in_flight.release(ticket);
@@ -345,6 +347,19 @@ fn end_request(
 }
 
 impl ClientState<'_> {
+    /// Fails the request that was sent on a closed stream. Returns `None` if its response was received before.
+    pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
+        let (sequence, slot) = self.locate_stream(stream)?;
+        let Some(slot) = slot else {
+            let is_connecting = self.is_connect_sequence(sequence);
+            return is_connecting.then(|| self.handle_connect_failure(PendingFailure::Closed)).flatten();
+        };
+        let ticket = self.find_by_sequence(sequence, slot)?;
+        let outbound = self.peer.in_flight.outbound(ticket)?;
+        let method = outbound.state.awaits_response().then_some(outbound.data.method)?;
+        Some(end_request(self, ticket, method, PendingOutcome::Failed(RequestFailure::Closed)))
+    }
+
     /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()

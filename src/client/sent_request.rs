@@ -1,6 +1,7 @@
 //! Requests that the client sends: their data in a slot, their ids, their encoding.
+#![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, SortKey, Writer};
 use crate::peer::request::{OutboundData, OutboundState, Request, Timer};
 use crate::peer::slots::{Data, Ticket};
@@ -63,8 +64,20 @@ impl ClientState<'_> {
 
     /// The sequence number and slot of an id that was used, in flight or not.
     pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
-        let (sequence, place) = self.peer.locate_id(id)?;
+        self.issued_place(self.peer.locate_id(id)?)
+    }
+
+    fn issued_place(&self, (sequence, place): (u64, u32)) -> Option<(u64, Option<u32>)> {
         (sequence < self.sequence).then_some((sequence, place.checked_sub(1)))
+    }
+
+    /// The sequence number and slot of the last request that was sent on this stream.
+    pub(crate) fn locate_stream(&self, StreamId(stream): StreamId) -> Option<(u64, Option<u32>)> {
+        // All ids are below this bound. The last one with these low bits counts.
+        let bound = self.id_of(self.sequence, None);
+        let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
+        let id = if id >= bound { id.checked_sub(1 << 32)? } else { id };
+        self.issued_place(self.peer.locate_number(id)?)
     }
 
     /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
@@ -112,7 +125,7 @@ impl ClientState<'_> {
             out.token("}");
         }
         let to = out.finish().ok();
-        self.peer.output.end_message(Routing::REQUEST, to)
+        self.peer.output.end_message(Routing::related_request(stream_of(id)), to)
     }
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
@@ -132,7 +145,7 @@ impl ClientState<'_> {
         self.peer.output.compact();
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let token = outbound.wants_progress().then_some(id);
-        self.peer.output.write(Routing::REQUEST, space, &mut |out| {
+        self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);
@@ -179,6 +192,12 @@ impl SentRequest {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
+}
+
+/// The stream of a request with this id, in message mode: the low 32 bits of the id. Ids grow, so no two requests in
+/// flight share a stream.
+pub(crate) fn stream_of(id: u64) -> StreamId {
+    StreamId(id as u32)
 }
 
 /// The start of the parameters, after the method.

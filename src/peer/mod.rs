@@ -14,7 +14,7 @@ pub(crate) mod transmit_buffer;
 use crate::error::ProtocolError;
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
-use crate::peer::request::{OutboundData, Request};
+use crate::peer::request::{InboundData, OutboundData, Request};
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::time::Millis;
@@ -24,7 +24,7 @@ pub(crate) trait Role: role::Role {
     /// The result of a handshake.
     type Session: Copy;
     /// What the response to an inbound request depends on.
-    type Inbound: Copy;
+    type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
     /// The number of ids per round beside those of the slots.

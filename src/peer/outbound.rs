@@ -38,7 +38,12 @@ impl<R: Role> Peer<'_, R> {
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
         };
-        Some(divide(magnitude(digits)?.checked_sub(1)?, self.stride()))
+        self.locate_number(magnitude(digits)?)
+    }
+
+    /// Decodes the number of an id into its round and place.
+    pub(crate) fn locate_number(&self, id: u64) -> Option<(u64, u32)> {
+        Some(divide(id.checked_sub(1)?, self.stride()))
     }
 
     /// Returns whether a response to this request is expected. If not, it needs no cancellation any more.
@@ -106,13 +111,14 @@ impl<R: Role> Peer<'_, R> {
         &mut self,
         ticket: Ticket,
         id: u64,
+        routing: Routing,
         reason: Option<&str>,
         space: usize,
     ) -> Result<(), Overflow> {
         let Peer { output, in_flight, .. } = self;
         let reason = reason.unwrap_or_else(|| text_of(in_flight.text(ticket)));
         output.compact();
-        output.write(Routing::NOTIFICATION, space, &mut |out| {
+        output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
             out.unsigned(id);
             if !reason.is_empty() {

@@ -16,12 +16,6 @@ pub enum Request<I, O> {
     Outbound(Outbound<O>),
 }
 
-impl<I, O> Request<I, O> {
-    pub(crate) fn is_inbound(&self) -> bool {
-        matches!(self, Request::Inbound(_))
-    }
-}
-
 /// A deferred request of the peer.
 ///
 /// `state` is the last field, so that its unused values can distinguish the variants of [`Request`].
@@ -105,6 +99,14 @@ pub(crate) enum Progress {
     ExtendsTimeout,
 }
 
+/// What the response to a request of the peer depends on. Depends on the role.
+pub trait InboundData: Copy {
+    /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
+    fn owner(&self, _stream: StreamId) -> StreamId {
+        StreamId::NONE
+    }
+}
+
 /// Data of a request to the peer that depends on the role.
 pub trait OutboundData: Data {
     /// Starts the maximum duration, if there is one.
@@ -122,8 +124,15 @@ impl Data for () {
 
 impl OutboundData for () {}
 
-impl<I: Copy, O: Data> Data for Request<I, O> {
+impl<I: InboundData, O: Data> Data for Request<I, O> {
     const EMPTY: Request<I, O> = Request::Outbound(Outbound::EMPTY);
+
+    fn owner(&self) -> StreamId {
+        match self {
+            Request::Inbound(inbound) => inbound.context.owner(inbound.stream),
+            Request::Outbound(_) => StreamId::NONE,
+        }
+    }
 }
 
 impl<O: Data> Outbound<O> {
@@ -166,7 +175,7 @@ impl<O: OutboundData> Outbound<O> {
     }
 }
 
-impl<I: Copy, O: Data> InFlight<'_, Request<I, O>> {
+impl<I: InboundData, O: Data> InFlight<'_, Request<I, O>> {
     pub(crate) fn inbound(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         match self.get(ticket)? {
             Request::Inbound(inbound) => Some(inbound),
@@ -184,6 +193,14 @@ impl<I: Copy, O: Data> InFlight<'_, Request<I, O>> {
     /// Returns a request of the peer whose response is still expected.
     pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         self.inbound(ticket).filter(|inbound| inbound.state == InboundState::Deferred)
+    }
+
+    /// Returns the requests of the peer in flight.
+    pub(crate) fn inbound_requests(&self) -> impl Iterator<Item = (Ticket, &Inbound<I>)> {
+        self.requests().filter_map(|(ticket, request)| match request {
+            Request::Inbound(inbound) => Some((ticket, inbound)),
+            Request::Outbound(_) => None,
+        })
     }
 
     pub(crate) fn outbound(&self, ticket: Ticket) -> Option<&Outbound<O>> {

@@ -2,10 +2,10 @@
 #![allow(clippy::as_conversions, reason = "levels and revisions are small numbers that start at zero")]
 
 use crate::framing::outbound_message::StreamId;
-use crate::peer::request::{Inbound, InboundState};
+use crate::peer::request::{Inbound, InboundData, InboundState};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Era, Revision};
 use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 
@@ -75,6 +75,15 @@ impl PackedContext {
     }
 }
 
+impl InboundData for PackedContext {
+    fn owner(&self, stream: StreamId) -> StreamId {
+        match self.flags.revision().era() {
+            Era::Handshake => StreamId::NONE,
+            Era::Stateless => stream,
+        }
+    }
+}
+
 impl Inbound<PackedContext> {
     pub(crate) fn context(&self) -> Context {
         self.context.unpack(self.stream)
@@ -82,6 +91,12 @@ impl Inbound<PackedContext> {
 
     pub(crate) fn is_batched(&self) -> bool {
         self.context.flags.is_batched()
+    }
+
+    /// Whether the request ends when this stream closes: an open request or subscription of the stateless era.
+    pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
+        let is_stateless = self.context.flags.revision().era() == Era::Stateless;
+        self.state == InboundState::Deferred && is_stateless && self.stream == stream
     }
 
     /// Whether the application must respond.

@@ -49,7 +49,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
-        Content::Truncated => false,
+        Content::Truncated | Content::StreamClosed => false,
         _ if envelope.looks_like_response() => false,
         Content::TooLong { .. } => !is_notification(envelope),
         Content::Broken(_) => true,
@@ -93,7 +93,9 @@ pub(crate) fn handle_message(
                 method,
             )
         }
-        Class::Notification { method, params } => handle_notification(state, line, method, params, spans),
+        Class::Notification { method, params } => {
+            handle_notification(state, line, method, params, stream, spans)
+        }
         Class::Response { id, outcome } => handle_response(state, line, id, outcome, spans),
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
@@ -164,7 +166,7 @@ pub(crate) fn handle_unreadable_line(
         return ended;
     }
     Received::ProtocolError(match content {
-        Content::Message | Content::Truncated => ProtocolError::Truncated,
+        Content::Message | Content::Truncated | Content::StreamClosed => ProtocolError::Truncated,
         Content::Broken(scan_error) => {
             let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
@@ -210,7 +212,8 @@ fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Rece
     let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
     let may_restart =
         || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
-    if request.is_duplicate() && !may_restart() {
+    let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
+    if request.is_duplicate(owner) && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.state.peer.lifecycle.state() == State::Draining {
@@ -346,10 +349,11 @@ fn handle_notification(
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
+    stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
-        return handle_cancelled(state, line, params, spans);
+        return handle_cancelled(state, line, params, stream, spans);
     }
     if method == methods::INITIALIZED.name {
         if !state.peer.lifecycle.apply(Trigger::Initialized) {
@@ -378,12 +382,15 @@ fn handle_cancelled(
     state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
+    stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     let Some((id, reason)) = inbound::parse_cancellation(params) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = state.peer.in_flight.find(id) else {
+    // A notification does not say its era: the id is the stream's, or else the session's.
+    let find = |owner| state.peer.in_flight.find(id, owner);
+    let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);

@@ -252,7 +252,7 @@ impl Server<'_> {
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.state.peer.in_flight.requests().filter(|(_, request)| request.is_inbound()).count()
+        self.state.peer.in_flight.inbound_requests().count()
     }
 
     /// The state of the connection.

@@ -6,6 +6,7 @@
 use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
+use crate::framing::outbound_message::Routing;
 use crate::json::{Envelope, Json, Kind, Str};
 use crate::peer::lifecycle::role;
 use crate::peer::request::OutboundState;
@@ -168,7 +169,8 @@ impl OutboundHooks for Hooks {
         let outbound = state.peer.in_flight.outbound(ticket);
         if outbound.is_some_and(|outbound| outbound.state == OutboundState::CancelPending) {
             let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
-            let mut write = |reason| state.peer.write_cancellation(ticket, id, reason, space);
+            let mut write =
+                |reason| state.peer.write_cancellation(ticket, id, Routing::NOTIFICATION, reason, space);
             // The cancellation always fits without its reason.
             let _ = write(None).or_else(|_| write(Some("")));
         }

@@ -4,6 +4,7 @@ use core::mem;
 
 use crate::error::ProtocolError;
 use crate::framing::Content;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::rpc::{self, Class};
@@ -134,6 +135,10 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is none, or if its response has no space.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if let Content::StreamClosed = line.content {
+            self.cancel_on_closed_stream(line.stream);
+            return true;
+        }
         let bytes = self.input.bytes();
         let in_line = self.state.batches.in_line();
         let class = match line.content {
@@ -187,6 +192,19 @@ impl Server<'_> {
         };
         self.apply(outcome, &mut spans);
         true
+    }
+
+    /// Cancels one request of a closed stream, with an event. Releases the line when no request is left.
+    fn cancel_on_closed_stream(&mut self, stream: StreamId) {
+        let found =
+            self.state.peer.in_flight.inbound_requests().find(|(_, inbound)| inbound.ends_with(stream));
+        match found.map(|(ticket, _)| ticket) {
+            Some(ticket) => {
+                self.state.end_in_flight(ticket);
+                self.state.pending_event = Some(PendingEvent::StreamClosed(ticket));
+            }
+            None => self.input.release(),
+        }
     }
 
     /// Applies the result of a handled line: sets the event, and releases the line or ends the input.

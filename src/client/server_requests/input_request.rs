@@ -2,6 +2,7 @@
 
 use crate::client::views::{ElicitForm, OpenUrl, Sample};
 use crate::json::Json;
+use crate::peer::request::InboundData;
 use crate::protocol::methods;
 
 /// A request of the server for input.
@@ -26,6 +27,8 @@ pub enum InputKind {
     Url,
     Sample,
 }
+
+impl InboundData for InputKind {}
 
 impl InputKind {
     pub(crate) fn method(self) -> &'static str {

@@ -13,6 +13,7 @@ mod hash;
 mod id_index;
 mod store;
 
+use crate::framing::outbound_message::StreamId;
 use crate::platform::divide;
 use crate::time::Millis;
 
@@ -54,6 +55,12 @@ pub struct Slot<D> {
 /// Per-request data that the server or client stores in a slot.
 pub trait Data: Copy {
     const EMPTY: Self;
+
+    /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
+    /// ([`StreamId::NONE`]).
+    fn owner(&self) -> StreamId {
+        StreamId::NONE
+    }
 }
 
 impl<D: Data> Slot<D> {
