@@ -5,7 +5,6 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Span, Writer};
 use crate::peer::inbound::Source;
-use crate::peer::keep_alive::ID_PREFIX;
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
@@ -380,10 +379,8 @@ impl<'b> ClientState<'b> {
             Era::Handshake => methods::PING.name,
             Era::Stateless => methods::SERVER_DISCOVER.name,
         };
-        let (number, config) = (self.peer.keep_alive.next_number(), self.config);
-        let sent = self.send(Routing::REQUEST, usize::MAX, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.display(&format_args!("{ID_PREFIX}{number}"));
+        let config = self.config;
+        self.peer.write_ping(&mut |out| {
             out.field_string("method", method);
             if session.revision.era() == Era::Stateless {
                 out.key("params");
@@ -391,10 +388,6 @@ impl<'b> ClientState<'b> {
                 config.write_meta(session.revision, Meta::default(), out);
                 out.end_object();
             }
-            out.token("}");
         });
-        if sent.is_ok() {
-            self.peer.keep_alive.record_ping(self.peer.now);
-        }
     }
 }

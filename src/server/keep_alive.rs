@@ -4,10 +4,10 @@
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
-use crate::framing::outbound_message::Routing;
 use crate::json::Json;
-use crate::peer::keep_alive::{Due, ID_PREFIX};
+use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::State;
+use crate::protocol::methods;
 use crate::server::Server;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
@@ -38,16 +38,9 @@ impl KeepAliveHooks for Hooks {
         }
         match state.peer.keep_alive.due(state.peer.now) {
             Due::Nothing => false,
-            Due::Ping if !state.peer.reserve_response() => false,
             Due::Ping => {
-                let number = state.peer.keep_alive.next_number();
-                let sent = state.peer.output.write(Routing::REQUEST, usize::MAX, &mut |out| {
-                    out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.display(&(ID_PREFIX, number));
-                    out.token(r#","method":"ping"}"#);
-                });
-                if sent.is_ok() {
-                    state.peer.keep_alive.record_ping(state.peer.now);
+                if state.peer.reserve_response() {
+                    state.peer.write_ping(&mut |out| out.field_string("method", methods::PING.name));
                 }
                 false
             }
