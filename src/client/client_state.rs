@@ -171,13 +171,7 @@ impl<'b> ClientState<'b> {
         options: Options<'_>,
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
-            return Err(SendError::NotConnected);
-        };
-        if self.initialized_pending || self.holds_reply_space() {
-            self.peer.report_writable = true;
-            return Err(SendError::Busy);
-        }
+        let session = self.writable_session()?;
         let more = options.members()?;
         // The client sends a level only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
@@ -221,6 +215,15 @@ impl<'b> ClientState<'b> {
                 Err(self.send_error(valid))
             }
         }
+    }
+
+    /// Returns the session if the application may send a message now.
+    pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
+        let session = self.peer.session.filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
+        if self.initialized_pending || self.holds_reply_space() {
+            return Err(self.peer.busy());
+        }
+        Ok(session)
     }
 
     /// Whether the connection accepts requests.
@@ -363,10 +366,11 @@ impl<'b> ClientState<'b> {
             Some(error) => self.write_error(&Source::from_id(id), stream, error, usize::MAX),
             None => {
                 let routing = Routing::response(OutboundMessageKind::Result, stream);
-                self.peer.output.write(routing, usize::MAX, &mut |out| {
+                self.peer.write_response(&Source::from_id(id), routing, usize::MAX, |out, id| {
                     out.token(r#"{"jsonrpc":"2.0","id":"#);
                     out.json_bytes(id);
                     out.token(r#","result":{}}"#);
+                    true
                 })
             }
         };

@@ -39,10 +39,7 @@ impl ClientState<'_> {
         if self.era() == Some(Era::Stateless) {
             return Err(SendError::Unsupported);
         }
-        if self.initialized_pending || self.holds_reply_space() {
-            self.peer.report_writable = true;
-            return Err(SendError::Busy);
-        }
+        self.writable_session()?;
         let space = self.request_space();
         let mut valid = true;
         let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
@@ -60,8 +57,7 @@ impl ClientState<'_> {
         if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.peer.report_writable = true;
-        SendError::Busy
+        self.peer.busy()
     }
 }
 

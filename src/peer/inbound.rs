@@ -1,6 +1,6 @@
 //! Inbound requests: their progress, deferral, expiry and cancellation.
 
-use crate::error::SendError;
+use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Decimal, Json, Kind, SortKey, Writer};
 use crate::peer::request::{Inbound, InboundState, Request};
@@ -86,6 +86,40 @@ impl<R: Role> Peer<'_, R> {
             Source::Line { .. } => self.response_pending = false,
             Source::Slot(ticket) => self.in_flight.release(*ticket),
         }
+    }
+
+    /// Returns whether the application may respond now, and reserves space for its response.
+    ///
+    /// # Errors
+    /// [`SendError::Busy`], which is followed by `Writable`: the space is taken (`is_taken`), or pending errors and
+    /// queued messages precede the response, or the buffer is full.
+    pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
+        let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
+        if is_taken || has_queued || !self.reserve_response() {
+            return Err(self.busy());
+        }
+        Ok(())
+    }
+
+    /// Writes a response of at most `space` bytes. `body` writes the message for an id, and returns whether it is valid.
+    ///
+    /// # Errors
+    /// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
+    pub(crate) fn write_response(
+        &mut self,
+        source: &Source<'_>,
+        routing: Routing,
+        space: usize,
+        body: impl FnOnce(&mut Writer<'_>, &[u8]) -> bool,
+    ) -> Result<(), ProtocolError> {
+        let id = source.id(&self.in_flight);
+        let mut out = self.output.begin_message(space);
+        let valid = body(&mut out, id);
+        let written = out.finish().ok().filter(|_| valid);
+        self.output.end_message(routing, written).map_err(|Overflow| match valid {
+            true => ProtocolError::ReplyTooLarge { limit: self.output.max_reply_size() },
+            false => ProtocolError::InvalidReply,
+        })
     }
 
     /// Sends progress of an inbound request, and keeps `reserved` bytes for its response. Omits an empty `message`.

@@ -11,7 +11,7 @@ pub(crate) mod slots;
 pub(crate) mod timeout;
 pub(crate) mod transmit_buffer;
 
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, SendError};
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
 use crate::peer::request::{InboundData, OutboundData, Request};
@@ -89,6 +89,12 @@ impl<'b, R: Role> Peer<'b, R> {
             self.budget = self.output.end().saturating_add(self.output.max_reply_size());
         }
         fits
+    }
+
+    /// The error for a message that has no space yet. `Writable` is emitted when it has.
+    pub(crate) fn busy(&mut self) -> SendError {
+        self.report_writable = true;
+        SendError::Busy
     }
 
     /// Space left for the current request's messages, in bytes.

@@ -233,14 +233,9 @@ impl Server<'_> {
     /// Returns [`SendError::Busy`] while a request of an event reserves that space. The same holds while messages or
     /// errors of the server are pending, because they precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
-        let has_own_output =
-            self.state.peer.pending_error.is_some() || self.state.peer.in_flight.queue_front().is_some();
-        let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
-        if self.has_pending_response() || has_own_output || !self.state.peer.reserve_response() {
-            self.state.peer.report_writable = true;
-            return Err(SendError::Busy);
-        }
-        Ok(())
+        let is_taken = self.has_pending_response() || self.state.batches.in_line();
+        let is_taken = is_taken || self.state.batch_is_complete();
+        self.state.peer.reserve_reply(is_taken)
     }
 
     /// Whether a request of the current or the pending event awaits its response.

@@ -41,6 +41,15 @@ pub(crate) struct Session {
 
 const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
 
+impl Shape {
+    fn kind(self) -> OutboundMessageKind {
+        match self {
+            Shape::Error(code) => OutboundMessageKind::Error { code },
+            _ => OutboundMessageKind::Result,
+        }
+    }
+}
+
 impl Role for role::Server {
     type Session = Session;
     type Inbound = PackedContext;
@@ -215,24 +224,25 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
-        let id = pending.source.id(&self.peer.in_flight);
-        let mut out = self.peer.output.begin_message(space);
-        match shape {
-            Shape::Error(code) => begin_error(&mut out, id, code),
-            _ => begin_result(&mut out, id, self.config, revision, shape),
-        }
-        let valid = body(&mut out);
-        out.token(END);
-        let written = out.finish().ok().filter(|_| valid);
-        let kind = match shape {
-            Shape::Error(code) => OutboundMessageKind::Error { code },
-            _ => OutboundMessageKind::Result,
+        let (config, kind) = (self.config, shape.kind());
+        let written =
+            self.peer.write_response(&pending.source, Routing::response(kind, stream), space, |out, id| {
+                match shape {
+                    Shape::Error(code) => begin_error(out, id, code),
+                    _ => begin_result(out, id, config, revision, shape),
+                }
+                let valid = body(out);
+                out.token(END);
+                valid
+            });
+        let error = match written {
+            Ok(()) => {
+                self.collect(batched, before);
+                return Ok(());
+            }
+            Err(ProtocolError::ReplyTooLarge { .. }) => self.too_large(batched),
+            Err(error) => error,
         };
-        if self.peer.output.end_message(Routing::response(kind, stream), written).is_ok() {
-            self.collect(batched, before);
-            return Ok(());
-        }
-        let error = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
         self.write_error_response(pending, error, None);
         Err(error)
     }
@@ -251,15 +261,15 @@ impl ServerState<'_> {
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
         let missing_id = self.missing_id();
         let code = error.response_code();
+        let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
         for detail in [detail, None] {
-            let id = pending.source.id(&self.peer.in_flight);
-            let mut out = self.peer.output.begin_message(space);
-            begin_error(&mut out, if id.is_empty() { missing_id } else { id }, code);
-            write_error(&mut out, error, detail);
-            out.token(END);
-            let written = out.finish().ok();
-            let kind = OutboundMessageKind::Error { code };
-            if self.peer.output.end_message(Routing::response(kind, stream), written).is_ok() {
+            let written = self.peer.write_response(&pending.source, routing, space, |out, id| {
+                begin_error(out, if id.is_empty() { missing_id } else { id }, code);
+                write_error(out, error, detail);
+                out.token(END);
+                true
+            });
+            if written.is_ok() {
                 return self.collect(batched, before);
             }
         }

@@ -6,7 +6,6 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Json, SortKey, Str, Writer};
 use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::slots::Ticket;
-use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::capabilities::ClientCapabilities;
 
 use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
@@ -71,12 +70,7 @@ impl ClientState<'_> {
         // The revision of this connection applies, because deferred requests end with their connection.
         let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
-        // Pending errors and queued messages come first.
-        let has_queued = self.peer.pending_error.is_some() || self.peer.in_flight.queue_front().is_some();
-        if self.holds_reply_space() || has_queued || !self.peer.reserve_response() {
-            self.peer.report_writable = true;
-            return Err(SendError::Busy);
-        }
+        self.peer.reserve_reply(self.holds_reply_space())?;
         Ok(ServerRequestReply { state: self, pending: Pending { source: Source::Slot(ticket), context } })
     }
 
@@ -87,15 +81,15 @@ impl ClientState<'_> {
         stream: StreamId,
         error: ProtocolError,
         space: usize,
-    ) -> Result<(), Overflow> {
-        let id = source.id(&self.peer.in_flight);
+    ) -> Result<(), ProtocolError> {
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
-        self.peer.output.write(routing, space, &mut |out| {
+        self.peer.write_response(source, routing, space, |out, id| {
             begin_error(out, id, code);
             out.key("message");
             out.display(&error.message());
             out.token(END);
+            true
         })
     }
 
@@ -107,25 +101,17 @@ impl ClientState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
         let Pending { source, context } = pending;
-        let space = self.peer.available();
-        let id = source.id(&self.peer.in_flight);
-        let mut valid = true;
-        let sent = self.peer.output.write(Routing::response(kind, context.stream), space, &mut |out| {
+        let routing = Routing::response(kind, context.stream);
+        let written = self.peer.write_response(source, routing, self.peer.available(), |out, id| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
-            valid = body(out);
+            let valid = body(out);
             out.token("}");
-            if !valid {
-                out.fail();
-            }
+            valid
         });
-        match sent {
+        match written {
             Ok(()) => self.peer.close(source),
-            Err(Overflow) if valid => {
-                let limit = self.peer.output.max_reply_size();
-                self.refuse(pending, ProtocolError::ReplyTooLarge { limit });
-            }
-            Err(Overflow) => self.refuse(pending, ProtocolError::InvalidReply),
+            Err(error) => self.refuse(pending, error),
         }
     }
 
