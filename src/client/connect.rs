@@ -49,10 +49,10 @@ impl ClientState<'_> {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
             _ => self.config.timeouts.initialize,
         };
-        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
+        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.peer.now.plus(time) });
         self.sequence = self.sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
-        self.lifecycle.apply(trigger);
+        self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
         None
     }
@@ -89,26 +89,26 @@ impl ClientState<'_> {
 
     pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         (self.connecting, self.unsent_connect) = (None, None);
-        if !self.lifecycle.apply(Trigger::Failed) {
-            self.lifecycle.apply(Trigger::Shutdown);
+        if !self.peer.lifecycle.apply(Trigger::Failed) {
+            self.peer.lifecycle.apply(Trigger::Shutdown);
         }
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles the timeout of the connecting request.
-    pub(crate) fn handle_connect_timeout(&mut self) -> Option<PendingEvent> {
-        match self.lifecycle.state() {
+    /// Handles a connecting request without a response: falls back to the handshake, or fails with `failure`.
+    pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
+        match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
                 self.fall_back(None)
             }
-            _ => self.fail_connect(PendingFailure::TimedOut),
+            _ => self.fail_connect(failure),
         }
     }
 
     /// Handles the response to the connecting request.
     pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
-        match (self.lifecycle.state(), outcome) {
+        match (self.peer.lifecycle.state(), outcome) {
             (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, result),
             (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, error),
             (_, Outcome::Result(result)) => self.handle_initialize_result(line, result),
@@ -138,7 +138,7 @@ impl ClientState<'_> {
         };
         let mutual = known_revisions(versions).and(self.config.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
-            self.lifecycle.apply(Trigger::Discovered);
+            self.peer.lifecycle.apply(Trigger::Discovered);
             return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
@@ -184,7 +184,7 @@ impl ClientState<'_> {
         let offered = self.config.revisions.and(Revisions::HANDSHAKE);
         match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
-                self.lifecycle.apply(Trigger::Accepted);
+                self.peer.lifecycle.apply(Trigger::Accepted);
                 self.initialized_pending = true;
                 self.write_queued();
                 self.set_connected(revision, capabilities, span)
@@ -222,7 +222,8 @@ impl ClientState<'_> {
         result: Span,
     ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.session = Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
+        self.peer.session =
+            Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
         self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }

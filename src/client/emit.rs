@@ -69,7 +69,7 @@ impl Client<'_> {
                 Event::InputRequired(InputRequired { ticket, result: view(result) })
             }
             PendingEvent::Cancelled { ticket, reason } => {
-                Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
+                Event::Cancelled { ticket, reason: view(reason).string() }
             }
             PendingEvent::ServerRequest { id, params, context } => {
                 Event::ServerRequest(state.server_request(view(id).bytes(), known(params), context))

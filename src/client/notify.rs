@@ -39,10 +39,7 @@ impl ClientState<'_> {
         if self.era() == Some(Era::Stateless) {
             return Err(SendError::Unsupported);
         }
-        if self.initialized_pending || self.holds_reply_space() {
-            self.report_writable = true;
-            return Err(SendError::Busy);
-        }
+        self.writable_session()?;
         let space = self.request_space();
         let mut valid = true;
         let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
@@ -57,11 +54,10 @@ impl ClientState<'_> {
     /// The error for an unsent message of the application: it is invalid or too large, or the transmit buffer lacks
     /// space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
-        if !valid || self.output.is_empty() {
+        if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.report_writable = true;
-        SendError::Busy
+        self.peer.busy()
     }
 }
 

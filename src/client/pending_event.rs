@@ -28,7 +28,7 @@ pub(crate) enum PendingEvent {
     Updated { params: Span, subscription: Option<Ticket> },
     Acknowledged { ticket: Ticket, params: Span },
     ServerRequest { id: Span, params: Span, context: Context },
-    Cancelled { ticket: Ticket, reason: Option<Span> },
+    Cancelled { ticket: Ticket, reason: Span },
     Expired(Ticket),
     InputRequired { ticket: Ticket, result: Span },
     Notification { method: Span, params: Span },

@@ -3,9 +3,10 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
@@ -14,9 +15,7 @@ use crate::rpc::{self, Class, Invalid, Object, Outcome};
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::server_requests::CurrentRequest;
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -87,7 +86,9 @@ pub(crate) fn handle_unreadable_line(
     envelope: &Envelope,
 ) -> Handled {
     let (id, error, failure) = match line.content {
-        Content::Message | Content::Truncated => return Handled::ProtocolError(ProtocolError::Truncated),
+        Content::Message | Content::Truncated | Content::StreamClosed => {
+            return Handled::ProtocolError(ProtocolError::Truncated);
+        }
         Content::Broken(error) if error.kind.leaves_members() => {
             let error = match error.kind {
                 ScanErrorKind::TooDeep => {
@@ -120,7 +121,7 @@ pub(crate) fn handle_unreadable_line(
             Handled::Event(end_request(state, ticket, method, PendingOutcome::Failed(failure)))
         }
         // Even a broken response to a ping proves that the server is alive.
-        None if state.keep_alive.accept_any_response(id) => Handled::Done,
+        None if state.peer.keep_alive.accept_any_response(id) => Handled::Done,
         None => Handled::ProtocolError(error),
     }
 }
@@ -145,7 +146,7 @@ fn handle_request(
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if state.in_flight.find(id_view).is_some() => ProtocolError::DuplicateId,
+        () if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             state.answer(id_text, stream, None);
             return Handled::Done;
@@ -156,7 +157,7 @@ fn handle_request(
             stream,
         ) {
             Ok(context) => {
-                state.current_request = Some(CurrentRequest { id, stream });
+                (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(error) => error,
@@ -220,41 +221,30 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
 
 /// Handles a cancellation by the server.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
-    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
-    let id = rpc::view(line, id);
-    if !rpc::is_id(id) {
+    let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
-    }
+    };
     if !state.answers_requests() {
         // In the stateless era a server can only cancel a subscription.
         return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }
-    let reason = Some(reason).filter(|reason| rpc::kind(line, *reason) == Kind::String);
-    match state.cancel_deferred(id, reason) {
-        Ok(pending_event) => Handled::Event(pending_event),
-        Err(error) => Handled::ProtocolError(error),
-    }
+    let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
+        return Handled::ProtocolError(ProtocolError::UnknownCancel);
+    };
+    state.peer.in_flight.release(ticket);
+    Handled::Event(PendingEvent::Cancelled { ticket, reason })
 }
 
 fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
-    let [token, progress] = rpc::view(line, params).pick(["progressToken", "progress"]);
-    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
-    let (Some(token), Some(progress)) = (token, progress) else {
+    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
         return Handled::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = state.find_token(token) else {
-        return Handled::ProtocolError(ProtocolError::UnknownProgress);
-    };
-    let Some(outgoing) = state.in_flight.get_mut(ticket) else { return Handled::Done };
-    // Progress that does not grow is reported, but does not restart the timeout.
-    if progress.rank() > outgoing.last_progress {
-        outgoing.last_progress = progress.rank();
-        if outgoing.progress == Progress::ExtendsTimeout && outgoing.clock == Clock::Running {
-            let deadline = outgoing.deadline_from(state.now);
-            state.in_flight.set_deadline(ticket, Some(deadline));
+    match state.find(token) {
+        Some(ticket) if state.peer.record_progress(ticket, progress) => {
+            Handled::Event(PendingEvent::Progress { ticket, params })
         }
+        _ => Handled::ProtocolError(ProtocolError::UnknownProgress),
     }
-    Handled::Event(PendingEvent::Progress { ticket, params })
 }
 
 fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
@@ -282,22 +272,16 @@ fn handle_response(
             state.probe_abandoned = false;
             return Handled::Done;
         }
-        None if state.keep_alive.accept_any_response(id) => return Handled::Done,
+        None if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
         None => return Handled::ProtocolError(ProtocolError::UnknownResponse),
     };
     // Late responses are expected; responses to ids that were never used are errors.
     let Some(ticket) = state.find_by_sequence(sequence, slot) else { return Handled::Done };
-    let Some(outgoing) = state.in_flight.get(ticket) else { return Handled::Done };
-    match outgoing.stage {
-        Stage::Waiting | Stage::Listening => {}
-        Stage::Cancelled => {
-            // The response arrived before the cancellation was sent, so no cancellation is needed.
-            state.set_stage(ticket, Stage::Done);
-            return Handled::Done;
-        }
-        _ => return Handled::Done,
+    if !state.peer.accept_response(ticket) {
+        return Handled::Done;
     }
-    let method = outgoing.method;
+    let Some(outbound) = state.peer.in_flight.outbound(ticket) else { return Handled::Done };
+    let method = outbound.data.method;
     Handled::Event(match outcome {
         Outcome::Malformed => {
             end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))
@@ -354,11 +338,24 @@ fn end_request(
     method: Method,
     outcome: PendingOutcome,
 ) -> PendingEvent {
-    state.in_flight.release(ticket);
+    state.peer.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
 
 impl ClientState<'_> {
+    /// Fails the request that was sent on a closed stream. Returns `None` if its response was received before.
+    pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
+        let (sequence, slot) = self.locate_stream(stream)?;
+        let Some(slot) = slot else {
+            let is_connecting = self.is_connect_sequence(sequence);
+            return is_connecting.then(|| self.handle_connect_failure(PendingFailure::Closed)).flatten();
+        };
+        let ticket = self.find_by_sequence(sequence, slot)?;
+        let outbound = self.peer.in_flight.outbound(ticket)?;
+        let method = outbound.state.awaits_response().then_some(outbound.data.method)?;
+        Some(end_request(self, ticket, method, PendingOutcome::Failed(RequestFailure::Closed)))
+    }
+
     /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()
@@ -367,6 +364,6 @@ impl ClientState<'_> {
 
     /// Whether the server declared a capability.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
-        self.session.is_some_and(|session| session.capabilities.has(capability))
+        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }

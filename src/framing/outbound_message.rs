@@ -2,7 +2,9 @@
 
 /// Caller's identifier of the stream a message arrived on: an HTTP exchange, a WebSocket, a topic.
 ///
-/// The machine does not interpret it and reports it with every outbound message that belongs to this stream.
+/// The caller chooses the streams of a server, and the server reports them with every message that belongs to them. A
+/// client chooses a stream for each request that it sends; the caller passes it in with the messages that it receives
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
@@ -15,12 +17,29 @@ impl StreamId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutboundMessageKind {
-    /// The response to a request: a result or an error. It is the last message for that request on its stream.
-    Response,
+    /// The result of a request, or the responses to a batch. It is the last message for that request on its stream.
+    Result,
+    /// The error response to a request. It is the last message for that request on its stream.
+    Error {
+        /// The JSON-RPC error code, which decides the status of an HTTP response.
+        code: i32,
+    },
     /// A notification.
     Notification,
-    /// A request that the machine sends to the peer.
+    /// A request that the machine sends to the peer. A client sends each request on a stream of its own, and expects the
+    /// response there.
     Request,
+    /// The cancellation of a request that a client sent on this stream. Where a stream is an HTTP exchange of
+    /// `2026-07-28`, the transport closes it and drops the message; any other transport sends the message.
+    Abort,
+}
+
+impl OutboundMessageKind {
+    /// Returns whether the message responds to a request: a result or an error.
+    #[must_use]
+    pub fn is_response(self) -> bool {
+        matches!(self, OutboundMessageKind::Result | OutboundMessageKind::Error { .. })
+    }
 }
 
 /// Connection, request or subscription that an outbound message belongs to.
@@ -29,7 +48,8 @@ pub enum OutboundMessageKind {
 pub enum Relation {
     /// The message belongs to the connection as a whole.
     Connection,
-    /// The message belongs to a request received on this stream: its response, its progress, its log messages.
+    /// The message belongs to a request received on this stream: its response, its progress, its log messages. Or it is
+    /// a request that a client sends on this stream, or the cancellation of one.
     Request(StreamId),
     /// The message belongs to a subscription opened on this stream.
     Subscription(StreamId),
@@ -69,12 +89,13 @@ pub(crate) struct Routing {
     pub(crate) relation: Relation,
 }
 
-/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream.
-pub(crate) const HEADER_SIZE: usize = 10;
+/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream, error
+/// code.
+pub(crate) const HEADER_SIZE: usize = 14;
 
 impl Routing {
-    pub(crate) fn response(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Response, relation: Relation::Request(stream) }
+    pub(crate) fn response(kind: OutboundMessageKind, stream: StreamId) -> Routing {
+        Routing { kind, relation: Relation::Request(stream) }
     }
 
     /// A notification that belongs to a request: progress or a log message.
@@ -89,7 +110,7 @@ impl Routing {
 
     /// The response that ends a subscription.
     pub(crate) fn subscription_end(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Response, relation: Relation::Subscription(stream) }
+        Routing { kind: OutboundMessageKind::Result, relation: Relation::Subscription(stream) }
     }
 
     pub(crate) const NOTIFICATION: Routing =
@@ -98,7 +119,12 @@ impl Routing {
     pub(crate) const REQUEST: Routing =
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
-    /// A request that belongs to an inbound request in flight.
+    /// The cancellation of a request that was sent on `stream`.
+    pub(crate) fn abort(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
+    }
+
+    /// A request that belongs to an inbound request in flight, or that a client sends on this stream.
     pub(crate) fn related_request(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
@@ -106,27 +132,33 @@ impl Routing {
     fn encode(self, length: usize) -> [u8; HEADER_SIZE] {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {
-            OutboundMessageKind::Response => 0,
-            OutboundMessageKind::Notification => 1,
-            OutboundMessageKind::Request => 2,
+            OutboundMessageKind::Result => 0,
+            OutboundMessageKind::Error { .. } => 1,
+            OutboundMessageKind::Notification => 2,
+            OutboundMessageKind::Request => 3,
+            OutboundMessageKind::Abort => 4,
         };
+        let code = if let OutboundMessageKind::Error { code } = self.kind { code } else { 0 };
+        let [c0, c1, c2, c3] = code.to_le_bytes();
         let (relation, StreamId(stream)) = match self.relation {
             Relation::Connection => (0, StreamId::NONE),
             Relation::Request(stream) => (1, stream),
             Relation::Subscription(stream) => (2, stream),
         };
         let [s0, s1, s2, s3] = stream.to_le_bytes();
-        [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3]
+        [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3]
     }
 
     fn decode(header: [u8; HEADER_SIZE]) -> (usize, Routing) {
-        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3] = header;
+        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3] = header;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
         let kind = match kind {
-            0 => OutboundMessageKind::Response,
-            1 => OutboundMessageKind::Notification,
-            _ => OutboundMessageKind::Request,
+            0 => OutboundMessageKind::Result,
+            1 => OutboundMessageKind::Error { code: i32::from_le_bytes([c0, c1, c2, c3]) },
+            2 => OutboundMessageKind::Notification,
+            3 => OutboundMessageKind::Request,
+            _ => OutboundMessageKind::Abort,
         };
         let relation = match relation {
             1 => Relation::Request(stream),
@@ -170,9 +202,13 @@ mod tests {
 
     #[test]
     fn header_decodes_to_what_was_encoded() {
-        for kind in
-            [OutboundMessageKind::Response, OutboundMessageKind::Notification, OutboundMessageKind::Request]
-        {
+        for kind in [
+            OutboundMessageKind::Result,
+            OutboundMessageKind::Error { code: -32_020 },
+            OutboundMessageKind::Notification,
+            OutboundMessageKind::Request,
+            OutboundMessageKind::Abort,
+        ] {
             for relation in [
                 Relation::Connection,
                 Relation::Request(StreamId(7)),

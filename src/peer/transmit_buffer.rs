@@ -16,7 +16,7 @@ pub(crate) struct TransmitBuffer<'b> {
     start: usize,
     end: usize,
     /// Maximum size of a reply. This space must be free before a request event is emitted.
-    reply_room: usize,
+    max_reply_size: usize,
     /// Message mode only. A reference, so that a program without message mode does not link its code.
     headers: Option<&'static &'static dyn HeaderFormat>,
     link: Link,
@@ -48,7 +48,7 @@ pub(crate) struct Overflow;
 
 impl<'b> TransmitBuffer<'b> {
     pub(crate) fn new(mut buffer: Buffer<'b>) -> TransmitBuffer<'b> {
-        let reply_room = buffer.limit();
+        let max_reply_size = buffer.limit();
         if !buffer.is_lent() {
             buffer.extend_limit(UNSENT_LIMIT);
         }
@@ -56,7 +56,7 @@ impl<'b> TransmitBuffer<'b> {
             buffer,
             start: 0,
             end: 0,
-            reply_room,
+            max_reply_size,
             headers: None,
             link: Link::default(),
             observer: None,
@@ -77,12 +77,18 @@ impl<'b> TransmitBuffer<'b> {
         self.headers.is_some()
     }
 
-    pub(crate) fn reply_room(&self) -> usize {
-        self.reply_room
+    pub(crate) fn max_reply_size(&self) -> usize {
+        self.max_reply_size
     }
 
-    pub(crate) fn set_reply_room(&mut self, bytes: usize) {
-        self.reply_room = bytes.min(self.reply_room);
+    /// Lowers the maximum size of a reply, which initially is that of any message.
+    pub(crate) fn set_max_reply_size(&mut self, bytes: usize) {
+        self.max_reply_size = bytes.min(self.max_reply_size);
+    }
+
+    /// Returns the maximum size of any message.
+    pub(crate) fn max_message_size(&self) -> usize {
+        self.buffer.limit().saturating_sub(if self.buffer.is_lent() { 0 } else { UNSENT_LIMIT })
     }
 
     pub(crate) fn reset(&mut self) {
@@ -153,9 +159,9 @@ impl<'b> TransmitBuffer<'b> {
         self.end
     }
 
-    /// Returns whether `reply_room` contiguous bytes are free. Compacts the buffer if necessary.
-    pub(crate) fn has_reply_room(&mut self) -> bool {
-        self.has_space(self.reply_room)
+    /// Returns whether `max_reply_size` contiguous bytes are free. Compacts the buffer if necessary.
+    pub(crate) fn has_reply_space(&mut self) -> bool {
+        self.has_space(self.max_reply_size)
     }
 
     /// Returns whether `bytes` contiguous bytes are free. Compacts the buffer if necessary.
@@ -202,30 +208,30 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Writes one message of at most `room` bytes, including its overhead.
+    /// Writes one message of at most `space` bytes, including its overhead.
     ///
     /// # Errors
     /// [`Overflow`] if the message does not fit. The buffer is then unchanged.
     pub(crate) fn write(
         &mut self,
         routing: Routing,
-        room: usize,
+        space: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        let mut writer = self.begin_message(room);
+        let mut writer = self.begin_message(space);
         body(&mut writer);
         let to = writer.finish().ok();
         self.end_message(routing, to)
     }
 
-    /// Starts a message of at most `room` bytes, including its overhead, and returns a writer for its text.
+    /// Starts a message of at most `space` bytes, including its overhead, and returns a writer for its text.
     ///
     /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
-    pub(crate) fn begin_message(&mut self, room: usize) -> Writer<'_> {
+    pub(crate) fn begin_message(&mut self, space: usize) -> Writer<'_> {
         self.rewind();
         let (before, after) = self.framing_size();
         let from = self.end.saturating_add(before);
-        let limit = self.end.saturating_add(room).saturating_sub(after);
+        let limit = self.end.saturating_add(space).saturating_sub(after);
         Writer::new(self.buffer.reborrow(), from, limit)
     }
 

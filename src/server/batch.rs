@@ -11,8 +11,9 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, next_element};
+use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
 use crate::protocol::meta::RequestMeta;
@@ -216,7 +217,7 @@ impl BatchHooks for Hooks {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
         // The limit reserves space for the smallest error of each further member.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
-        let most = state.output.reply_room().saturating_sub(ARRAY);
+        let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
@@ -234,10 +235,10 @@ impl BatchHooks for Hooks {
 
     fn collect(&self, state: &mut ServerState<'_>, length: usize) {
         let in_line = state.batches.in_line();
-        let ServerState { output, batch, .. } = state;
+        let ServerState { peer, batch, .. } = state;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
-        let response = output.remove_last(length);
+        let response = peer.output.remove_last(length);
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(response.len());
         if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
@@ -252,7 +253,7 @@ impl BatchHooks for Hooks {
     }
 
     fn write_open(&self, state: &mut ServerState<'_>) {
-        if self.is_complete(state) && state.reserve_response() {
+        if self.is_complete(state) && state.peer.reserve_response() {
             let Counts { open_end, stream, .. } = state.batch.counts();
             state.batches = Batches::NONE;
             write_array(state, COUNTS, open_end as usize, StreamId(stream));
@@ -286,16 +287,16 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
 /// Maximum total size of the responses to the batch in the line, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
-    state.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
+    state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes the array of responses, unless it is empty.
 fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
-    let ServerState { output, batch, .. } = state;
+    let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
-        let space = output.reply_room();
-        let _ = output.write(Routing::response(stream), space, &mut |out| {
+        let space = output.max_reply_size();
+        let _ = output.write(Routing::response(OutboundMessageKind::Result, stream), space, &mut |out| {
             out.begin_array();
             out.json_bytes(responses);
             out.end_array();

@@ -4,19 +4,20 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
+use crate::peer::inbound::{self, Source};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::slots::Ticket;
+use crate::peer::request::Request as InFlightRequest;
 use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
 use crate::server::compat;
+use crate::server::context::Context;
 use crate::server::feature::{Feature, Request};
 use crate::server::handshake;
-use crate::server::inbound_request::Stage;
 use crate::server::memo::MethodPlace;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
 /// The result of handling a line or a request.
@@ -49,7 +50,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
-        Content::Truncated => false,
+        Content::Truncated | Content::StreamClosed => false,
         _ if envelope.looks_like_response() => false,
         Content::TooLong { .. } => !is_notification(envelope),
         Content::Broken(_) => true,
@@ -94,7 +95,7 @@ pub(crate) fn handle_message(
             handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
-            handle_notification(state, line, rpc::text(line, method), params, spans)
+            handle_notification(state, line, rpc::text(line, method), params, stream, spans)
         }
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, spans),
         Class::ErrorWithoutId { error } => {
@@ -161,7 +162,7 @@ pub(crate) fn handle_unreadable_line(
         return ended;
     }
     Received::ProtocolError(match content {
-        Content::Message | Content::Truncated => ProtocolError::Truncated,
+        Content::Message | Content::Truncated | Content::StreamClosed => ProtocolError::Truncated,
         Content::Broken(scan_error) => {
             let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
@@ -204,10 +205,11 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let may_restart = || {
         meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
     };
-    if request.is_duplicate() && !may_restart() {
+    let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
+    if request.is_duplicate(owner) && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.state.lifecycle.state() == State::Draining {
+    if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
@@ -293,7 +295,7 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
 
 /// Handles a request of the handshake era.
 fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let (session, config) = (request.state.session, request.state.config);
+    let (session, config) = (request.state.peer.session, request.state.config);
     let handler = find_handler(request.state, session.map(|session| session.revision), method);
     if let Handler::Initialize = handler {
         return handshake::initialize(request);
@@ -318,12 +320,14 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.state.lifecycle.state() != State::Ready && !method.is_name(methods::LOGGING_SET_LEVEL.name) {
+    if request.state.peer.lifecycle.state() != State::Ready
+        && !method.is_name(methods::LOGGING_SET_LEVEL.name)
+    {
         if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.state.lifecycle.apply(Trigger::Request);
+        request.state.peer.lifecycle.apply(Trigger::Request);
     }
     match handler {
         Handler::Feature(feature, method) => feature.handle(method, request),
@@ -347,16 +351,17 @@ fn handle_notification(
     line: &[u8],
     method: Str<'_>,
     params: Span,
+    stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     if method.is_name(methods::CANCELLED.name) {
-        return handle_cancelled(state, line, params, spans);
+        return handle_cancelled(state, line, params, stream, spans);
     }
     if method.is_name(methods::INITIALIZED.name) {
-        if !state.lifecycle.apply(Trigger::Initialized) {
+        if !state.peer.lifecycle.apply(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
-        if let Some(session) = &mut state.session {
+        if let Some(session) = &mut state.peer.session {
             session.complete = true;
         }
         return state.emit(PendingEvent::Ready);
@@ -375,18 +380,23 @@ fn handle_notification(
     Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
-fn handle_cancelled(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
-    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
-    let id = rpc::view(line, id);
-    if !rpc::is_id(id) {
+fn handle_cancelled(
+    state: &mut ServerState<'_>,
+    line: &[u8],
+    params: Span,
+    stream: StreamId,
+    spans: &mut Spans,
+) -> Received {
+    let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
-    }
-    let Some(ticket) = state.in_flight.find(id) else {
+    };
+    // A notification does not say its era: the id is the stream's, or else the session's.
+    let find = |owner| state.peer.in_flight.find(id, owner);
+    let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);
-    let is_text = rpc::kind(line, reason) == Kind::String;
-    spans.arguments = if is_text { reason } else { Span::MISSING };
+    spans.arguments = reason;
     state.emit(PendingEvent::Cancelled(ticket))
 }
 
@@ -411,33 +421,26 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Expires a deferred request: it can no longer be found, cancelled or completed.
-    ///
-    /// Its error response is queued until the output has space.
-    pub(crate) fn expire(&mut self, ticket: Ticket) {
-        self.in_flight.remove_id(ticket);
-        self.in_flight.set_deadline(ticket, None);
-        self.in_flight.enqueue(ticket);
-        if let Some(inbound) = self.in_flight.get_mut(ticket) {
-            inbound.set_stage(Stage::Expired);
-        }
-    }
-
     /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
-            && let Some(ticket) = self.in_flight.queue_front()
-            && self.reserve_response()
+            && let Some(ticket) = self.peer.in_flight.queue_front()
+            && self.peer.reserve_response()
         {
-            let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
-            if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
-                hooks.write_cancelled(self, ticket);
-            } else if let Some(inbound) = self.in_flight.get(ticket) {
-                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
-                self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+            match self.peer.in_flight.get(ticket) {
+                Some(InFlightRequest::Inbound(inbound)) => {
+                    let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                    self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+                }
+                Some(InFlightRequest::Outbound(_)) => {
+                    if let Some(hooks) = self.outbound_hooks {
+                        hooks.write_cancelled(self, ticket);
+                    }
+                }
+                None => {}
             }
-            self.in_flight.dequeue();
+            self.peer.in_flight.dequeue();
             self.end_in_flight(ticket);
         }
     }

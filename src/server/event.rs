@@ -6,19 +6,20 @@ use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::{Json, SortKey, Span, Str, text_of};
+use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
 use crate::server::call::{Call, Connected};
+use crate::server::context::PackedContext;
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::features::subscriptions::notify::Listening;
-use crate::server::inbound_request::PackedContext;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Pending, Reply, Source};
+use crate::server::reply::{Pending, Reply};
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 
@@ -54,7 +55,8 @@ pub enum Event<'a> {
     Subscribed(&'a str),
     /// The client of the session unsubscribed from this URI. Others may still watch it ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client cancelled a deferred request or a subscription.
+    /// The client cancelled a deferred request or a subscription, or closed its
+    /// [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response.
     Cancelled {
@@ -89,7 +91,7 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let pending_event = self.state.pending_event.take()?;
-        self.state.event_holds_line = pending_event.holds_line();
+        self.state.peer.event_holds_line = pending_event.holds_line();
         let Server { input, state, .. } = self;
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
@@ -103,9 +105,12 @@ impl Server<'_> {
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
-            PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
-            }
+            PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
+            PendingEvent::Listening(ticket) => Event::Listening(Listening {
+                ticket,
+                in_flight: &state.peer.in_flight,
+                registry: &state.registry,
+            }),
             PendingEvent::Watched { on } => {
                 let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
@@ -129,11 +134,12 @@ fn request_event<'a>(
     context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
-    let context = context.context(input.stream());
-    state.response_pending = true;
+    let context = context.unpack(input.stream());
+    state.peer.response_pending = true;
     let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
+    let source =
+        Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last_progress: SortKey::NONE };
     let input_responses =
         InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
     let (subject, config) = (text_of(surroundings.at(subject)), state.config);

@@ -1,17 +1,19 @@
 //! The trait `Feature`: a group of methods with its capability.
 
 use crate::error::{ConfigError, ProtocolError};
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::features::catalogue::{Catalogue, Found};
-use crate::server::inbound_request::PackedContext;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
 /// A group of methods with its capability, such as tools or logging. A server links only the features that its
@@ -122,9 +124,9 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Whether another request with the same id is in flight.
-    pub(crate) fn is_duplicate(&self) -> bool {
-        self.state.in_flight.find(Json::trusted(self.id())).is_some()
+    /// Whether another request of this owner with the same id is in flight.
+    pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
+        self.state.peer.in_flight.find(Json::trusted(self.id()), owner).is_some()
     }
 
     /// Finds the frequent members of `params`.
@@ -181,13 +183,14 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Responds with an error whose members `body` writes.
+    /// Responds with an error whose members after the code `body` writes.
     pub(crate) fn refuse_with(
         &mut self,
         error: ProtocolError,
+        code: i32,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Received {
-        match self.respond(Shape::Error, body) {
+        match self.respond(Shape::Error(code), body) {
             Received::Done => Received::ProtocolError(error),
             worse => worse,
         }
@@ -207,8 +210,8 @@ impl<'r, 'b> Request<'r, 'b> {
         subject: Span,
         arguments: Span,
     ) -> Received {
-        let limit = self.state.in_flight.limit();
-        if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
+        let limit = self.state.peer.in_flight.limit();
+        if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         let (mut responses, mut state) = (Span::MISSING, Span::MISSING);

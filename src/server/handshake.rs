@@ -3,6 +3,7 @@
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
 use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Kind, Str, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -37,17 +38,18 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.state.lifecycle.apply(Trigger::Initialize);
-    let again = !first && allows_restart(request.state) && request.state.lifecycle.apply(Trigger::Restart);
+    let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
+    let again =
+        !first && allows_restart(request.state) && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
     // Only a new client reuses the id of a request in flight.
-    if again || request.is_duplicate() {
+    if again || request.is_duplicate(StreamId::NONE) {
         request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
-    request.state.session = Some(Session {
+    request.state.peer.session = Some(Session {
         revision,
         capabilities: ClientCapabilities::from_json(request.view(capabilities)),
         level: None,
@@ -101,6 +103,6 @@ fn unsupported_with(
     requested: Str<'_>,
     offer: Revisions,
 ) -> Received {
-    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, requested, offer);
-    request.refuse_with(ProtocolError::UnsupportedRevision, &mut write)
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, requested, offer);
+    request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
 }

@@ -2,26 +2,25 @@
 //!
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.
-#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::Routing;
-use crate::json::{Decimal, Envelope, Json, Kind, Span, Str, text_of};
+use crate::json::{Envelope, Json, Kind, Span, Str};
+use crate::peer::lifecycle::role;
+use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::platform::divide;
+use crate::peer::{Peer, outbound};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
 use crate::rpc;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::send_request::Response;
 use crate::server::server_state::{ServerState, Session};
-use crate::time::Millis;
 
 /// Hooks of outbound requests.
 pub(crate) trait OutboundHooks: Sync {
@@ -82,18 +81,12 @@ impl OutboundHooks for Hooks {
         outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received> {
-        let ticket = state.ticket_of(id)?;
-        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
-            Some(Stage::AwaitingResponse { .. }) => {}
-            Some(Stage::Deferred | Stage::Expired) => return None,
-            Some(Stage::CancelPending) => {
-                // The response arrived before the cancellation was sent, so none is needed.
-                state.set_stage(ticket, Stage::Closed);
-                return Some(Received::Done);
-            }
+        let ticket = state.peer.ticket_of(id)?;
+        if !state.peer.accept_response(ticket) {
             // A late response is valid. A response to an id that was never used is an error.
-            Some(Stage::Failed | Stage::Closed) => return Some(Received::Done),
-            None => return state.in_flight.has_issued(ticket).then_some(Received::Done),
+            let in_flight = &state.peer.in_flight;
+            let is_ours = in_flight.inbound(ticket).is_none() && in_flight.has_issued(ticket);
+            return is_ours.then_some(Received::Done);
         }
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
@@ -129,9 +122,8 @@ impl OutboundHooks for Hooks {
             }
             _ => return None,
         };
-        let ticket = state.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        let awaited = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
-        state.in_flight.get(ticket).filter(awaited)?;
+        let ticket = state.peer.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
+        state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.state.awaits_response())?;
         Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
@@ -147,7 +139,7 @@ impl OutboundHooks for Hooks {
             return Some(on_progress(state, line, params, spans));
         }
         let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.session.is_some_and(has_roots);
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
         changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
 
@@ -162,67 +154,40 @@ impl OutboundHooks for Hooks {
     }
 
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
-            Some(Stage::AwaitingResponse { .. }) => {
-                match state.in_flight.get_mut(ticket).and_then(InboundRequest::take_timeout) {
-                    Some(timeout) => {
-                        let deadline = state.now.plus(Millis(timeout.into()));
-                        state.in_flight.set_deadline(ticket, Some(deadline));
-                    }
-                    None => {
-                        state.cancel_outbound(ticket, "");
-                        state.emit(PendingEvent::OutboundEvent(OutboundEvent::Response {
-                            ticket,
-                            kind: ResponseKind::Failed(RequestFailure::TimedOut),
-                        }));
-                    }
-                }
-            }
-            Some(_) => _ = state.finish(ticket, ResponseKind::Failed(RequestFailure::Closed)),
+        match state.peer.handle_deadline(ticket) {
             None => {}
+            Some(failure @ RequestFailure::TimedOut) => {
+                state.peer.queue_cancellation(ticket, "");
+                state.emit_response(ticket, ResponseKind::Failed(failure));
+            }
+            Some(failure) => _ = state.finish(ticket, ResponseKind::Failed(failure)),
         }
     }
 
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        if state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage() == Stage::CancelPending) {
-            let id = state.id_of(ticket);
-            let reason = text_of(state.in_flight.text(ticket));
-            let space = state.output.reply_room();
-            let mut write = |reason: &str| {
-                state.output.write(Routing::NOTIFICATION, space, &mut |out| {
-                    out.token(
-                        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
-                    );
-                    out.unsigned(id);
-                    if !reason.is_empty() {
-                        out.field_string("reason", reason);
-                    }
-                    out.token("}}");
-                })
-            };
+        let outbound = state.peer.in_flight.outbound(ticket);
+        if outbound.is_some_and(|outbound| outbound.state == OutboundState::CancelPending) {
+            let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
+            let mut write =
+                |reason| state.peer.write_cancellation(ticket, id, Routing::NOTIFICATION, reason, space);
             // The cancellation always fits without its reason.
-            let _ = write(reason).or_else(|_| write(""));
+            let _ = write(None).or_else(|_| write(Some("")));
         }
-        state.outbound_count = state.outbound_count.saturating_sub(1);
     }
 
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
         if deferred {
-            state.in_flight.clear_queue();
+            state.peer.in_flight.clear_queue();
         }
         let mut from = 0;
-        while let Some(ticket) = state.in_flight.first_from(from) {
+        while let Some(ticket) = state.peer.in_flight.first_from(from) {
             from = ticket.slot.wrapping_add(1);
-            match state.in_flight.get(ticket).map(|inbound| inbound.stage()) {
-                Some(Stage::AwaitingResponse { .. }) => {
-                    state.set_stage(ticket, Stage::Failed);
-                    state.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+            match state.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
+                Some(OutboundState::AwaitingResponse) => {
+                    state.peer.fail_request(ticket, RequestFailure::Closed);
                 }
-                Some(Stage::CancelPending | Stage::Closed) if deferred => {
-                    state.outbound_count = state.outbound_count.saturating_sub(1);
-                    state.in_flight.release(ticket);
-                }
-                Some(Stage::Deferred | Stage::Expired) if deferred => state.in_flight.release(ticket),
+                Some(OutboundState::Failed(_)) => {}
+                _ if deferred => state.peer.in_flight.release(ticket),
                 _ => {}
             }
         }
@@ -230,59 +195,39 @@ impl OutboundHooks for Hooks {
 }
 
 fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
-    let [token, progress] = rpc::view(line, params).pick(["progressToken", "progress"]);
-    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
-    let (Some(token), Some(_)) = (token, progress) else {
+    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let wanted =
-        |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { progress: true });
-    let ticket =
-        state.ticket_of(token).filter(|ticket| state.in_flight.get(*ticket).filter(wanted).is_some());
-    match ticket {
-        Some(ticket) => {
+    match state.peer.ticket_of(token) {
+        Some(ticket) if state.peer.record_progress(ticket, progress) => {
             spans.arguments = params;
             state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
-        None => Received::ProtocolError(ProtocolError::UnknownProgress),
+        _ => Received::ProtocolError(ProtocolError::UnknownProgress),
     }
 }
 
-impl ServerState<'_> {
-    /// The id of an outbound request: unique, computed from slot and generation, starting at 1.
+impl Peer<'_, role::Server> {
+    /// The id of an outbound request. Its round is the generation of its slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
-        let before = u64::from(ticket.generation).saturating_mul(self.in_flight.limit() as u64);
-        before.wrapping_add(ticket.slot.into()).wrapping_add(1)
+        self.id_at(ticket.generation.into(), ticket.slot)
     }
 
     /// Decodes an id into its ticket, whether or not the request is in flight.
     fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
-        let place = rpc::issued_number(id)?.checked_sub(1)?;
-        let limit = u32::try_from(self.in_flight.limit()).ok()?;
-        let (generation, slot) = divide(place, limit);
+        let (generation, slot) = self.locate_id(id)?;
         Some(Ticket { slot, generation: generation.try_into().ok()? })
     }
+}
 
-    fn set_stage(&mut self, ticket: Ticket, stage: Stage) {
-        if let Some(inbound) = self.in_flight.get_mut(ticket) {
-            inbound.set_stage(stage);
-        }
-    }
-
+impl ServerState<'_> {
     /// Ends an outbound request: releases its slot and emits the response.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
-        self.outbound_count = self.outbound_count.saturating_sub(1);
-        self.in_flight.release(ticket);
-        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
+        self.peer.in_flight.release(ticket);
+        self.emit_response(ticket, kind)
     }
 
-    /// Queues the cancellation of an outbound request, with the reason if it fits into the slot's text.
-    pub(crate) fn cancel_outbound(&mut self, ticket: Ticket, reason: &str) {
-        self.set_stage(ticket, Stage::CancelPending);
-        self.in_flight.set_deadline(ticket, None);
-        if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
-            self.in_flight.set_text(ticket, [b"", b""]);
-        }
-        self.in_flight.enqueue(ticket);
+    fn emit_response(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
     }
 }

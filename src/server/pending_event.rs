@@ -8,8 +8,9 @@ use crate::json::Span;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
+use crate::server::change_set::ChangeSet;
+use crate::server::context::PackedContext;
 use crate::server::event::MakeEvent;
-use crate::server::inbound_request::PackedContext;
 
 /// An event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub(crate) enum PendingEvent {
     OutboundEvent(OutboundEvent),
     /// The span `arguments` is the reason.
     Cancelled(Ticket),
+    /// Cancelled, because the stream of the request has closed.
+    StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
     Listening(Ticket),
@@ -113,9 +116,14 @@ pub(crate) enum RequestKind {
     GetPrompt,
     Complete,
     /// `subscriptions/listen`.
-    Listen,
-    /// A page of a dynamic list.
-    List,
+    Listen {
+        filter: ChangeSet,
+        pending: ChangeSet,
+    },
+    /// A page of a dynamic list, and the index of its first entry. Bytes, because they need no alignment in a slot.
+    List {
+        first: [u8; 4],
+    },
 }
 
 impl RequestKind {

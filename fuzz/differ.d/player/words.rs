@@ -4,7 +4,7 @@ use proto::client::{ConnectFailure, IncludeContext, InputRequest, Listed, ToolCh
 use proto::input::{Action as ElicitAction, ElicitResult};
 use proto::json::{Json, ScanError, ScanErrorKind, Str};
 use proto::{
-    Relation, ClientCapabilities, ProtocolError, OutboundMessage, OutboundMessageKind, ErrorHint, Level, RequestFailure, ConfigError, SendError, Outcome,
+    Relation, ClientCapabilities, ProtocolError, OutboundMessage, ErrorHint, Level, RequestFailure, ConfigError, SendError, Outcome,
     RpcError, State, StreamId,
 };
 
@@ -273,11 +273,11 @@ pub fn capabilities(capabilities: ClientCapabilities) -> String {
 
 /// What an outgoing message is, and where it belongs.
 pub fn frame(frame: &OutboundMessage<'_>) -> String {
-    let kind = match frame.kind() {
-        OutboundMessageKind::Response => "response",
-        OutboundMessageKind::Notification => "notification",
-        OutboundMessageKind::Request => "request",
-        _ => "other",
+    // Versions differ in how they name responses.
+    let kind = match format!("{:?}", frame.kind()) {
+        kind if kind.starts_with("Notification") => "notification",
+        kind if kind.starts_with("Request") => "request",
+        _ => "response",
     };
     match frame.relation() {
         Relation::Connection => kind.to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::client::views::{ElicitForm, OpenUrl, Sample};
 use crate::json::Json;
+use crate::peer::request::InboundData;
 use crate::protocol::methods;
 
 /// A request of the server for input.
@@ -20,12 +21,14 @@ pub enum InputRequest<'a> {
 
 /// The kind of an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InputKind {
+pub enum InputKind {
     Roots,
     Form,
     Url,
     Sample,
 }
+
+impl InboundData for InputKind {}
 
 impl InputKind {
     pub(crate) fn method(self) -> &'static str {

@@ -12,6 +12,7 @@ mod deadlines;
 mod id_index;
 mod store;
 
+use crate::framing::outbound_message::StreamId;
 use crate::platform::divide;
 use crate::time::Millis;
 
@@ -50,11 +51,16 @@ pub struct Slot<D> {
 }
 
 /// Per-request data that the server or client stores in a slot.
-pub(crate) trait Data: Copy {
+pub trait Data: Copy {
     const EMPTY: Self;
+
+    /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
+    /// ([`StreamId::NONE`]).
+    fn owner(&self) -> StreamId {
+        StreamId::NONE
+    }
 }
 
-#[expect(private_bounds, reason = "the crate defines both types of slot data")]
 impl<D: Data> Slot<D> {
     /// A slot without a request.
     pub const EMPTY: Slot<D> = Slot {
@@ -195,6 +201,11 @@ impl<'b, D: Data> InFlight<'b, D> {
         let slots = self.slots_ref().get(index as usize..)?;
         let index = index.wrapping_add(slots.iter().position(Slot::is_taken)? as u32);
         self.request_in_slot(index).map(|(ticket, _)| ticket)
+    }
+
+    /// Returns the requests in flight, in the order of their slots.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (Ticket, &D)> {
+        (0..self.slots_ref().len() as u32).filter_map(|index| self.request_in_slot(index))
     }
 
     /// Appends a request to the queue.

@@ -5,6 +5,7 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template;
@@ -13,7 +14,7 @@ use crate::server::event::{Event, RequestParts};
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
-use crate::server::reply::{Reply, Source};
+use crate::server::reply::Reply;
 use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 

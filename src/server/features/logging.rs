@@ -40,7 +40,7 @@ impl Sealed for Logging {
                 &"`level` must be the name of a level, debug to emergency",
             );
         };
-        if let Some(session) = &mut request.state.session {
+        if let Some(session) = &mut request.state.peer.session {
             session.level = Some(level);
         }
         request.result(&mut |_| {})
@@ -92,14 +92,14 @@ impl Server<'_> {
         if !self.state.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let session = self.state.session.filter(|_| self.state() != State::Closed);
+        let session = self.state.peer.session.filter(|_| self.state() != State::Closed);
         let session = session.ok_or(SendError::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
         self.ensure_response_space()?;
-        let space = self.state.output.reply_room();
-        let output = &mut self.state.output;
+        let space = self.state.peer.output.max_reply_size();
+        let output = &mut self.state.peer.output;
         output
             .write(Routing::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)

@@ -94,8 +94,8 @@ pub(crate) fn respond(
         Err(refused) => return refused,
     };
     let Some(length) = length else {
-        request.pending.context.first = first;
-        return request.emit_request(RequestKind::List, event, Span::MISSING, Span::MISSING);
+        let kind = RequestKind::List { first: first.to_le_bytes() };
+        return request.emit_request(kind, event, Span::MISSING, Span::MISSING);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");
