@@ -76,12 +76,11 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
-/// between them.
+/// The small fields and those of most messages are near the start, because Thumb loads encode only small offsets. The
+/// order leaves no padding between the fields.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
-    /// Deadline of the current phase of `ending`.
-    pub(crate) ending_deadline: Millis,
+    pub(crate) config: &'b ServerConfig<'b>,
     /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
@@ -92,12 +91,13 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    pub(crate) peer: Peer<'b, role::Server>,
-    pub(crate) config: &'b ServerConfig<'b>,
-    /// The event that `event` returns next.
-    pub(crate) pending_event: Option<PendingEvent>,
     /// Writes change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
+    /// The event that `event` returns next.
+    pub(crate) pending_event: Option<PendingEvent>,
+    pub(crate) peer: Peer<'b, role::Server>,
+    /// Deadline of the current phase of `ending`.
+    pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. The first outbound request sets them.
