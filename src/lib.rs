@@ -54,6 +54,7 @@ pub use mcp_proto_macros::ToolArguments;
 pub use peer::keep_alive::KeepAlive;
 pub use peer::lifecycle::State;
 pub use peer::observer::{Direction, Observer};
+pub use peer::progress_event::Progress;
 pub use peer::response::{ErrorHint, Outcome, RequestFailure, RpcError};
 pub use peer::slots::Ticket;
 pub use protocol::annotations::{Annotations, Role};
@@ -64,6 +65,7 @@ pub use protocol::input;
 pub use protocol::level::Level;
 pub use protocol::methods;
 pub use protocol::revision::{Era, Revision, Revisions};
+pub use protocol::sampling_options::{IncludeContext, ToolChoice};
 #[cfg(feature = "derive")]
 pub use schema::ToolArguments;
 pub use server::Server;

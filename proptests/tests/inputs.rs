@@ -1,13 +1,15 @@
 //! Random server requests of every revision and their replies against the official schemas.
 
 use mcp_proto::input::{
-    Block, Choice, CreateMessage, Field, Form, IncludeContext, Input, ListRoots, ModelPreferences, OpenUrl,
-    Role, SampleMessage, ToolChoice,
+    Block, Choice, CreateMessage, Field, Form, Input, ListRoots, ModelPreferences, OpenUrl, SampleMessage,
 };
 use mcp_proto::server::{
     Call, Event, Experimental, Extensions, Feature, Limits, RequestOptions, Server, ServerConfig, Tool, Tools,
 };
-use mcp_proto::{Action, Buffer, ClientCapabilities, Decimal, Millis, Revision, Revisions};
+use mcp_proto::{
+    Action, Buffer, ClientCapabilities, Decimal, IncludeContext, Millis, Revision, Revisions, Role,
+    ToolChoice,
+};
 use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::written::Written;
 use proptest::prelude::*;

@@ -2,6 +2,7 @@
 
 use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Member, Span, Str};
+use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::rpc;
@@ -14,7 +15,7 @@ use crate::client::members::ResultIndex;
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
-use crate::client::views::{LogMessage, Progress, Updated};
+use crate::client::views::{LogMessage, Updated};
 
 impl Client<'_> {
     /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).

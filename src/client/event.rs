@@ -2,6 +2,7 @@
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Str, WriteText, prints};
+use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 
@@ -12,8 +13,8 @@ use crate::client::method::Method;
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
 use crate::client::views::{
-    Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
-    ToolResult, ToolsPage, Updated,
+    CompletionView, LogMessage, PromptResultView, PromptsPage, ReadResultView, ResourcesPage, TemplatesPage,
+    ToolResultView, ToolsPage, Updated,
 };
 
 /// An event of the client. It borrows the client until the next poll.
@@ -177,10 +178,10 @@ impl<'a> Response<'a> {
 
     /// The tool's result, if the request was a tool call and succeeded.
     #[must_use]
-    pub fn tool_result(&self) -> Option<ToolResult<'a>> {
+    pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
         match (self.method, self.outcome) {
             (Method::CallTool, Outcome::Result(result)) => {
-                Some(ToolResult::with(Members::with_index(result, self.index), self.member))
+                Some(ToolResultView::with(Members::with_index(result, self.index), self.member))
             }
             _ => None,
         }
@@ -188,27 +189,27 @@ impl<'a> Response<'a> {
 
     /// The contents of a resource, if the request was `resources/read` and succeeded.
     #[must_use]
-    pub fn resource(&self) -> Option<ReadResult<'a>> {
+    pub fn resource(&self) -> Option<ReadResultView<'a>> {
         match (self.method, self.outcome) {
-            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResult::from_json(result)),
+            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResultView::from_json(result)),
             _ => None,
         }
     }
 
     /// The messages of a prompt, if the request was `prompts/get` and succeeded.
     #[must_use]
-    pub fn prompt(&self) -> Option<PromptResult<'a>> {
+    pub fn prompt(&self) -> Option<PromptResultView<'a>> {
         match (self.method, self.outcome) {
-            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResult::from_json(result)),
+            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResultView::from_json(result)),
             _ => None,
         }
     }
 
     /// The proposed values of an argument, if the request was `completion/complete` and succeeded.
     #[must_use]
-    pub fn completion(&self) -> Option<Completion<'a>> {
+    pub fn completion(&self) -> Option<CompletionView<'a>> {
         match (self.method, self.outcome) {
-            (Method::Complete, Outcome::Result(result)) => Some(Completion::from_json(result)),
+            (Method::Complete, Outcome::Result(result)) => Some(CompletionView::from_json(result)),
             _ => None,
         }
     }

@@ -20,9 +20,9 @@
 //! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
 //! describes the input.
 //!
-//! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
-//! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
-//! names that a server *builds* are in [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
+//! Views read the server's messages: [`ToolView`], [`ResourceView`], [`ContentView`]. Each view has a constructor
+//! `from_json`, so the application can copy JSON and view the copy later. The type without `View` of the same name is
+//! written: `server::Tool`.
 
 mod capabilities;
 mod client_state;
@@ -45,7 +45,7 @@ mod server_requests;
 mod setup;
 mod subscriptions;
 mod timeout;
-mod views;
+pub(crate) mod views;
 
 use ::core::mem;
 
@@ -61,9 +61,6 @@ pub use crate::client::server_requests::results::{Roots, Sampled};
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 pub use crate::client::subscriptions::{Acknowledged, Filter};
 pub use crate::client::views::*;
-pub use crate::peer::response::{ErrorHint, Outcome, RequestFailure, RpcError};
-pub use crate::protocol::annotations::Role;
-pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::client::client_state::ClientState;
 use crate::client::members::ResultIndex;
@@ -75,6 +72,7 @@ use crate::json::{Member, Shape};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;

@@ -96,29 +96,29 @@ impl<'t> Resource<'t> {
 /// reserved characters such as `/`; those of `{+name}` may have them. No `{name}` may follow a `{+name}`.
 ///
 /// ```
-/// use mcp_proto::server::Template;
-/// static NOTE: Template = Template::new("notes://{folder}/{id}", "note").mime_type("text/plain");
+/// use mcp_proto::server::ResourceTemplate;
+/// static NOTE: ResourceTemplate = ResourceTemplate::new("notes://{folder}/{id}", "note").mime_type("text/plain");
 /// let note = NOTE.matches("notes://work/to%20do").unwrap();
 /// assert_eq!(note.get("folder").unwrap(), "work");
 /// assert_eq!(note.get("id").unwrap(), "to do");
 /// assert!(NOTE.matches("notes://work").is_none());
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Template<'t> {
+pub struct ResourceTemplate<'t> {
     pub(crate) uri: &'t str,
     pub(crate) details: Details<'t>,
     pub(crate) mime_type: Option<&'t str>,
     annotations: Annotations<'t>,
 }
 
-details!(Template);
+details!(ResourceTemplate);
 
-impl<'t> Template<'t> {
+impl<'t> ResourceTemplate<'t> {
     /// Creates a template with its pattern and its name.
     #[must_use]
-    pub const fn new(uri_template: &'t str, name: &'t str) -> Template<'t> {
+    pub const fn new(uri_template: &'t str, name: &'t str) -> ResourceTemplate<'t> {
         let details = Details::new(name);
-        Template { uri: uri_template, details, mime_type: None, annotations: Annotations::new() }
+        ResourceTemplate { uri: uri_template, details, mime_type: None, annotations: Annotations::new() }
     }
 
     /// Sets the media type of the contents, if it is the same for all resources. Results of reading also carry it.

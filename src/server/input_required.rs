@@ -62,7 +62,7 @@ impl Reply<'_> {
     /// Before `2026-07-28`, defer the call and send a request instead:
     ///
     /// ```no_run
-    /// use mcp_proto::input::{ElicitResult, Field, Form};
+    /// use mcp_proto::input::{ElicitResultView, Field, Form};
     /// use mcp_proto::server::{RequestOptions, Call};
     /// use mcp_proto::{SendError, Server, Ticket};
     ///
@@ -74,7 +74,7 @@ impl Reply<'_> {
     ///     if !call.can_require_input() {
     ///         return call.defer(None).map_err(Call::busy).ok();
     ///     }
-    ///     match call.input("name").and_then(ElicitResult::from_json) {
+    ///     match call.input("name").and_then(ElicitResultView::from_json) {
     ///         None => call.require_input(&[("name", &FORM)], None),
     ///         Some(result) => match result.field("name").and_then(|name| name.string()) {
     ///             Some(name) => call.text(format_args!("Hello, {name}!")),

@@ -7,10 +7,10 @@ view! {
     /// The result of `completion/complete`: proposed values of an argument.
     ///
     /// Specification: *Completion*.
-    Completion with meta
+    CompletionView with meta
 }
 
-impl<'a> Completion<'a> {
+impl<'a> CompletionView<'a> {
     fn inner(&self) -> Json<'a> {
         self.json.get("completion").unwrap_or(Json::NULL)
     }

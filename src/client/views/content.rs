@@ -1,7 +1,7 @@
 //! Views of content blocks and annotations.
 
 use crate::client::views::{
-    Base64, Resource, ResourceContents, ToolResult, list, number, object, text, view,
+    Base64, ResourceContentsView, ResourceView, ToolResultView, list, number, object, text, view,
 };
 use crate::json::{Decimal, Json, Kind, Str};
 use crate::protocol::annotations::Role;
@@ -10,13 +10,13 @@ view! {
     /// A content block with its annotations and metadata.
     ///
     /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
-    Block with meta
+    BlockView with meta
 }
 
 /// The content of a block, by type.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Content<'a> {
+pub enum ContentView<'a> {
     /// Text.
     Text(Str<'a>),
     /// An image.
@@ -34,9 +34,9 @@ pub enum Content<'a> {
         mime: Option<Str<'a>>,
     },
     /// An embedded resource with its contents.
-    Resource(ResourceContents<'a>),
+    Resource(ResourceContentsView<'a>),
     /// A link to a resource.
-    Link(Resource<'a>),
+    Link(ResourceView<'a>),
     /// A tool use that the model requests (sampling).
     ToolUse {
         /// The id of this use, which its result refers to.
@@ -51,33 +51,33 @@ pub enum Content<'a> {
         /// The id of the tool use.
         tool_use_id: Str<'a>,
         /// The result.
-        result: ToolResult<'a>,
+        result: ToolResultView<'a>,
     },
     /// Any other block, as raw JSON: its type is unknown, or a required member is missing.
     Other(Json<'a>),
 }
 
-impl<'a> Block<'a> {
+impl<'a> BlockView<'a> {
     /// The content, by type.
     #[must_use]
-    pub fn content(&self) -> Content<'a> {
+    pub fn content(&self) -> ContentView<'a> {
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
         let mime = mime.and_then(Json::string);
         let data = data.and_then(Json::string).map(Base64::new);
         let found = match kind.and_then(Json::string) {
-            Some(kind) if kind == "text" => text.and_then(Json::string).map(Content::Text),
-            Some(kind) if kind == "image" => data.map(|data| Content::Image { data, mime }),
-            Some(kind) if kind == "audio" => data.map(|data| Content::Audio { data, mime }),
+            Some(kind) if kind == "text" => text.and_then(Json::string).map(ContentView::Text),
+            Some(kind) if kind == "image" => data.map(|data| ContentView::Image { data, mime }),
+            Some(kind) if kind == "audio" => data.map(|data| ContentView::Audio { data, mime }),
             Some(kind) if kind == "resource" => resource(object(self.json, "resource").unwrap_or(self.json)),
             Some(kind) if kind == "resource_link" => link(self.json),
             Some(kind) if kind == "tool_use" => tool_use(self.json),
             Some(kind) if kind == "tool_result" => tool_result(self.json),
             _ => None,
         };
-        found.unwrap_or(Content::Other(self.json))
+        found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// The text of a [text](Content::Text) block. Cheaper than `content`, because it reads two members only.
+    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because it reads two members only.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let [kind, text] = self.json.pick(["type", "text"]);
         let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
@@ -85,48 +85,51 @@ impl<'a> Block<'a> {
     }
 
     /// The blocks of a member that is a single block or an array of blocks.
-    pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = Block<'a>> + use<'a> {
+    pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
-        content.unwrap_or(Json::NULL).elements().chain(one).map(Block::from_json)
+        content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
     }
 
     /// The annotations: audience, priority and age.
     #[must_use]
-    pub fn annotations(&self) -> Annotations<'a> {
-        Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+    pub fn annotations(&self) -> AnnotationsView<'a> {
+        AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
 /// Reads an embedded resource. Some servers embed one without contents, which is read as a link.
-fn resource(json: Json<'_>) -> Option<Content<'_>> {
-    let contents = ResourceContents::from_json(json);
+fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
+    let contents = ResourceContentsView::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();
-    if is_full { Some(Content::Resource(contents)) } else { link(json) }
+    if is_full { Some(ContentView::Resource(contents)) } else { link(json) }
 }
 
-fn link(json: Json<'_>) -> Option<Content<'_>> {
-    let resource = Resource::from_json(json);
-    resource.uri().map(|_| Content::Link(resource))
+fn link(json: Json<'_>) -> Option<ContentView<'_>> {
+    let resource = ResourceView::from_json(json);
+    resource.uri().map(|_| ContentView::Link(resource))
 }
 
-fn tool_use(json: Json<'_>) -> Option<Content<'_>> {
+fn tool_use(json: Json<'_>) -> Option<ContentView<'_>> {
     let [id, name, input] = json.pick(["id", "name", "input"]);
     let input = input.filter(|input| input.kind() == Kind::Object).unwrap_or(Json::EMPTY_OBJECT);
-    Some(Content::ToolUse { id: id?.string()?, name: name?.string()?, input })
+    Some(ContentView::ToolUse { id: id?.string()?, name: name?.string()?, input })
 }
 
-fn tool_result(json: Json<'_>) -> Option<Content<'_>> {
-    Some(Content::ToolResult { tool_use_id: text(json, "toolUseId")?, result: ToolResult::from_json(json) })
+fn tool_result(json: Json<'_>) -> Option<ContentView<'_>> {
+    Some(ContentView::ToolResult {
+        tool_use_id: text(json, "toolUseId")?,
+        result: ToolResultView::from_json(json),
+    })
 }
 
 view! {
     /// Annotations: audience, priority and age. Servers may omit all of them.
     ///
     /// Specification: *Resources*, *Annotations*.
-    Annotations
+    AnnotationsView
 }
 
-impl<'a> Annotations<'a> {
+impl<'a> AnnotationsView<'a> {
     /// The intended audience; empty if the server does not specify it.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Role::from_json)

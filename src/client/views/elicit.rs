@@ -8,10 +8,10 @@ view! {
     /// decline.
     ///
     /// Specification: *Elicitation*.
-    ElicitForm with meta
+    FormView with meta
 }
 
-impl<'a> ElicitForm<'a> {
+impl<'a> FormView<'a> {
     /// The message for the user, which explains the request.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
@@ -25,16 +25,16 @@ impl<'a> ElicitForm<'a> {
     }
 
     /// The fields of the form, in the order of the schema.
-    pub fn properties(&self) -> impl Iterator<Item = Property<'a>> {
+    pub fn fields(&self) -> impl Iterator<Item = FieldView<'a>> {
         let [properties, required] = self.requested_schema().pick(["properties", "required"]);
         let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
-        members.map(move |(name, schema)| Property { name, schema, required })
+        members.map(move |(name, schema)| FieldView { name, schema, required })
     }
 }
 
 /// A field of a form.
 #[derive(Debug, Clone, Copy)]
-pub struct Property<'a> {
+pub struct FieldView<'a> {
     name: Str<'a>,
     schema: Json<'a>,
     required: Option<Json<'a>>,
@@ -43,8 +43,8 @@ pub struct Property<'a> {
 /// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum PropertyKind {
-    /// A string; [`Property::format`] may restrict it.
+pub enum FieldKind {
+    /// A string; [`FieldView::format`] may restrict it.
     Text,
     /// A number.
     Number,
@@ -52,9 +52,9 @@ pub enum PropertyKind {
     Integer,
     /// `true` or `false`.
     Boolean,
-    /// One of the [`choices`](Property::choices).
+    /// One of the [`choices`](FieldView::choices).
     Choice,
-    /// Any number of the [`choices`](Property::choices).
+    /// Any number of the [`choices`](FieldView::choices).
     Choices,
     /// A type unknown to the specification.
     Other,
@@ -62,14 +62,14 @@ pub enum PropertyKind {
 
 /// A value of a single-choice or multiple-choice field.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice<'a> {
+pub struct ChoiceView<'a> {
     /// The value in the response.
     pub value: Str<'a>,
     /// The title for the user; equal to the value if there is none.
     pub title: Str<'a>,
 }
 
-impl<'a> Property<'a> {
+impl<'a> FieldView<'a> {
     /// The name of the field in the response.
     #[must_use]
     pub fn name(&self) -> Str<'a> {
@@ -97,37 +97,37 @@ impl<'a> Property<'a> {
 
     /// The type of the field.
     #[must_use]
-    pub fn kind(&self) -> PropertyKind {
+    pub fn kind(&self) -> FieldKind {
         let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
-        let Some(kind) = kind.and_then(Json::string) else { return PropertyKind::Other };
+        let Some(kind) = kind.and_then(Json::string) else { return FieldKind::Other };
         let known = [
-            ("string", PropertyKind::Text),
-            ("number", PropertyKind::Number),
-            ("integer", PropertyKind::Integer),
-            ("boolean", PropertyKind::Boolean),
-            ("array", PropertyKind::Choices),
+            ("string", FieldKind::Text),
+            ("number", FieldKind::Number),
+            ("integer", FieldKind::Integer),
+            ("boolean", FieldKind::Boolean),
+            ("array", FieldKind::Choices),
         ];
         match known.into_iter().find(|(name, _)| kind == **name).map(|(_, kind)| kind) {
-            Some(PropertyKind::Text) if list.or(titled).is_some() => PropertyKind::Choice,
-            known => known.unwrap_or(PropertyKind::Other),
+            Some(FieldKind::Text) if list.or(titled).is_some() => FieldKind::Choice,
+            known => known.unwrap_or(FieldKind::Other),
         }
     }
 
     /// The values to choose from, with their titles. Empty if the field is not a choice.
-    pub fn choices(&self) -> impl Iterator<Item = Choice<'a>> {
-        let of_items = self.schema.get("items").filter(|_| self.kind() == PropertyKind::Choices);
+    pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
+        let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
         let [list, names, one_of, any_of] =
             of_items.unwrap_or(self.schema).pick(["enum", "enumNames", "oneOf", "anyOf"]);
         let mut names = names.unwrap_or(Json::NULL).elements();
         let untitled = list.unwrap_or(Json::NULL).elements().filter_map(move |value| {
             let title = names.next().and_then(Json::string);
             let value = value.string()?;
-            Some(Choice { value, title: title.unwrap_or(value) })
+            Some(ChoiceView { value, title: title.unwrap_or(value) })
         });
         let titled = one_of.or(any_of).unwrap_or(Json::NULL).elements().filter_map(|choice| {
             let [value, title] = choice.pick(["const", "title"]);
             let value = value?.string()?;
-            Some(Choice { value, title: title.and_then(Json::string).unwrap_or(value) })
+            Some(ChoiceView { value, title: title.and_then(Json::string).unwrap_or(value) })
         });
         untitled.chain(titled)
     }
@@ -149,8 +149,8 @@ impl<'a> Property<'a> {
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {
-            PropertyKind::Number | PropertyKind::Integer => ["minimum", "maximum"],
-            PropertyKind::Choices => ["minItems", "maxItems"],
+            FieldKind::Number | FieldKind::Integer => ["minimum", "maximum"],
+            FieldKind::Choices => ["minItems", "maxItems"],
             _ => ["minLength", "maxLength"],
         };
         (number(self.schema, least), number(self.schema, most))
@@ -168,10 +168,10 @@ view! {
     /// response reports the consent only, not what the user does on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
-    OpenUrl with meta
+    OpenUrlView with meta
 }
 
-impl<'a> OpenUrl<'a> {
+impl<'a> OpenUrlView<'a> {
     /// The message for the user, which explains the request.
     #[must_use]
     pub fn message(&self) -> Str<'a> {

@@ -7,12 +7,12 @@ view! {
     /// A server's description of itself, which is not verified.
     ///
     /// Specification: *Lifecycle*, *Implementation*.
-    Implementation
+    ImplementationView
 }
 
-named!(Implementation, "The programmatic name.", "The description.");
+named!(ImplementationView, "The programmatic name.", "The description.");
 
-impl<'a> Implementation<'a> {
+impl<'a> ImplementationView<'a> {
     /// The version.
     #[must_use]
     pub fn version(&self) -> Option<Str<'a>> {
@@ -26,7 +26,7 @@ impl<'a> Implementation<'a> {
     }
 
     /// The icons.
-    pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }
 }
@@ -35,10 +35,10 @@ view! {
     /// An icon. The server chooses its URI, so check it before fetching.
     ///
     /// Specification: *Icons*.
-    Icon
+    IconView
 }
 
-impl<'a> Icon<'a> {
+impl<'a> IconView<'a> {
     /// The URI of the image: an `https` or a `data` URI.
     #[must_use]
     pub fn source(&self) -> Option<Str<'a>> {
@@ -63,6 +63,6 @@ impl<'a> Icon<'a> {
     }
 }
 
-pub(super) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = Icon<'a>> + use<'a> {
-    entries(json, "icons").map(Icon::from_json)
+pub(super) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+    entries(json, "icons").map(IconView::from_json)
 }

@@ -17,16 +17,18 @@ mod sampling;
 mod tool;
 
 pub use crate::client::views::base64::{Base64, Base64Error};
-pub use crate::client::views::completion::Completion;
-pub use crate::client::views::content::{Annotations, Block, Content};
-pub use crate::client::views::elicit::{Choice, ElicitForm, OpenUrl, Property, PropertyKind};
-pub use crate::client::views::implementation::{Icon, Implementation};
-pub use crate::client::views::notification::{LogMessage, Progress, Updated};
+pub use crate::client::views::completion::CompletionView;
+pub use crate::client::views::content::{AnnotationsView, BlockView, ContentView};
+pub use crate::client::views::elicit::{ChoiceView, FieldKind, FieldView, FormView, OpenUrlView};
+pub use crate::client::views::implementation::{IconView, ImplementationView};
+pub use crate::client::views::notification::{LogMessage, Updated};
 pub use crate::client::views::page::{Freshness, PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
-pub use crate::client::views::prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
-pub use crate::client::views::resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
-pub use crate::client::views::sampling::{ModelPreferences, Sample, SampleMessage};
-pub use crate::client::views::tool::{Tool, ToolHints, ToolResult};
+pub use crate::client::views::prompt::{PromptArgumentView, PromptMessageView, PromptResultView, PromptView};
+pub use crate::client::views::resource::{
+    ReadResultView, ResourceContentsView, ResourceTemplateView, ResourceView,
+};
+pub use crate::client::views::sampling::{CreateMessageView, ModelPreferencesView, SampleMessageView};
+pub use crate::client::views::tool::{ToolHintsView, ToolResultView, ToolView};
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 

@@ -1,6 +1,6 @@
 //! Views of list pages, and cache freshness.
 
-use crate::client::views::{Prompt, Resource, ResourceTemplate, Tool, entries, object};
+use crate::client::views::{PromptView, ResourceTemplateView, ResourceView, ToolView, entries, object};
 use crate::json::Json;
 use crate::peer::slots::Ticket;
 use crate::time::Millis;
@@ -108,7 +108,7 @@ page! {
     /// A page of the list of tools.
     ///
     /// Specification: *Tools*, *Listing tools*; *Pagination*.
-    ToolsPage of Tool from "tools",
+    ToolsPage of ToolView from "tools",
     /// The tools of the page, in the server's order.
     tools,
     /// Finds the first tool of this name on the page.
@@ -134,7 +134,7 @@ page! {
     /// A page of the list of resources.
     ///
     /// Specification: *Resources*, *Listing resources*; *Pagination*.
-    ResourcesPage of Resource from "resources",
+    ResourcesPage of ResourceView from "resources",
     /// The resources of the page, in the server's order.
     resources,
     /// Finds the first resource with this URI on the page.
@@ -145,7 +145,7 @@ page! {
     /// A page of the list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*; *Pagination*.
-    TemplatesPage of ResourceTemplate from "resourceTemplates",
+    TemplatesPage of ResourceTemplateView from "resourceTemplates",
     /// The templates of the page, in the server's order.
     templates,
     /// Finds the first template of this name on the page.
@@ -156,7 +156,7 @@ page! {
     /// A page of the list of prompts.
     ///
     /// Specification: *Prompts*, *Listing prompts*; *Pagination*.
-    PromptsPage of Prompt from "prompts",
+    PromptsPage of PromptView from "prompts",
     /// The prompts of the page, in the server's order.
     prompts,
     /// Finds the first prompt of this name on the page.

@@ -1,7 +1,7 @@
 //! Views of prompts and their messages.
 
 use crate::client::views::implementation::icons;
-use crate::client::views::{Block, Content, Icon, entries, named, text, view};
+use crate::client::views::{BlockView, ContentView, IconView, entries, named, text, view};
 use crate::json::{Json, Str};
 use crate::protocol::annotations::Role;
 
@@ -9,35 +9,35 @@ view! {
     /// A prompt, as the server describes it.
     ///
     /// Specification: *Prompts*, *Prompt*.
-    Prompt with meta
+    PromptView with meta
 }
 
 named!(
-    Prompt,
+    PromptView,
     "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.",
     "The description."
 );
 
-impl<'a> Prompt<'a> {
+impl<'a> PromptView<'a> {
     /// The arguments of the prompt.
-    pub fn arguments(&self) -> impl Iterator<Item = PromptArgument<'a>> + use<'a> {
-        entries(self.json, "arguments").map(PromptArgument::from_json)
+    pub fn arguments(&self) -> impl Iterator<Item = PromptArgumentView<'a>> + use<'a> {
+        entries(self.json, "arguments").map(PromptArgumentView::from_json)
     }
 
     /// The icons.
-    pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }
 }
 
 view! {
     /// An argument of a prompt. Its value is a string.
-    PromptArgument
+    PromptArgumentView
 }
 
-named!(PromptArgument, "The name.", "The description.");
+named!(PromptArgumentView, "The name.", "The description.");
 
-impl<'a> PromptArgument<'a> {
+impl<'a> PromptArgumentView<'a> {
     /// Whether the argument is required.
     #[must_use]
     pub fn is_required(&self) -> bool {
@@ -49,10 +49,10 @@ view! {
     /// The result of `prompts/get`.
     ///
     /// Specification: *Prompts*, *Getting a prompt*.
-    PromptResult with meta
+    PromptResultView with meta
 }
 
-impl<'a> PromptResult<'a> {
+impl<'a> PromptResultView<'a> {
     /// The description of the prompt.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
@@ -60,17 +60,17 @@ impl<'a> PromptResult<'a> {
     }
 
     /// The messages of the prompt.
-    pub fn messages(&self) -> impl Iterator<Item = PromptMessage<'a>> + use<'a> {
-        entries(self.json, "messages").map(PromptMessage::from_json)
+    pub fn messages(&self) -> impl Iterator<Item = PromptMessageView<'a>> + use<'a> {
+        entries(self.json, "messages").map(PromptMessageView::from_json)
     }
 }
 
 view! {
     /// A message of a prompt.
-    PromptMessage
+    PromptMessageView
 }
 
-impl<'a> PromptMessage<'a> {
+impl<'a> PromptMessageView<'a> {
     /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
@@ -79,13 +79,13 @@ impl<'a> PromptMessage<'a> {
 
     /// The content of the message.
     #[must_use]
-    pub fn content(&self) -> Content<'a> {
+    pub fn content(&self) -> ContentView<'a> {
         self.block().content()
     }
 
     /// The content block of the message, with its annotations.
     #[must_use]
-    pub fn block(&self) -> Block<'a> {
-        Block::from_json(self.json.get("content").unwrap_or(Json::NULL))
+    pub fn block(&self) -> BlockView<'a> {
+        BlockView::from_json(self.json.get("content").unwrap_or(Json::NULL))
     }
 }

@@ -1,21 +1,21 @@
 //! Views of resources, templates and their contents.
 
 use crate::client::views::implementation::icons;
-use crate::client::views::{Annotations, Base64, Freshness, Icon, entries, named, text, view};
+use crate::client::views::{AnnotationsView, Base64, Freshness, IconView, entries, named, text, view};
 use crate::json::{Json, Str};
 
 view! {
     /// A resource, as the server describes it: a list entry or a link in content.
     ///
     /// Specification: *Resources*, *Resource*.
-    Resource with meta
+    ResourceView with meta
 }
 
 view! {
     /// A resource template, as the server describes it.
     ///
     /// Specification: *Resources*, *Resource templates*.
-    ResourceTemplate with meta
+    ResourceTemplateView with meta
 }
 
 /// Adds the common getters of resources and templates.
@@ -32,22 +32,22 @@ macro_rules! entry {
 
             /// The annotations: audience, priority and age.
             #[must_use]
-            pub fn annotations(&self) -> Annotations<'a> {
-                Annotations::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+            pub fn annotations(&self) -> AnnotationsView<'a> {
+                AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
             }
 
             /// The icons.
-            pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+            pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
                 icons(self.json)
             }
         }
     };
 }
 
-entry!(Resource);
-entry!(ResourceTemplate);
+entry!(ResourceView);
+entry!(ResourceTemplateView);
 
-impl<'a> Resource<'a> {
+impl<'a> ResourceView<'a> {
     /// The URI, which [`Client::read_resource`](crate::Client::read_resource) takes.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
@@ -61,7 +61,7 @@ impl<'a> Resource<'a> {
     }
 }
 
-impl<'a> ResourceTemplate<'a> {
+impl<'a> ResourceTemplateView<'a> {
     /// The URI template (RFC 6570).
     #[must_use]
     pub fn uri_template(&self) -> Option<Str<'a>> {
@@ -73,10 +73,10 @@ view! {
     /// The contents of a resource, or of one part of it: text or binary data.
     ///
     /// Specification: *Resources*, *Resource contents*.
-    ResourceContents with meta
+    ResourceContentsView with meta
 }
 
-impl<'a> ResourceContents<'a> {
+impl<'a> ResourceContentsView<'a> {
     /// The URI of the resource, or of a part of the requested one.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
@@ -106,13 +106,13 @@ view! {
     /// The result of `resources/read`.
     ///
     /// Specification: *Resources*, *Reading resources*.
-    ReadResult with meta
+    ReadResultView with meta
 }
 
-impl<'a> ReadResult<'a> {
+impl<'a> ReadResultView<'a> {
     /// The contents, part by part. A directory, for example, has several parts.
-    pub fn contents(&self) -> impl Iterator<Item = ResourceContents<'a>> + use<'a> {
-        entries(self.json, "contents").map(ResourceContents::from_json)
+    pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
+        entries(self.json, "contents").map(ResourceContentsView::from_json)
     }
 
     /// The first part that is text.

@@ -1,6 +1,6 @@
 //! Views of sampling requests.
 
-use crate::client::views::{Block, Content, Tool, list, number, text, view};
+use crate::client::views::{BlockView, ContentView, ToolView, list, number, text, view};
 use crate::json::{Decimal, Json, Str};
 use crate::protocol::annotations::Role;
 use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
@@ -10,13 +10,13 @@ view! {
     /// change or decline it.
     ///
     /// Specification: *Sampling*.
-    Sample with meta
+    CreateMessageView with meta
 }
 
-impl<'a> Sample<'a> {
+impl<'a> CreateMessageView<'a> {
     /// The messages of the conversation so far.
-    pub fn messages(&self) -> impl Iterator<Item = SampleMessage<'a>> + use<'a> {
-        list(self.json, "messages").map(SampleMessage::from_json)
+    pub fn messages(&self) -> impl Iterator<Item = SampleMessageView<'a>> + use<'a> {
+        list(self.json, "messages").map(SampleMessageView::from_json)
     }
 
     /// The maximum number of tokens to generate, which is binding.
@@ -44,8 +44,8 @@ impl<'a> Sample<'a> {
 
     /// The server's preferences for the choice of a model.
     #[must_use]
-    pub fn model_preferences(&self) -> Option<ModelPreferences<'a>> {
-        self.json.get("modelPreferences").map(ModelPreferences::from_json)
+    pub fn model_preferences(&self) -> Option<ModelPreferencesView<'a>> {
+        self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
     }
 
     /// The context of MCP servers that the server wants in the prompt. The application may ignore it.
@@ -56,8 +56,8 @@ impl<'a> Sample<'a> {
 
     /// The tools that the model may use. Only for clients that declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
-    pub fn tools(&self) -> impl Iterator<Item = Tool<'a>> + use<'a> {
-        list(self.json, "tools").map(Tool::from_json)
+    pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
+        list(self.json, "tools").map(ToolView::from_json)
     }
 
     /// Whether the model may or must use the tools.
@@ -76,10 +76,10 @@ impl<'a> Sample<'a> {
 
 view! {
     /// A server's preferences for the choice of a model.
-    ModelPreferences
+    ModelPreferencesView
 }
 
-impl<'a> ModelPreferences<'a> {
+impl<'a> ModelPreferencesView<'a> {
     /// Substrings of model names, the preferred first.
     pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
@@ -106,10 +106,10 @@ impl<'a> ModelPreferences<'a> {
 
 view! {
     /// A message of the conversation.
-    SampleMessage with meta
+    SampleMessageView with meta
 }
 
-impl<'a> SampleMessage<'a> {
+impl<'a> SampleMessageView<'a> {
     /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
@@ -117,12 +117,12 @@ impl<'a> SampleMessage<'a> {
     }
 
     /// The content of the message, one item per block. A single block and an array are read alike.
-    pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
     /// The content blocks of the message, with their annotations.
-    pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        Block::one_or_many(self.json.get("content"))
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        BlockView::one_or_many(self.json.get("content"))
     }
 }

@@ -2,27 +2,27 @@
 
 use crate::client::members::Members;
 use crate::client::views::implementation::icons;
-use crate::client::views::{Block, Content, Icon, list, object, text, view};
+use crate::client::views::{BlockView, ContentView, IconView, list, object, text, view};
 use crate::json::{Json, Kind, Str};
 
 view! {
     /// A tool, as the server describes it.
     ///
     /// Specification: *Tools*, *Tool*.
-    Tool with meta
+    ToolView with meta
 }
 
 /// A schema that accepts any object.
 const ANY_OBJECT: &[u8] = br#"{"type":"object"}"#;
 
-impl<'a> Tool<'a> {
+impl<'a> ToolView<'a> {
     /// The name, which [`Client::call_with`](crate::Client::call_with) takes.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.json, "name")
     }
 
-    /// The title member. For the title shown to users see [`display_name`](Tool::display_name), which has fallbacks.
+    /// The title member. For the title shown to users see [`display_name`](ToolView::display_name), which has fallbacks.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
@@ -57,12 +57,12 @@ impl<'a> Tool<'a> {
 
     /// The hints about the tool's behavior.
     #[must_use]
-    pub fn hints(&self) -> ToolHints<'a> {
-        ToolHints::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+    pub fn hints(&self) -> ToolHintsView<'a> {
+        ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
     /// The icons.
-    pub fn icons(&self) -> impl Iterator<Item = Icon<'a>> + use<'a> {
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }
 }
@@ -72,10 +72,10 @@ view! {
     /// specification's defaults, which assume the worst.
     ///
     /// Specification: *Tools*, *ToolAnnotations*.
-    ToolHints
+    ToolHintsView
 }
 
-impl<'a> ToolHints<'a> {
+impl<'a> ToolHintsView<'a> {
     /// The title in the annotations.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
@@ -115,30 +115,30 @@ impl<'a> ToolHints<'a> {
 /// The result of a tool.
 ///
 /// ```
-/// use mcp_proto::{client::ToolResult, json::Json};
+/// use mcp_proto::{client::ToolResultView, json::Json};
 /// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
-/// let result = ToolResult::from_json(Json::parse(kept)?);
+/// let result = ToolResultView::from_json(Json::parse(kept)?);
 /// assert!(!result.is_error() && result.text().unwrap() == "hi");
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 ///
 /// Specification: *Tools*, *Tool result*.
 #[derive(Clone, Copy)]
-pub struct ToolResult<'a> {
+pub struct ToolResultView<'a> {
     members: Members<'a>,
     /// The content, if the lookup is done already.
     content: Option<Json<'a>>,
 }
 
-impl<'a> ToolResult<'a> {
+impl<'a> ToolResultView<'a> {
     /// Views this value. A value that is not an object has no members.
     #[must_use]
-    pub fn from_json(json: Json<'a>) -> ToolResult<'a> {
-        ToolResult { members: Members::new(json), content: None }
+    pub fn from_json(json: Json<'a>) -> ToolResultView<'a> {
+        ToolResultView { members: Members::new(json), content: None }
     }
 
-    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResult<'a> {
-        ToolResult { members, content }
+    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
+        ToolResultView { members, content }
     }
 
     /// The whole value, as the server wrote it.
@@ -160,13 +160,13 @@ impl<'a> ToolResult<'a> {
     }
 
     /// The content, one item per block. Empty if the server omitted it.
-    pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
     /// The content blocks with their annotations.
-    pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(Block::from_json)
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
     }
 
     /// The first text block.
@@ -175,10 +175,10 @@ impl<'a> ToolResult<'a> {
         let content = self.content.or_else(|| self.members.get("content"))?;
         // The view of the first block extends to the end of the array, because its members are found without its length.
         let first = match content.bytes() {
-            [b'[', rest @ ..] => Block::from_json(Json::trusted(rest)).text(),
+            [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
             _ => None,
         };
-        first.or_else(|| content.elements().skip(1).map(Block::from_json).find_map(|block| block.text()))
+        first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
     }
 
     /// The structured content: an object, or any value in `2026-07-28`.
@@ -189,7 +189,7 @@ impl<'a> ToolResult<'a> {
 }
 
 /// Prints the raw value only, because the content is a part of it.
-impl core::fmt::Debug for ToolResult<'_> {
+impl core::fmt::Debug for ToolResultView<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ToolResult").field("json", &self.raw()).finish()
     }

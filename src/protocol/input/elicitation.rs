@@ -10,7 +10,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::Revision;
 
 /// A form for the user to fill in (from `2025-06-18` on). Read the response with
-/// [`ElicitResult::from_json`](super::ElicitResult::from_json).
+/// [`ElicitResultView::from_json`](super::ElicitResultView::from_json).
 ///
 /// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
 ///

@@ -1,7 +1,7 @@
 //! Input requests that a server sends to a client, and their results.
 //!
 //! A server requests input with [`ListRoots`], a [`Form`], [`OpenUrl`] or [`CreateMessage`]. It reads the results with
-//! [`Roots`], [`ElicitResult`] and [`Sampled`].
+//! [`RootsView`], [`ElicitResultView`] and [`SampledView`].
 //!
 //! In the handshake era a server sends the requests itself: [`Server::request`](crate::Server::request). In
 //! `2026-07-28` it answers a client's request with the input requests, and the client repeats its request with the
@@ -9,10 +9,10 @@
 //!
 //! | to request | write | the client must have declared | read the result with |
 //! |---|---|---|---|
-//! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`Roots::from_json`] |
-//! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResult::from_json`] |
-//! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResult::from_json`] |
-//! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`Sampled::from_json`] |
+//! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`RootsView::from_json`] |
+//! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
+//! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResultView::from_json`] |
+//! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //!
 //! These types are for servers. A client sees an [`InputRequest`](crate::client::InputRequest).
 //!
@@ -27,13 +27,11 @@ mod sampling;
 pub use crate::protocol::input::content_block::Block;
 pub use crate::protocol::input::elicitation::{Form, OpenUrl};
 pub use crate::protocol::input::form_field::{Choice, Field};
-pub use crate::protocol::input::results::{Action, ElicitResult, Root, Roots, Sampled};
+pub use crate::protocol::input::results::{ElicitAction, ElicitResultView, RootView, RootsView, SampledView};
 pub use crate::protocol::input::sampling::{CreateMessage, ModelPreferences, SampleMessage};
 
 #[cfg(feature = "alloc")]
 use crate::buffer::BufferMut;
-pub use crate::protocol::annotations::Role;
-pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -97,7 +95,7 @@ pub(crate) struct To {
     pub(crate) client: ClientCapabilities,
 }
 
-/// A request for the roots: the directories that the server may work in. Read the result with [`Roots::from_json`].
+/// A request for the roots: the directories that the server may work in. Read the result with [`RootsView::from_json`].
 ///
 /// Specification: *Roots*.
 #[derive(Debug, Clone, Copy, Default)]

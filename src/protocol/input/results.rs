@@ -1,19 +1,19 @@
 //! Views of input results. Their content is unverified input from the client.
 
-use crate::client::{Block, Content};
+use crate::client::{BlockView, ContentView};
 use crate::json::{Elements, Json, Kind, Str};
 use crate::protocol::annotations::Role;
 
 /// The result of a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
 #[derive(Debug, Clone, Copy)]
-pub struct ElicitResult<'a> {
-    action: Action,
+pub struct ElicitResultView<'a> {
+    action: ElicitAction,
     content: Option<Json<'a>>,
 }
 
 /// The choice of a user about an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum ElicitAction {
     /// The user submitted the form, or agreed to open the page.
     Accept,
     /// The user declined.
@@ -22,22 +22,27 @@ pub enum Action {
     Cancel,
 }
 
-impl<'a> ElicitResult<'a> {
+impl<'a> ElicitResultView<'a> {
     /// Reads a result. Returns `None` if it is not a result of an elicitation.
     #[must_use]
-    pub fn from_json(result: Json<'a>) -> Option<ElicitResult<'a>> {
+    pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
         let [action, content] = result.pick(["action", "content"]);
         let action = action?.string()?;
-        let action = [("accept", Action::Accept), ("decline", Action::Decline), ("cancel", Action::Cancel)]
-            .into_iter()
-            .find_map(|(name, found)| (action == *name).then_some(found))?;
-        let content = content.filter(|content| content.kind() == Kind::Object && action == Action::Accept);
-        Some(ElicitResult { action, content })
+        let action = [
+            ("accept", ElicitAction::Accept),
+            ("decline", ElicitAction::Decline),
+            ("cancel", ElicitAction::Cancel),
+        ]
+        .into_iter()
+        .find_map(|(name, found)| (action == *name).then_some(found))?;
+        let content =
+            content.filter(|content| content.kind() == Kind::Object && action == ElicitAction::Accept);
+        Some(ElicitResultView { action, content })
     }
 
     /// The user's choice.
     #[must_use]
-    pub fn action(&self) -> Action {
+    pub fn action(&self) -> ElicitAction {
         self.action
     }
 
@@ -62,22 +67,22 @@ impl<'a> ElicitResult<'a> {
 
 /// The result of a sampling request.
 #[derive(Debug, Clone, Copy)]
-pub struct Sampled<'a> {
+pub struct SampledView<'a> {
     role: Role,
     content: Json<'a>,
     model: Str<'a>,
     stop_reason: Option<Str<'a>>,
 }
 
-impl<'a> Sampled<'a> {
+impl<'a> SampledView<'a> {
     /// Reads a result. Returns `None` if it is not a result of sampling.
     #[must_use]
-    pub fn from_json(result: Json<'a>) -> Option<Sampled<'a>> {
+    pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
         let role = Role::from_json(role?)?;
         let content = content.filter(|content| matches!(content.kind(), Kind::Object | Kind::Array))?;
         let (model, stop_reason) = (model?.string()?, stop.and_then(Json::string));
-        Some(Sampled { role, content, model, stop_reason })
+        Some(SampledView { role, content, model, stop_reason })
     }
 
     /// The role of the speaker, most likely the assistant.
@@ -87,13 +92,13 @@ impl<'a> Sampled<'a> {
     }
 
     /// The content, one item per block. A single block and an array are read alike.
-    pub fn content(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
     /// The content blocks, with their annotations.
-    pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        Block::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        BlockView::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
     }
 
     /// The first text block.
@@ -117,39 +122,39 @@ impl<'a> Sampled<'a> {
 
 /// The roots of a client.
 #[derive(Debug, Clone)]
-pub struct Roots<'a> {
+pub struct RootsView<'a> {
     elements: Elements<'a>,
 }
 
 /// A location that a server may work in.
 #[derive(Debug, Clone, Copy)]
-pub struct Root<'a> {
+pub struct RootView<'a> {
     uri: Str<'a>,
     name: Option<Str<'a>>,
 }
 
-impl<'a> Roots<'a> {
+impl<'a> RootsView<'a> {
     /// Reads a result. Returns `None` if it is not a result of `roots/list`.
     #[must_use]
-    pub fn from_json(result: Json<'a>) -> Option<Roots<'a>> {
+    pub fn from_json(result: Json<'a>) -> Option<RootsView<'a>> {
         let roots = result.get("roots").filter(|roots| roots.kind() == Kind::Array)?;
-        Some(Roots { elements: roots.elements() })
+        Some(RootsView { elements: roots.elements() })
     }
 }
 
 /// Invalid roots are skipped.
-impl<'a> Iterator for Roots<'a> {
-    type Item = Root<'a>;
+impl<'a> Iterator for RootsView<'a> {
+    type Item = RootView<'a>;
 
-    fn next(&mut self) -> Option<Root<'a>> {
+    fn next(&mut self) -> Option<RootView<'a>> {
         self.elements.find_map(|root| {
             let [uri, name] = root.pick(["uri", "name"]);
-            Some(Root { uri: uri?.string()?, name: name.and_then(Json::string) })
+            Some(RootView { uri: uri?.string()?, name: name.and_then(Json::string) })
         })
     }
 }
 
-impl<'a> Root<'a> {
+impl<'a> RootView<'a> {
     /// The URI.
     #[must_use]
     pub fn uri(&self) -> Str<'a> {

@@ -14,7 +14,7 @@ use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 use crate::server::Tool;
 
 /// A request for the client's model to continue a conversation. Read the result with
-/// [`Sampled::from_json`](super::Sampled::from_json).
+/// [`SampledView::from_json`](super::SampledView::from_json).
 ///
 /// ```
 /// use mcp_proto::input::{CreateMessage, SampleMessage};

@@ -1,6 +1,6 @@
 //! Catalogue lookup and duplicate detection, shared by features.
 
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::resource::{Resource, ResourceTemplate};
 use crate::server::config::ServerConfig;
 use crate::server::features::prompts::Prompt;
 use crate::server::features::tools::Tool;
@@ -23,7 +23,7 @@ pub(crate) enum Found<'f> {
     Dynamic,
     Tool(&'f Tool<'f>),
     Resource(&'f Resource<'f>),
-    Template(&'f Template<'f>),
+    Template(&'f ResourceTemplate<'f>),
     Prompt(&'f Prompt<'f>),
 }
 

@@ -25,7 +25,7 @@ const TAIL: usize = 56;
 
 /// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
 ///
-/// The server completes arguments with [`values`](crate::server::Argument::values) by itself. Other requests emit
+/// The server completes arguments with [`values`](crate::server::PromptArgument::values) by itself. Other requests emit
 /// [`Event::Complete`]. The server refuses requests about prompts and templates that are not in a static catalogue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
@@ -45,7 +45,7 @@ impl Sealed for Completion {
     }
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
-        let Some(reference) = request.params.and_then(Reference::from_json) else {
+        let Some(reference) = request.params.and_then(ReferenceView::from_json) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(ProtocolError::InvalidParams, &what);
         };
@@ -55,10 +55,10 @@ impl Sealed for Completion {
                 .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
         };
         let found = match reference {
-            Reference::Prompt(prompt) => {
+            ReferenceView::Prompt(prompt) => {
                 find(request.state.config, Catalogue::Prompts, &|name| prompt == *name)
             }
-            Reference::Resource(uri) => {
+            ReferenceView::Resource(uri) => {
                 find(request.state.config, Catalogue::Templates, &|text| uri == *text)
             }
         };
@@ -91,10 +91,10 @@ impl Sealed for Completion {
 }
 
 /// Refuses completion for an unknown prompt or template.
-fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
+fn refuse_unknown(request: &mut Request<'_, '_>, reference: ReferenceView<'_>) -> Received {
     match reference {
-        Reference::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
-        Reference::Resource(uri) => {
+        ReferenceView::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
+        ReferenceView::Resource(uri) => {
             request.refuse(ProtocolError::InvalidParams, &("unknown resource template: ", uri))
         }
     }
@@ -121,21 +121,21 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
 
 /// The prompt or resource template of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference<'a> {
+pub enum ReferenceView<'a> {
     /// The prompt with this name.
     Prompt(Str<'a>),
     /// The resource template with this URI template.
     Resource(Str<'a>),
 }
 
-impl<'a> Reference<'a> {
-    fn from_json(params: Json<'a>) -> Option<Reference<'a>> {
+impl<'a> ReferenceView<'a> {
+    fn from_json(params: Json<'a>) -> Option<ReferenceView<'a>> {
         let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
         let kind = kind?.string()?;
         if kind == "ref/prompt" {
-            Some(Reference::Prompt(name?.string()?))
+            Some(ReferenceView::Prompt(name?.string()?))
         } else if kind == "ref/resource" {
-            Some(Reference::Resource(uri?.string()?))
+            Some(ReferenceView::Resource(uri?.string()?))
         } else {
             None
         }
@@ -177,9 +177,9 @@ impl<'a> Complete<'a> {
 
     /// The prompt or resource template of the argument.
     #[must_use]
-    pub fn reference(&self) -> Reference<'a> {
+    pub fn reference(&self) -> ReferenceView<'a> {
         // `handle` has checked that it is valid.
-        Reference::from_json(self.params).unwrap_or(Reference::Prompt(Str::trusted(b"")))
+        ReferenceView::from_json(self.params).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
     }
 
     /// The name of the argument.

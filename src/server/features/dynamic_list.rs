@@ -6,7 +6,7 @@
 use crate::error::ProtocolError;
 use crate::json::{WriteText, Writer};
 use crate::protocol::base_metadata::not_an_object;
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::pagination;
@@ -92,7 +92,7 @@ list! { ListResources, Resource, resources, "resources",
     ///
     /// Specification: *Resources*, *Listing resources*.
 }
-list! { ListTemplates, Template, templates, "resourceTemplates",
+list! { ListTemplates, ResourceTemplate, templates, "resourceTemplates",
     /// A request for one page of the dynamic list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*.

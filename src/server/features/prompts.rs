@@ -18,15 +18,15 @@ use crate::server::pending_event::RequestKind;
 /// A prompt: a template of messages for the model, with arguments that the user chooses.
 ///
 /// ```
-/// use mcp_proto::server::{Argument, Prompt};
+/// use mcp_proto::server::{PromptArgument, Prompt};
 /// static REVIEW: Prompt = Prompt::new("review")
 ///     .description("Review a file")
-///     .arguments(&[Argument::new("file").required(), Argument::new("style").values(&["short", "thorough"])]);
+///     .arguments(&[PromptArgument::new("file").required(), PromptArgument::new("style").values(&["short", "thorough"])]);
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt<'t> {
     pub(crate) details: Details<'t>,
-    pub(crate) arguments: &'t [Argument<'t>],
+    pub(crate) arguments: &'t [PromptArgument<'t>],
 }
 
 details!(Prompt);
@@ -40,7 +40,7 @@ impl<'t> Prompt<'t> {
 
     /// Sets the arguments.
     #[must_use]
-    pub const fn arguments(mut self, arguments: &'t [Argument<'t>]) -> Self {
+    pub const fn arguments(mut self, arguments: &'t [PromptArgument<'t>]) -> Self {
         self.arguments = arguments;
         self
     }
@@ -66,7 +66,7 @@ impl<'t> Prompt<'t> {
 
 /// An argument of a prompt. Its value is a string.
 #[derive(Debug, Clone, Copy)]
-pub struct Argument<'t> {
+pub struct PromptArgument<'t> {
     pub(crate) name: &'t str,
     title: Option<&'t str>,
     description: Option<&'t str>,
@@ -74,11 +74,11 @@ pub struct Argument<'t> {
     pub(crate) values: &'t [&'t str],
 }
 
-impl<'t> Argument<'t> {
+impl<'t> PromptArgument<'t> {
     /// An optional argument with this name.
     #[must_use]
-    pub const fn new(name: &'t str) -> Argument<'t> {
-        Argument { name, title: None, description: None, required: false, values: &[] }
+    pub const fn new(name: &'t str) -> PromptArgument<'t> {
+        PromptArgument { name, title: None, description: None, required: false, values: &[] }
     }
 
     /// Sets the display name (since `2025-06-18`).
@@ -140,7 +140,7 @@ pub struct Prompts<'t> {
 }
 
 duplicate_of!(duplicate, Prompt, name());
-duplicate_of!(duplicate_argument, Argument, name);
+duplicate_of!(duplicate_argument, PromptArgument, name);
 
 /// Returns the index of the first prompt with two arguments of the same name.
 const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
@@ -294,7 +294,7 @@ impl Prompts<'_> {
         }
         match self.find(Catalogue::Prompts, &|prompt| name == *prompt) {
             Found::Prompt(prompt) => {
-                let missing = |argument: &&Argument<'_>| {
+                let missing = |argument: &&PromptArgument<'_>| {
                     argument.required && given.get(argument.name).is_none_or(Json::is_null)
                 };
                 if let Some(argument) = prompt.arguments.iter().find(missing) {

@@ -5,7 +5,7 @@
 use crate::error::ProtocolError;
 use crate::json::{Chars, WriteText, Writer};
 use crate::protocol::content::{Body, Items, write_contents};
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::resource::{Resource, ResourceTemplate};
 use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
@@ -67,7 +67,7 @@ impl<'a> ReadResource<'a> {
 
     /// The first template in a static catalogue that matches the URI, or `None`.
     #[must_use]
-    pub fn template(&self) -> Option<&'a Template<'a>> {
+    pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
         match self.reply.find(Catalogue::Templates, &matches) {
             Found::Template(template) => Some(template),

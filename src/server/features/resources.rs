@@ -5,7 +5,7 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Str, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
@@ -19,9 +19,9 @@ use crate::server::pending_event::RequestKind;
 /// The feature *resources*: static catalogues, or dynamic lists that the application provides.
 ///
 /// ```
-/// use mcp_proto::server::{Resource, Resources, ServerConfig, Template};
+/// use mcp_proto::server::{Resource, Resources, ServerConfig, ResourceTemplate};
 /// static RESOURCES: Resources = Resources::new(&[Resource::new("board://log", "log")])
-///     .templates(&[Template::new("board://pin/{number}", "pin")]);
+///     .templates(&[ResourceTemplate::new("board://pin/{number}", "pin")]);
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
@@ -30,16 +30,16 @@ use crate::server::pending_event::RequestKind;
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
-    templates: Option<&'t [Template<'t>]>,
+    templates: Option<&'t [ResourceTemplate<'t>]>,
     list_changed: bool,
     subscribe: bool,
 }
 
 duplicate_of!(duplicate, Resource, uri);
-duplicate_of!(duplicate_template, Template, uri);
+duplicate_of!(duplicate_template, ResourceTemplate, uri);
 
 /// Returns the index of the first invalid template.
-const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
+const fn invalid_template(templates: &[ResourceTemplate<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (templates, 0usize);
     while let [template, tail @ ..] = rest {
         if !uri_template::is_valid(template.uri) {
@@ -104,15 +104,15 @@ impl<'t> Resources<'t> {
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
     /// ```compile_fail,E0080
-    /// use mcp_proto::server::{Resources, Template};
-    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[Template::new("a:{b", "b")]);
+    /// use mcp_proto::server::{Resources, ResourceTemplate};
+    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[ResourceTemplate::new("a:{b", "b")]);
     /// ```
     ///
     /// # Panics
     /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
     #[must_use]
     #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
-    pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
+    pub const fn templates(self, templates: &'t [ResourceTemplate<'t>]) -> Self {
         match self.try_templates(templates) {
             Ok(resources) => resources,
             Err(ConfigError::DuplicateName { .. }) => panic!("two templates have the same pattern"),
@@ -125,7 +125,7 @@ impl<'t> Resources<'t> {
     /// # Errors
     /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or cannot be matched.
     /// [`ConfigError::DuplicateName`]: two templates are equal.
-    pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, ConfigError> {
+    pub const fn try_templates(mut self, templates: &'t [ResourceTemplate<'t>]) -> Result<Self, ConfigError> {
         if let Some(entry) = invalid_template(templates) {
             return Err(ConfigError::InvalidTemplate { entry });
         }
