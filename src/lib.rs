@@ -64,7 +64,7 @@ pub use protocol::icon::{Icon, Theme};
 pub use protocol::input;
 pub use protocol::level::Level;
 pub use protocol::methods;
-pub use protocol::revision::{Era, Revision, Revisions};
+pub use protocol::revision::{Era, Revision, Revisions, WireFeature};
 pub use protocol::sampling_options::{IncludeContext, ToolChoice};
 #[cfg(feature = "derive")]
 pub use schema::ToolArguments;

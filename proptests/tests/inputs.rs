@@ -263,7 +263,7 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
             let ask =
                 if at % 2 == 0 { RequestOptions::DEFAULT } else { RequestOptions::DEFAULT.with_progress() };
             let fits = session.server.request(input, ask).is_ok();
-            let declared = revision >= input.since() && has(bits, input.needs());
+            let declared = input.revisions().contains(revision) && has(bits, input.needs());
             assert_eq!(fits, declared, "{revision} {any:?}");
         });
     }

@@ -5,7 +5,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::icon::{Icon, Icons};
 use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
-use crate::protocol::revision::{Era, Revision, Revisions};
+use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
@@ -208,7 +208,7 @@ impl<'i> ClientConfig<'i> {
             out.key(meta::PROGRESS_TOKEN);
             out.unsigned(token);
         }
-        if let Some(level) = meta.level.filter(|_| stateless) {
+        if let Some(level) = meta.level.filter(|_| revision.has(WireFeature::RequestLogLevel)) {
             out.field_string(meta::LOG_LEVEL, level.as_str());
         }
         for (name, value) in meta.more.into_iter().flat_map(Json::members) {

@@ -7,7 +7,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
@@ -76,7 +76,7 @@ impl ClientState<'_> {
         span: Span,
     ) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
-        let accepts_empty = self.era() == Some(Era::Stateless) || self.info.empty_cursors;
+        let accepts_empty = self.has(WireFeature::EmptyCursors) || self.info.empty_cursors;
         let cursor = members.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {

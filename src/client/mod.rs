@@ -75,7 +75,7 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::{self, Class};
 use crate::time::Millis;
 
@@ -309,7 +309,7 @@ impl Client<'_> {
 
     fn process_line(&mut self, line: Line) -> bool {
         let is_message = matches!(line.content, LineContent::Message);
-        let may_be_batch = is_message && self.core.has_batches();
+        let may_be_batch = is_message && self.core.has(WireFeature::Batches);
         if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
             return true;
         }

@@ -8,7 +8,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
@@ -314,8 +314,8 @@ pub(crate) fn result(
 ) -> PendingEvent {
     let result = members.json();
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (core.era(), method.member()) {
-        (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
+    let [kind, member] = match (core.has(WireFeature::ResultTypes), method.member()) {
+        (true, member) => members.pick(["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => [None, members.get(member)],
         (_, None) => [None; 2],
     };

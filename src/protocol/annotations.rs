@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
 use crate::json::{Decimal, Json, Writer};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// The role of a speaker, or of an audience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,7 +74,7 @@ impl<'n> Annotations<'n> {
 
     /// Writes the member `annotations`, unless no annotation is set that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        let last_modified = self.last_modified.filter(|_| revision >= Revision::V2025_06_18);
+        let last_modified = self.last_modified.filter(|_| revision.has(WireFeature::LastModified));
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
             return;
         }

@@ -3,7 +3,7 @@
 use crate::json::{Json, Kind, ScanError, Writer};
 use crate::protocol::icon::Icons;
 use crate::protocol::implementation::{Names, write_texts};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
 /// The base metadata of a list entry.
 #[derive(Debug, Clone, Copy)]
@@ -15,11 +15,8 @@ pub(crate) struct Details<'t> {
     pub(crate) meta: Option<&'t str>,
 }
 
-const NAMES: &Names = &[
-    ("name", Revision::V2024_11_05),
-    ("title", Revision::V2025_06_18),
-    ("description", Revision::V2024_11_05),
-];
+const NAMES: &Names =
+    &[("name", Revisions::ALL), ("title", WireFeature::Titles.revisions()), ("description", Revisions::ALL)];
 
 impl<'t> Details<'t> {
     pub(crate) const fn new(name: &'t str) -> Details<'t> {
@@ -52,7 +49,7 @@ impl<'t> Details<'t> {
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);
-        if revision >= Revision::V2025_06_18 {
+        if revision.has(WireFeature::ObjectMeta) {
             write_raw("_meta", self.meta, out);
         }
     }

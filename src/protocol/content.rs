@@ -6,7 +6,7 @@ use crate::json::{WriteText, Writer};
 use crate::protocol::annotations::{Annotations, Role};
 use crate::protocol::base_metadata::not_an_object;
 use crate::protocol::resource::Resource;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// The default media types of text and binary resources. Some clients require one with every resource.
 const TEXT: &str = "text/plain";
@@ -170,7 +170,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 
     /// Writes a link to a resource (from `2025-06-18` on; older revisions get a text with its name and URI).
     pub fn link(mut self, resource: &Resource<'w>) {
-        if self.revision < Revision::V2025_06_18 {
+        if !self.revision.has(WireFeature::ResourceLinks) {
             self.annotations = resource.annotations;
             return self.text((resource.display_name(), ": ", resource.uri));
         }
@@ -197,7 +197,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         out.begin_object();
         body(out);
         annotations.write(revision, out);
-        if let Some(meta) = meta.filter(|_| revision >= Revision::V2025_06_18) {
+        if let Some(meta) = meta.filter(|_| revision.has(WireFeature::ObjectMeta)) {
             out.key("_meta");
             items.valid &= out.raw_object(meta);
         }
@@ -225,7 +225,7 @@ impl Piece<'_> {
                 out.members(r#""type":"text","text":"#);
                 return out.display(text);
             }
-            Piece::Audio { bytes, mime_type } if revision < Revision::V2025_03_26 => {
+            Piece::Audio { bytes, mime_type } if !revision.has(WireFeature::Audio) => {
                 return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]"))
                     .write(revision, out);
             }
@@ -241,11 +241,7 @@ impl Piece<'_> {
 
 /// Whether the revision allows a structured tool result of this type.
 pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
-    match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => false,
-        Revision::V2025_06_18 | Revision::V2025_11_25 => is_object,
-        Revision::V2026_07_28 => true,
-    }
+    revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
 }
 
 /// The contents of a resource.

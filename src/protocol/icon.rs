@@ -3,7 +3,7 @@
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
 use crate::json::Writer;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// An image for a name in a user interface (from `2025-11-25` on; omitted in older revisions).
 ///
@@ -89,7 +89,7 @@ impl<'i> Icons<'i> {
 
     /// Writes the member `icons`, if there are any and the revision has them.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        if let Some(write) = self.write.filter(|_| revision >= Revision::V2025_11_25) {
+        if let Some(write) = self.write.filter(|_| revision.has(WireFeature::Icons)) {
             write(self.icons, out);
         }
     }

@@ -4,26 +4,26 @@
 
 use crate::json::Writer;
 use crate::protocol::icon::Icons;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
-/// The names of text members, each with the first revision that has it.
-pub(crate) type Names = [(&'static str, Revision)];
+/// The names of text members, each with the revisions that have it.
+pub(crate) type Names = [(&'static str, Revisions)];
 
 /// Writes the texts that are set and that the revision has.
 pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
-    for ((name, since), text) in names.iter().zip(texts) {
-        if revision >= *since {
+    for ((name, revisions), text) in names.iter().zip(texts) {
+        if revisions.contains(revision) {
             out.field_optional(name, *text);
         }
     }
 }
 
 const NAMES: &Names = &[
-    ("name", Revision::V2024_11_05),
-    ("version", Revision::V2024_11_05),
-    ("title", Revision::V2025_06_18),
-    ("description", Revision::V2025_11_25),
-    ("websiteUrl", Revision::V2025_11_25),
+    ("name", Revisions::ALL),
+    ("version", Revisions::ALL),
+    ("title", WireFeature::Titles.revisions()),
+    ("description", WireFeature::ImplementationDetails.revisions()),
+    ("websiteUrl", WireFeature::ImplementationDetails.revisions()),
 ];
 
 /// The name and version of an implementation, with optional descriptive texts.

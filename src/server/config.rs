@@ -275,15 +275,15 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Writes the first members of every result of the stateless era, with its cache lifetime.
-    pub(crate) fn write_head(&self, shape: Shape, out: &mut Writer<'_>) {
+    /// Writes the first members of every result that has a `resultType`, with its cache lifetime.
+    pub(crate) fn write_head(&self, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
         let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
         out.field_string("resultType", kind);
         if self.identify || shape == Shape::Discovery {
             out.key("_meta");
             out.begin_object();
             out.key(meta::SERVER_INFO);
-            self.identity.write(Revision::V2026_07_28, out);
+            self.identity.write(revision, out);
             out.end_object();
         }
         if matches!(shape, Shape::List | Shape::Discovery) {

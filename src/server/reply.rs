@@ -6,7 +6,7 @@ use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Change;
@@ -203,7 +203,7 @@ impl<'a> Reply<'a> {
     /// (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        if self.pending.context.revision >= Revision::V2025_11_25 {
+        if self.pending.context.revision.has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));

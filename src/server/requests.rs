@@ -15,7 +15,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::meta;
 use crate::protocol::methods;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
 use crate::server::inbound_request::{InboundRequest, Stage};
 use crate::server::outbound_requests::OUTBOUND_HOOKS;
@@ -198,7 +198,7 @@ impl Server<'_> {
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
         let session = self.ready_session()?;
         let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        if session.revision != Revision::V2025_11_25 || !supported {
+        if !session.revision.has(WireFeature::ElicitationIds) || !supported {
             return Err(SendError::Unsupported);
         }
         self.ensure_response_space()?;

@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::level::Level;
-use crate::protocol::revision::{Revision, Revisions};
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
@@ -22,8 +22,8 @@ pub(crate) fn begin_result(
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"#);
-    if revision >= Revision::V2026_07_28 {
-        config.write_head(shape, out);
+    if revision.has(WireFeature::ResultTypes) {
+        config.write_head(revision, shape, out);
     }
 }
 

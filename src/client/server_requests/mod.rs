@@ -11,7 +11,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::time::Millis;
 
@@ -278,7 +278,7 @@ impl ServerRequestReply<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let messages = self.context.revision >= Revision::V2025_03_26;
+        let messages = self.context.revision.has(WireFeature::ProgressMessages);
         self.machine.progress(&mut self.source, self.context.stream, progress.into(), &mut |out| {
             if let Some(total) = total {
                 out.key("total");

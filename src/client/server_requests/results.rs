@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Kind, WriteText, Writer};
 use crate::protocol::content::{ContentBlock, Items};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// The user's choice about a form or a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn write_form(
     out.key("content");
     let from = out.len();
     let valid = content(out);
-    let lists = revision >= Revision::V2025_11_25;
+    let lists = revision.has(WireFeature::FormChoices);
     let fits = |value: Json<'_>| match value.kind() {
         Kind::String | Kind::Number | Kind::Bool => true,
         Kind::Array => lists && value.elements().all(|entry| entry.kind() == Kind::String),
@@ -173,8 +173,8 @@ impl<'a> Sampled<'_, 'a> {
 fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
-        "audio" => revision >= Revision::V2025_03_26,
-        "tool_use" | "tool_result" => revision >= Revision::V2025_11_25,
+        "audio" => revision.has(WireFeature::Audio),
+        "tool_use" | "tool_result" => revision.has(WireFeature::SamplingTools),
         _ => false,
     }
 }
@@ -220,5 +220,5 @@ pub(crate) fn write_sampled(
     } else {
         out.end_array();
     }
-    valid && (count == 1 || revision >= Revision::V2025_11_25)
+    valid && (count == 1 || revision.has(WireFeature::SamplingBlocks))
 }

@@ -7,7 +7,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::form_field::{self, Field};
 use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A form for the user to fill in (from `2025-06-18` on). Read the response with
 /// [`ElicitResultView::from_json`](super::ElicitResultView::from_json).
@@ -59,14 +59,14 @@ impl Input for Form<'_> {
         ClientCapabilities::ELICITATION_FORM
     }
 
-    fn since(&self) -> Revision {
-        Revision::V2025_06_18
+    fn revisions(&self) -> Revisions {
+        WireFeature::Elicitation.revisions()
     }
 }
 
 impl Sealed for Form<'_> {
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
-        if recipient.revision >= Revision::V2025_11_25 {
+        if recipient.revision.has(WireFeature::ElicitationModes) {
             out.field_string("mode", "form");
         }
         out.field_string("message", self.message);
@@ -128,8 +128,8 @@ impl Input for OpenUrl<'_> {
         ClientCapabilities::ELICITATION_URL
     }
 
-    fn since(&self) -> Revision {
-        Revision::V2025_11_25
+    fn revisions(&self) -> Revisions {
+        WireFeature::UrlElicitation.revisions()
     }
 }
 
@@ -138,7 +138,7 @@ impl Sealed for OpenUrl<'_> {
         out.field_string("mode", "url");
         out.field_string("message", self.message);
         out.field_string("url", self.url);
-        if recipient.revision < Revision::V2026_07_28 {
+        if recipient.revision.has(WireFeature::ElicitationIds) {
             out.field_string("elicitationId", self.id);
         }
         true

@@ -3,7 +3,7 @@
 //! Specification: *Elicitation*, *Requested schema*.
 
 use crate::json::{Decimal, Writer};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
 ///
@@ -215,7 +215,7 @@ impl<'a> Field<'a> {
     }
 
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        let modern = revision >= Revision::V2025_11_25;
+        let modern = revision.has(WireFeature::FormChoices);
         let kind = match self.kind {
             Kind::Text { .. } | Kind::Choice { .. } => "string",
             Kind::Number { integer: true, .. } => "integer",

@@ -36,7 +36,7 @@ use crate::buffer::BufferMut;
 use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, Revisions};
 
 /// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
@@ -47,12 +47,12 @@ pub trait Input: Sealed {
     /// The capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The first revision that has the request.
-    fn since(&self) -> Revision;
+    /// The revisions that have the request.
+    fn revisions(&self) -> Revisions;
 
     /// Whether a client with these capabilities accepts the request in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
-        revision >= self.since() && client.has(self.needs())
+        self.revisions().contains(revision) && client.has(self.needs())
     }
 }
 
@@ -110,8 +110,8 @@ impl Input for ListRoots {
         ClientCapabilities::ROOTS
     }
 
-    fn since(&self) -> Revision {
-        Revision::V2024_11_05
+    fn revisions(&self) -> Revisions {
+        Revisions::ALL
     }
 }
 

@@ -9,7 +9,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::content_block::Block;
 use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 use crate::server::Tool;
 
@@ -92,7 +92,7 @@ impl<'a> SampleMessage<'a> {
             out.end_object();
         };
         match self.blocks() {
-            blocks if revision >= Revision::V2025_11_25 => write(blocks),
+            blocks if revision.has(WireFeature::SamplingBlocks) => write(blocks),
             blocks => blocks.chunks(1).for_each(write),
         }
         valid
@@ -302,8 +302,8 @@ impl Input for CreateMessage<'_> {
         ClientCapabilities::SAMPLING.with(tools)
     }
 
-    fn since(&self) -> Revision {
-        if self.needs_tools() { Revision::V2025_11_25 } else { Revision::V2024_11_05 }
+    fn revisions(&self) -> Revisions {
+        if self.needs_tools() { WireFeature::SamplingTools.revisions() } else { Revisions::ALL }
     }
 }
 
@@ -321,7 +321,7 @@ impl Sealed for CreateMessage<'_> {
         if let Some(prompt) = self.system_prompt {
             out.field_string("systemPrompt", prompt);
         }
-        let has_context = recipient.revision < Revision::V2025_11_25
+        let has_context = !recipient.revision.has(WireFeature::SamplingTools)
             || recipient.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
         if let Some(context) = self.include_context.filter(|_| has_context) {

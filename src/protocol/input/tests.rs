@@ -43,7 +43,10 @@ fn input_requests_declare_capability_and_revision() {
         (&with_tools, "sampling/createMessage", sampling, V2025_11_25),
     ];
     for (input, method, needs, since) in cases {
-        assert_eq!((input.method(), input.needs(), input.since()), (method, needs, since));
+        assert_eq!(
+            (input.method(), input.needs(), input.revisions()),
+            (method, needs, Revisions::since(since))
+        );
         for revision in Revision::ALL {
             assert_eq!(input.fits(revision, needs), revision >= since);
             assert!(!input.fits(revision, C::NONE));

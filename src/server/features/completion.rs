@@ -6,7 +6,7 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::event::{Event, RequestParts};
@@ -34,7 +34,7 @@ impl Feature for Completion {}
 
 impl Sealed for Completion {
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision >= Revision::V2025_03_26 {
+        if revision.has(WireFeature::CompletionsCapability) {
             out.key("completions");
             out.token("{}");
         }

@@ -6,7 +6,7 @@ use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Writer};
 use crate::protocol::base_metadata::{Details, Objects, details};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
@@ -115,7 +115,7 @@ impl<'t> PromptArgument<'t> {
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("name", self.name);
-        out.field_optional("title", self.title.filter(|_| revision >= Revision::V2025_06_18));
+        out.field_optional("title", self.title.filter(|_| revision.has(WireFeature::Titles)));
         out.field_optional("description", self.description);
         out.field_boolean("required", self.required);
         out.end_object();

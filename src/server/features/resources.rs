@@ -6,7 +6,7 @@ use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::resource::{Resource, ResourceTemplate};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
@@ -281,7 +281,7 @@ pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received
 
 /// The error code for an unknown resource.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
-    if revision < Revision::V2026_07_28 {
+    if revision.has(WireFeature::ResourceNotFoundCode) {
         crate::rpc::code::RESOURCE_NOT_FOUND
     } else {
         crate::rpc::code::INVALID_PARAMS

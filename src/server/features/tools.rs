@@ -6,7 +6,7 @@ use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Writer};
 use crate::protocol::base_metadata::{Details, Objects, details, write_raw};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::config::ServerConfig;
@@ -106,12 +106,12 @@ impl<'t> Tool<'t> {
             _ => self.input_schema,
         };
         write_raw("inputSchema", Some(schema), out);
-        if revision >= Revision::V2025_06_18 {
+        if revision.has(WireFeature::OutputSchemas) {
             write_raw("outputSchema", self.output_schema, out);
         }
-        if revision >= Revision::V2025_03_26 {
-            // Revision 2025-03-26 has a title only in the annotations.
-            let title = self.details.title().filter(|_| revision == Revision::V2025_03_26);
+        if revision.has(WireFeature::ToolAnnotations) {
+            // A revision without titles has them in the annotations of a tool.
+            let title = self.details.title().filter(|_| !revision.has(WireFeature::Titles));
             self.hints.write(title, out);
         }
         out.end_object();
@@ -289,7 +289,7 @@ impl Tools<'_> {
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
-        let pad_structured = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        let pad_structured = self.always_structured && plain && revision.has(WireFeature::StructuredContent);
         RequestKind::CallTool { pad_structured }
     }
 }
