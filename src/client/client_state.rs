@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Json, Writer, text_of};
 use crate::peer::keep_alive::{ID_PREFIX, KeepAliveState};
 use crate::peer::lifecycle::{Lifecycle, State, Trigger, role};
@@ -20,7 +20,7 @@ use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
 use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
-use crate::client::server_requests::{CurrentRequest, write_fault};
+use crate::client::server_requests::{CurrentRequest, error_kind, write_fault};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
@@ -393,7 +393,8 @@ impl<'b> ClientState<'b> {
 
     /// Responds to a server request with an empty result, or with the error that `fault` maps to.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, fault: Option<ProtocolError>) {
-        let _ = self.send(Routing::response(stream), usize::MAX, &mut |out| match fault {
+        let kind = fault.map_or(OutboundMessageKind::Result, error_kind);
+        let _ = self.send(Routing::response(kind, stream), usize::MAX, &mut |out| match fault {
             None => {
                 out.token(r#"{"jsonrpc":"2.0","id":"#);
                 out.json_bytes(id);

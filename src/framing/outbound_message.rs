@@ -15,12 +15,25 @@ impl StreamId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutboundMessageKind {
-    /// The response to a request: a result or an error. It is the last message for that request on its stream.
-    Response,
+    /// The result of a request, or the responses to a batch. It is the last message for that request on its stream.
+    Result,
+    /// The error response to a request. It is the last message for that request on its stream.
+    Error {
+        /// The JSON-RPC error code, which decides the status of an HTTP response.
+        code: i32,
+    },
     /// A notification.
     Notification,
     /// A request that the machine sends to the peer.
     Request,
+}
+
+impl OutboundMessageKind {
+    /// Returns whether the message responds to a request: a result or an error.
+    #[must_use]
+    pub fn is_response(self) -> bool {
+        matches!(self, OutboundMessageKind::Result | OutboundMessageKind::Error { .. })
+    }
 }
 
 /// Connection, request or subscription that an outbound message belongs to.
@@ -69,12 +82,13 @@ pub(crate) struct Routing {
     pub(crate) relation: Relation,
 }
 
-/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream.
-pub(crate) const HEADER_SIZE: usize = 10;
+/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream, error
+/// code.
+pub(crate) const HEADER_SIZE: usize = 14;
 
 impl Routing {
-    pub(crate) fn response(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Response, relation: Relation::Request(stream) }
+    pub(crate) fn response(kind: OutboundMessageKind, stream: StreamId) -> Routing {
+        Routing { kind, relation: Relation::Request(stream) }
     }
 
     /// A notification that belongs to a request: progress or a log message.
@@ -89,7 +103,7 @@ impl Routing {
 
     /// The response that ends a subscription.
     pub(crate) fn subscription_end(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Response, relation: Relation::Subscription(stream) }
+        Routing { kind: OutboundMessageKind::Result, relation: Relation::Subscription(stream) }
     }
 
     pub(crate) const NOTIFICATION: Routing =
@@ -106,26 +120,30 @@ impl Routing {
     fn encode(self, length: usize) -> [u8; HEADER_SIZE] {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {
-            OutboundMessageKind::Response => 0,
-            OutboundMessageKind::Notification => 1,
-            OutboundMessageKind::Request => 2,
+            OutboundMessageKind::Result => 0,
+            OutboundMessageKind::Error { .. } => 1,
+            OutboundMessageKind::Notification => 2,
+            OutboundMessageKind::Request => 3,
         };
+        let code = if let OutboundMessageKind::Error { code } = self.kind { code } else { 0 };
+        let [c0, c1, c2, c3] = code.to_le_bytes();
         let (relation, StreamId(stream)) = match self.relation {
             Relation::Connection => (0, StreamId::NONE),
             Relation::Request(stream) => (1, stream),
             Relation::Subscription(stream) => (2, stream),
         };
         let [s0, s1, s2, s3] = stream.to_le_bytes();
-        [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3]
+        [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3]
     }
 
     fn decode(header: [u8; HEADER_SIZE]) -> (usize, Routing) {
-        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3] = header;
+        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3] = header;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
         let kind = match kind {
-            0 => OutboundMessageKind::Response,
-            1 => OutboundMessageKind::Notification,
+            0 => OutboundMessageKind::Result,
+            1 => OutboundMessageKind::Error { code: i32::from_le_bytes([c0, c1, c2, c3]) },
+            2 => OutboundMessageKind::Notification,
             _ => OutboundMessageKind::Request,
         };
         let relation = match relation {
@@ -170,9 +188,12 @@ mod tests {
 
     #[test]
     fn header_decodes_to_what_was_encoded() {
-        for kind in
-            [OutboundMessageKind::Response, OutboundMessageKind::Notification, OutboundMessageKind::Request]
-        {
+        for kind in [
+            OutboundMessageKind::Result,
+            OutboundMessageKind::Error { code: -32_020 },
+            OutboundMessageKind::Notification,
+            OutboundMessageKind::Request,
+        ] {
             for relation in [
                 Relation::Connection,
                 Relation::Request(StreamId(7)),

@@ -11,7 +11,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
 use crate::platform::copy;
 use crate::platform::divide;
@@ -295,7 +295,7 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
         let space = output.reply_room();
-        let _ = output.write(Routing::response(stream), space, &mut |out| {
+        let _ = output.write(Routing::response(OutboundMessageKind::Result, stream), space, &mut |out| {
             out.begin_array();
             out.json_bytes(responses);
             out.end_array();

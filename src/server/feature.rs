@@ -171,13 +171,14 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Responds with an error whose members `body` writes.
+    /// Responds with an error whose members after the code `body` writes.
     pub(crate) fn refuse_with(
         &mut self,
         error: ProtocolError,
+        code: i32,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Received {
-        match self.respond(Shape::Error, body) {
+        match self.respond(Shape::Error(code), body) {
             Received::Done => Received::ProtocolError(error),
             worse => worse,
         }

@@ -107,6 +107,6 @@ fn unsupported_with(
     requested: Str<'_>,
     offer: Revisions,
 ) -> Received {
-    let mut write = |out: &mut Writer<'_>| write_unsupported(out, code, requested, offer);
-    request.refuse_with(ProtocolError::UnsupportedRevision, &mut write)
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, requested, offer);
+    request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
 }

@@ -70,21 +70,18 @@ mod tests {
 
     #[test]
     fn error_size_constants_match_written_errors() {
-        let error = |body: &mut dyn FnMut(&mut Writer<'_>)| {
+        let error = |code, body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
-            begin_error(&mut out, b"1");
+            begin_error(&mut out, b"1", code);
             body(&mut out);
             out.token(END);
             out.len() - 1
         };
-        let small = error(&mut |out| {
-            out.field_integer("code", code::PARSE_ERROR.into());
-            out.field_string("message", "");
-        });
+        let small = error(code::PARSE_ERROR, &mut |out| out.field_string("message", ""));
         assert_eq!(MIN_ERROR, small + MAX_MESSAGE);
         let version = Json::trusted(br#""00000000000000000000000000000000""#).string().unwrap();
-        let large = error(&mut |out| {
-            write_unsupported(out, code::UNSUPPORTED_PROTOCOL_VERSION, version, Revisions::ALL);
+        let large = error(code::UNSUPPORTED_PROTOCOL_VERSION, &mut |out| {
+            write_unsupported(out, version, Revisions::ALL);
         });
         assert_eq!(MAX_ERROR, large);
         const { assert!(MAX_ERROR >= MIN_ERROR) };

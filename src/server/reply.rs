@@ -181,8 +181,8 @@ impl<'a> Reply<'a> {
 
     /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.respond(Shape::Error, &mut |out| {
-            write_code(out, code, &message);
+        self.respond(Shape::Error(code), &mut |out| {
+            write_error_message(out, &message);
             true
         });
     }
@@ -190,8 +190,8 @@ impl<'a> Reply<'a> {
     /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
-        self.respond(Shape::Error, &mut |out| {
-            write_code(out, code, &message);
+        self.respond(Shape::Error(code), &mut |out| {
+            write_error_message(out, &message);
             out.key("data");
             write_once(out, &mut data)
         });
@@ -341,9 +341,7 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
     out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
-fn write_code(out: &mut Writer<'_>, code: i32, message: &dyn WriteText) {
-    out.key("code");
-    out.integer(code.into());
+fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText) {
     out.key("message");
     out.display(message);
 }

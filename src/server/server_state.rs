@@ -3,7 +3,7 @@
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
@@ -13,6 +13,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
+use crate::rpc::code;
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
@@ -48,7 +49,8 @@ pub(crate) enum Shape {
     InputRequired,
     /// The result of `server/discover`, which clients may cache and which always identifies the server.
     Discovery,
-    Error,
+    /// An error response with this code.
+    Error(i32),
 }
 
 /// State of a server without its input.
@@ -252,13 +254,17 @@ impl ServerState<'_> {
         let id = pending.source.id(&self.in_flight);
         let mut out = self.output.begin_message(space);
         match shape {
-            Shape::Error => begin_error(&mut out, id),
+            Shape::Error(code) => begin_error(&mut out, id, code),
             _ => begin_result(&mut out, id, self.config, revision, shape),
         }
         let valid = body(&mut out);
         out.token(END);
         let written = out.finish().ok().filter(|_| valid);
-        if self.output.end_message(Routing::response(stream), written).is_ok() {
+        let kind = match shape {
+            Shape::Error(code) => OutboundMessageKind::Error { code },
+            _ => OutboundMessageKind::Result,
+        };
+        if self.output.end_message(Routing::response(kind, stream), written).is_ok() {
             self.collect(batched, before);
             return Ok(());
         }
@@ -280,14 +286,16 @@ impl ServerState<'_> {
         let Context { stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.output.message_start());
         let missing_id = self.missing_id();
+        let code = error.code().unwrap_or(code::INTERNAL_ERROR);
         for detail in [detail, None] {
             let id = pending.source.id(&self.in_flight);
             let mut out = self.output.begin_message(space);
-            begin_error(&mut out, if id.is_empty() { missing_id } else { id });
+            begin_error(&mut out, if id.is_empty() { missing_id } else { id }, code);
             write_error(&mut out, error, detail);
             out.token(END);
             let written = out.finish().ok();
-            if self.output.end_message(Routing::response(stream), written).is_ok() {
+            let kind = OutboundMessageKind::Error { code };
+            if self.output.end_message(Routing::response(kind, stream), written).is_ok() {
                 return self.collect(batched, before);
             }
         }

@@ -4,7 +4,6 @@ use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
-use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
@@ -27,22 +26,22 @@ pub(crate) fn begin_result(
     }
 }
 
-/// Writes `{"jsonrpc":"2.0","id":…,"error":{`, without the member `id` if `id` is empty.
-pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8]) {
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.
+pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
     out.token(r#"{"jsonrpc":"2.0""#);
     if !id.is_empty() {
         out.token(r#","id":"#);
         out.json_bytes(id);
     }
-    out.token(r#","error":{"#);
+    out.token(r#","error":{"code":"#);
+    out.integer(code.into());
 }
 
 /// The end of a message whose last member is an object.
 pub(crate) const END: &str = "}}";
 
-/// Writes the members of the error object for a `ProtocolError`.
+/// Writes the message of the error object for a `ProtocolError`.
 pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
-    out.field_integer("code", error.code().unwrap_or(code::INTERNAL_ERROR).into());
     out.key("message");
     match (detail, error) {
         (Some(detail), _) => out.display(&(error.message(), ": ", detail)),
@@ -56,10 +55,9 @@ pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Op
     }
 }
 
-/// Writes the members of the error for an unsupported revision. The requested version is quoted if it is short and
+/// Writes the message and the data of the error for an unsupported revision. The requested version is quoted if it is short and
 /// consists of harmless characters.
-pub(crate) fn write_unsupported(out: &mut Writer<'_>, code: i32, requested: Str<'_>, offer: Revisions) {
-    out.field_integer("code", code.into());
+pub(crate) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     out.key("message");
     out.display(&ProtocolError::UnsupportedRevision.message());
     out.key("data");

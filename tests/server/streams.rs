@@ -99,7 +99,7 @@ fn subscription_messages_belong_to_its_stream() {
         let ticket = harness.tickets[0];
         harness.server.end_subscription(ticket).unwrap();
         harness.expect(&[of(
-            "Response",
+            "Result",
             &format!(
                 r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete",{tag},"io.modelcontextprotocol/serverInfo":{{"name":"s","version":"1"}}}}}}}}"#
             ),
@@ -117,10 +117,10 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"defer"}}]"#,
         );
         harness.post(1, r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#);
-        harness.expect(&[r#"Response Request(StreamId(1)) [{"jsonrpc":"2.0","id":3,"result":{}}]"#.into()]);
+        harness.expect(&[r#"Result Request(StreamId(1)) [{"jsonrpc":"2.0","id":3,"result":{}}]"#.into()]);
         let ticket = harness.tickets[0];
         harness.server.reply(ticket).unwrap().text("x");
-        harness.expect(&[r#"Response Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
+        harness.expect(&[r#"Result Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
         // The largest array: the second response uses all space that the first left.
         let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
         for bytes in 800..1000 {

@@ -3,7 +3,7 @@
 use proto::client::{ConnectFailure, InputRequest, Listed};
 use proto::input::{ElicitAction, ElicitResultView};
 use proto::json::{Json, ScanError, ScanErrorKind, Str};
-use proto::{ClientCapabilities, ConfigError, ErrorHint, IncludeContext, Level, OutboundMessage, OutboundMessageKind, Outcome, ProtocolError, Relation, RequestFailure, RpcError, SendError, State, StreamId, ToolChoice};
+use proto::{ClientCapabilities, ConfigError, ErrorHint, IncludeContext, Level, OutboundMessage, Outcome, ProtocolError, Relation, RequestFailure, RpcError, SendError, State, StreamId, ToolChoice};
 
 pub fn option(text: Option<impl std::fmt::Display>) -> String {
     text.map_or("-".into(), |text| text.to_string())
@@ -270,11 +270,11 @@ pub fn capabilities(capabilities: ClientCapabilities) -> String {
 
 /// What an outgoing message is, and where it belongs.
 pub fn frame(frame: &OutboundMessage<'_>) -> String {
-    let kind = match frame.kind() {
-        OutboundMessageKind::Response => "response",
-        OutboundMessageKind::Notification => "notification",
-        OutboundMessageKind::Request => "request",
-        _ => "other",
+    // Versions differ in how they name responses.
+    let kind = match format!("{:?}", frame.kind()) {
+        kind if kind.starts_with("Notification") => "notification",
+        kind if kind.starts_with("Request") => "request",
+        _ => "response",
     };
     match frame.relation() {
         Relation::Connection => kind.to_owned(),

@@ -5,7 +5,7 @@ use crate::client::notify::write_notification;
 use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Decimal, Json, SortKey, Span, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -142,9 +142,8 @@ impl ClientState<'_> {
         let stream = StreamId(outgoing.number);
         self.output.compact();
         let id = self.in_flight.text(ticket);
-        self.output.write(Routing::response(stream), usize::MAX, &mut |out| {
-            write_fault(out, id, ProtocolError::TookTooLong);
-        })
+        let routing = Routing::response(error_kind(ProtocolError::TookTooLong), stream);
+        self.output.write(routing, usize::MAX, &mut |out| write_fault(out, id, ProtocolError::TookTooLong))
     }
 
     fn finish_reply(&mut self, source: &Source<'_>) {
@@ -174,10 +173,20 @@ pub(crate) fn write_fault(out: &mut Writer<'_>, id: &[u8], fault: ProtocolError)
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","error":{"code":"#);
-    out.integer(fault.code().unwrap_or(rpc::code::INTERNAL_ERROR).into());
+    out.integer(code_of(fault).into());
     out.key("message");
     out.display(&fault.message());
     out.token("}}");
+}
+
+/// The code of an error response.
+fn code_of(fault: ProtocolError) -> i32 {
+    fault.code().unwrap_or(rpc::code::INTERNAL_ERROR)
+}
+
+/// The kind of an error response.
+pub(crate) fn error_kind(fault: ProtocolError) -> OutboundMessageKind {
+    OutboundMessageKind::Error { code: code_of(fault) }
 }
 
 impl ReplyHandler for ClientState<'_> {
@@ -185,6 +194,7 @@ impl ReplyHandler for ClientState<'_> {
         &mut self,
         source: &Source<'_>,
         stream: StreamId,
+        kind: OutboundMessageKind,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
         let room = self.reply_budget();
@@ -193,7 +203,7 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
         let mut valid = true;
-        let sent = self.output.write(Routing::response(stream), room, &mut |out| {
+        let sent = self.output.write(Routing::response(kind, stream), room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             valid = body(out);
@@ -219,7 +229,8 @@ impl ReplyHandler for ClientState<'_> {
             Source::Slot(ticket) => self.in_flight.id(*ticket),
         };
         let room = self.reply_budget();
-        let _ = self.output.write(Routing::response(stream), room, &mut |out| write_fault(out, id, fault));
+        let routing = Routing::response(error_kind(fault), stream);
+        let _ = self.output.write(routing, room, &mut |out| write_fault(out, id, fault));
         self.finish_reply(source);
         self.fault = Some(fault);
     }

@@ -8,14 +8,14 @@ pub(crate) mod input_request;
 pub(crate) mod results;
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::StreamId;
+use crate::framing::outbound_message::{OutboundMessageKind, StreamId};
 use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, write_fault};
+pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, error_kind, write_fault};
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::client::server_requests::results::{
@@ -47,6 +47,7 @@ pub(crate) trait ReplyHandler: Send {
         &mut self,
         source: &Source<'_>,
         stream: StreamId,
+        kind: OutboundMessageKind,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     );
     fn refuse(&mut self, source: &Source<'_>, stream: StreamId, fault: ProtocolError);
@@ -255,7 +256,8 @@ impl ServerRequestReply<'_> {
     /// Answers with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
         let ServerRequestReply { machine, source, context } = self;
-        machine.answer(&source, context.stream, &mut |out| {
+        let kind = OutboundMessageKind::Error { code };
+        machine.answer(&source, context.stream, kind, &mut |out| {
             out.key("error");
             out.begin_object();
             out.field_integer("code", code.into());
@@ -299,7 +301,7 @@ impl ServerRequestReply<'_> {
 
     fn result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let ServerRequestReply { machine, source, context } = self;
-        machine.answer(&source, context.stream, &mut |out| {
+        machine.answer(&source, context.stream, OutboundMessageKind::Result, &mut |out| {
             out.key("result");
             out.begin_object();
             let valid = members(out);

@@ -144,7 +144,7 @@ impl Reply<'_> {
     pub fn not_found(self, uri: &str) {
         let code = unknown_resource_code(self.pending.context.revision);
         let fits = self.pending.context.kind == RequestKind::ReadResource;
-        self.result(fits, Shape::Error, &mut |out| {
+        self.result(fits, Shape::Error(code), &mut |out| {
             write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out| out.string(uri));
             true
         });

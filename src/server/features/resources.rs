@@ -274,9 +274,9 @@ impl Resources<'_> {
 
 /// Refuses to read or watch an unknown resource.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
-    let error =
-        ProtocolError::UnknownResource { code: unknown_resource_code(request.pending.context.revision) };
-    request.refuse_with(error, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
+    let code = unknown_resource_code(request.pending.context.revision);
+    let error = ProtocolError::UnknownResource { code };
+    request.refuse_with(error, code, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }
 
 /// The error code for an unknown resource.
@@ -288,7 +288,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     }
 }
 
-/// Writes the members of the error for an unknown resource. The URI is omitted if it does not fit.
+/// Writes the message and the data of the error for an unknown resource. The URI is omitted if it does not fit.
 pub(crate) fn write_not_found(
     out: &mut Writer<'_>,
     error: ProtocolError,

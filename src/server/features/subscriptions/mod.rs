@@ -283,8 +283,8 @@ fn declares_tasks(request: &Request<'_, '_>) -> bool {
 }
 
 fn refuse_tasks(request: &mut Request<'_, '_>) -> Received {
-    request.refuse_with(ProtocolError::MissingClientCapability, &mut |out| {
-        out.field_integer("code", code::MISSING_CLIENT_CAPABILITY.into());
+    let error = ProtocolError::MissingClientCapability;
+    request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
         out.key("message");
         out.display(&ProtocolError::MissingClientCapability.message());
         out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);

@@ -47,10 +47,18 @@ impl<'b> Router<'b> {
                     let Some(frame) = out.frame() else { return };
                     let text = String::from_utf8(frame.message().to_vec()).unwrap();
                     assert!(!text.contains('\n') && frame.message() == out.bytes());
+                    let is_labelled = match frame.kind() {
+                        OutboundMessageKind::Result => text.contains(r#","result":{"#),
+                        OutboundMessageKind::Error { code } => {
+                            text.contains(&format!(r#""error":{{"code":{code},"#))
+                        }
+                        _ => text.contains(r#""method":"#),
+                    };
+                    assert!(is_labelled, "{:?}: {text}", frame.kind());
                     match frame.relation() {
                         Relation::Request(StreamId(stream)) => {
                             assert!(self.open[stream as usize], "{text} after the end of stream {stream}");
-                            self.open[stream as usize] = frame.kind() != OutboundMessageKind::Response;
+                            self.open[stream as usize] = !frame.kind().is_response();
                             self.streams[stream as usize].push(text);
                         }
                         Relation::Connection => self.general.push(format!("{:?} {text}", frame.kind())),
@@ -267,7 +275,7 @@ fn message_can_be_received_in_place() {
         assert_eq!(frame.relation(), Relation::Request(StreamId(stream)));
         assert_eq!(
             (frame.kind(), frame.message()),
-            (OutboundMessageKind::Response, &br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..])
+            (OutboundMessageKind::Result, &br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..])
         );
         let n = out.bytes().len();
         out.sent(n);
