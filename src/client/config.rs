@@ -2,9 +2,9 @@
 
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::icon::{Icon, Icons};
-use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
+use crate::protocol::objects::icon::{Icon, Icons};
+use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
@@ -19,7 +19,7 @@ use crate::client::options::Meta;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ClientConfig<'i> {
-    pub(crate) identity: Identity<'i>,
+    pub(crate) identity: Implementation<'i>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) extensions: RawMembers<'i>,
     pub(crate) experimental: RawMembers<'i>,
@@ -88,7 +88,7 @@ impl<'i> ClientConfig<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ClientConfig {
-            identity: Identity::new(name, version),
+            identity: Implementation::new(name, version),
             capabilities: ClientCapabilities::NONE,
             extensions: &[],
             experimental: &[],

@@ -15,7 +15,9 @@ use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive::is_complete;
-use crate::client::views::{Freshness, ImplementationView, list, object};
+use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::implementation::ImplementationView;
+use crate::protocol::objects::view::{list, object};
 
 /// Writes the parameters of the connecting request without `_meta`.
 pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {

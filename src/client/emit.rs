@@ -11,11 +11,11 @@ use crate::client::Client;
 use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
-use crate::client::members::ResultIndex;
 use crate::client::method::Method;
+use crate::client::notification::{LogMessage, Updated};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
-use crate::client::views::{LogMessage, Updated};
+use crate::protocol::objects::members::ResultIndex;
 
 impl Client<'_> {
     /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).

@@ -8,14 +8,16 @@ use crate::peer::slots::Ticket;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
-use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
+use crate::client::notification::{LogMessage, Updated};
+use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
-use crate::client::views::{
-    CompletionView, LogMessage, PromptResultView, PromptsPage, ReadResultView, ResourcesPage, TemplatesPage,
-    ToolResultView, ToolsPage, Updated,
-};
+use crate::protocol::objects::completion::CompletionView;
+use crate::protocol::objects::members::{Members, ResultIndex};
+use crate::protocol::objects::prompt_result::PromptResultView;
+use crate::protocol::objects::resource_contents::ReadResultView;
+use crate::protocol::objects::tool_result::ToolResultView;
 
 /// An event of the client. It borrows the client until the next poll.
 #[derive(Debug)]

@@ -21,9 +21,10 @@ use crate::client::outbound_request::{Clock, NO_SEQUENCE, Stage};
 use crate::client::pending_event::PendingEvent;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
-use crate::client::server_requests::results::{
-    Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
-};
+use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::objects::application_json::{once, write_object};
+use crate::protocol::roots::{Roots, write_roots};
+use crate::protocol::sampling::result::{Sampled, write_sampled};
 
 /// The server requires input before it completes a request. [`Client::resume`] sends the request again with the
 /// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) duration of the request

@@ -12,10 +12,10 @@ use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
-use crate::client::members::Members;
 use crate::client::outbound_request::Stage;
+use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::pending_event::PendingEvent;
-use crate::client::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+use crate::protocol::objects::members::Members;
 
 /// A paginated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
-use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::server_requests::CurrentRequest;
+use crate::protocol::objects::members::{Members, ResultIndex};
 
 /// The result of processing a line.
 pub(crate) enum Received {

@@ -1,8 +1,8 @@
 //! Progress of a request, as both roles report it in an event.
 
-use crate::client::views::{number, object, text};
 use crate::json::{Decimal, Json, Str};
 use crate::peer::slots::Ticket;
+use crate::protocol::objects::view::{number, object, text};
 
 /// Progress of a request.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Configuration of a server: identity, features, revisions, limits.
 
 use crate::json::{DEPTH_LIMIT, Writer};
-use crate::protocol::icon::{Icon, Icons};
-use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
+use crate::protocol::objects::icon::{Icon, Icons};
+use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::server::compat::CompatOptions;
 use crate::server::feature::Feature;
@@ -21,7 +21,7 @@ use crate::time::Millis;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ServerConfig<'i> {
-    pub(crate) identity: Identity<'i>,
+    pub(crate) identity: Implementation<'i>,
     pub(crate) instructions: Option<&'i str>,
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
@@ -146,7 +146,7 @@ impl<'i> ServerConfig<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {
-            identity: Identity::new(name, version),
+            identity: Implementation::new(name, version),
             instructions: None,
             features: &[],
             revisions: Revisions::ALL,

@@ -6,22 +6,13 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::methods;
+use crate::protocol::objects::completion::Reference;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::options::Options;
-
-/// The owner of the argument to complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reference<'r> {
-    /// The prompt of this name.
-    Prompt(&'r str),
-    /// The resource template with this URI.
-    Resource(&'r str),
-}
 
 impl Client<'_> {
     /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each page. The

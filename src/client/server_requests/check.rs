@@ -3,12 +3,14 @@
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
 
-use crate::client::views::{OpenUrlView, SampleMessageView, has_text, text};
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
 use crate::peer::slots::hash_text;
-use crate::protocol::annotations::Role;
 use crate::protocol::capabilities::ClientCapabilities as Declared;
+use crate::protocol::elicitation::OpenUrlView;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::view::{has_text, text};
+use crate::protocol::sampling::message::SampleMessageView;
 
 use crate::client::server_requests::input_request::InputKind;
 

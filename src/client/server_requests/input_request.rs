@@ -1,8 +1,9 @@
 //! An input request: roots, form, URL or sampling.
 
-use crate::client::views::{CreateMessageView, FormView, OpenUrlView};
 use crate::json::Json;
+use crate::protocol::elicitation::{FormView, OpenUrlView};
 use crate::protocol::methods;
+use crate::protocol::sampling::CreateMessageView;
 
 /// A request of the server for input.
 #[derive(Debug, Clone, Copy)]

@@ -18,24 +18,22 @@
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
-mod content_block;
-mod elicitation;
-mod form_field;
-mod results;
-mod sampling;
-
-pub use crate::protocol::input::content_block::Block;
-pub use crate::protocol::input::elicitation::{Form, OpenUrl};
-pub use crate::protocol::input::form_field::{Choice, Field};
-pub use crate::protocol::input::results::{ElicitAction, ElicitResultView, RootView, RootsView, SampledView};
-pub use crate::protocol::input::sampling::{CreateMessage, ModelPreferences, SampleMessage};
+pub use crate::protocol::elicitation::choice::Choice;
+pub use crate::protocol::elicitation::field::Field;
+pub use crate::protocol::elicitation::result::{ElicitAction, ElicitResultView};
+pub use crate::protocol::elicitation::{Form, OpenUrl};
+pub use crate::protocol::roots::{ListRoots, RootView, RootsView};
+pub use crate::protocol::sampling::CreateMessage;
+pub use crate::protocol::sampling::block::Block;
+pub use crate::protocol::sampling::message::SampleMessage;
+pub use crate::protocol::sampling::model_preferences::ModelPreferences;
+pub use crate::protocol::sampling::result::SampledView;
 
 #[cfg(feature = "alloc")]
 use crate::buffer::BufferMut;
 
 use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::methods;
 use crate::protocol::revision::{Revision, Revisions};
 
 /// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
@@ -93,32 +91,6 @@ pub(crate) trait Sealed {
 pub(crate) struct To {
     pub(crate) revision: Revision,
     pub(crate) client: ClientCapabilities,
-}
-
-/// A request for the roots: the directories that the server may work in. Read the result with [`RootsView::from_json`].
-///
-/// Specification: *Roots*.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ListRoots;
-
-impl Input for ListRoots {
-    fn method(&self) -> &'static str {
-        methods::ROOTS_LIST.name
-    }
-
-    fn needs(&self) -> ClientCapabilities {
-        ClientCapabilities::ROOTS
-    }
-
-    fn revisions(&self) -> Revisions {
-        Revisions::ALL
-    }
-}
-
-impl Sealed for ListRoots {
-    fn write(&self, _: To, _: &mut Writer<'_>) -> bool {
-        true
-    }
 }
 
 /// Writes `"method":…,"params":{…}`, without `params` if the closure writes nothing. Returns `false` if the parameters

@@ -1,9 +1,9 @@
 //! Catalogue lookup and duplicate detection, shared by features.
 
-use crate::protocol::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::prompt::Prompt;
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
-use crate::server::features::prompts::Prompt;
-use crate::server::features::tools::Tool;
 
 /// The catalogues that a lookup can search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::completion::{ReferenceView, write_completion};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
@@ -16,12 +17,6 @@ use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Reply, Source};
 use crate::server::request::request_methods;
 use crate::server::server_state::Shape;
-
-/// Maximum number of values in one response.
-const MAX_VALUES: usize = 100;
-
-/// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
-const TAIL: usize = 56;
 
 /// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
 ///
@@ -119,29 +114,6 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
     })
 }
 
-/// The prompt or resource template of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReferenceView<'a> {
-    /// The prompt with this name.
-    Prompt(Str<'a>),
-    /// The resource template with this URI template.
-    Resource(Str<'a>),
-}
-
-impl<'a> ReferenceView<'a> {
-    fn from_json(params: Json<'a>) -> Option<ReferenceView<'a>> {
-        let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
-        let kind = kind?.string()?;
-        if kind == "ref/prompt" {
-            Some(ReferenceView::Prompt(name?.string()?))
-        } else if kind == "ref/resource" {
-            Some(ReferenceView::Resource(uri?.string()?))
-        } else {
-            None
-        }
-    }
-}
-
 /// A request for completions of an argument: the typed text, and its response methods.
 ///
 /// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
@@ -235,34 +207,4 @@ impl Reply<'_> {
             true
         });
     }
-}
-
-/// Writes the member `completion`, with the values that `next` writes until it returns `false`.
-fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-    out.key("completion");
-    out.begin_object();
-    out.key("values");
-    out.begin_array();
-    let mut count = 0usize;
-    let cut = loop {
-        let before = out.mark();
-        if !next(out) {
-            break false;
-        }
-        if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {
-            out.rollback(before);
-            break true;
-        }
-        count = count.wrapping_add(1);
-    };
-    out.end_array();
-    let total = total.map(|total| total.max(count as u64));
-    if let Some(total) = total {
-        out.key("total");
-        out.unsigned(total);
-    }
-    if cut || total.is_some() {
-        out.field_boolean("hasMore", cut || total.is_some_and(|total| total > count as u64));
-    }
-    out.end_object();
 }

@@ -5,13 +5,13 @@
 
 use crate::error::ProtocolError;
 use crate::json::{WriteText, Writer};
-use crate::protocol::base_metadata::not_an_object;
-use crate::protocol::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::prompt::Prompt;
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::pagination;
-use crate::server::features::prompts::Prompt;
-use crate::server::features::tools::Tool;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;

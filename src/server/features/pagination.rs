@@ -5,7 +5,7 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Writer, magnitude};
-use crate::protocol::base_metadata::{Objects, not_an_object};
+use crate::protocol::objects::application_json::{Objects, not_an_object};
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};

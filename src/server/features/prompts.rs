@@ -4,9 +4,9 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Writer};
-use crate::protocol::base_metadata::{Details, Objects, details};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::{Revision, WireFeature};
+use crate::protocol::objects::prompt::{Prompt, PromptArgument};
+use crate::protocol::revision::Revision;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
@@ -14,113 +14,6 @@ use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
-
-/// A prompt: a template of messages for the model, with arguments that the user chooses.
-///
-/// ```
-/// use mcp_proto::server::{PromptArgument, Prompt};
-/// static REVIEW: Prompt = Prompt::new("review")
-///     .description("Review a file")
-///     .arguments(&[PromptArgument::new("file").required(), PromptArgument::new("style").values(&["short", "thorough"])]);
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Prompt<'t> {
-    pub(crate) details: Details<'t>,
-    pub(crate) arguments: &'t [PromptArgument<'t>],
-}
-
-details!(Prompt);
-
-impl<'t> Prompt<'t> {
-    /// A prompt with this name and no arguments.
-    #[must_use]
-    pub const fn new(name: &'t str) -> Prompt<'t> {
-        Prompt { details: Details::new(name), arguments: &[] }
-    }
-
-    /// Sets the arguments.
-    #[must_use]
-    pub const fn arguments(mut self, arguments: &'t [PromptArgument<'t>]) -> Self {
-        self.arguments = arguments;
-        self
-    }
-
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
-        [self.details.meta, None, None]
-    }
-
-    /// Writes the entry of the list.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        self.details.write(revision, out);
-        if !self.arguments.is_empty() {
-            out.key("arguments");
-            out.begin_array();
-            self.arguments.iter().for_each(|argument| argument.write(revision, out));
-            out.end_array();
-        }
-        out.end_object();
-    }
-}
-
-/// An argument of a prompt. Its value is a string.
-#[derive(Debug, Clone, Copy)]
-pub struct PromptArgument<'t> {
-    pub(crate) name: &'t str,
-    title: Option<&'t str>,
-    description: Option<&'t str>,
-    required: bool,
-    pub(crate) values: &'t [&'t str],
-}
-
-impl<'t> PromptArgument<'t> {
-    /// An optional argument with this name.
-    #[must_use]
-    pub const fn new(name: &'t str) -> PromptArgument<'t> {
-        PromptArgument { name, title: None, description: None, required: false, values: &[] }
-    }
-
-    /// Sets the display name (since `2025-06-18`).
-    #[must_use]
-    pub const fn title(mut self, title: &'t str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    #[must_use]
-    pub const fn description(mut self, text: &'t str) -> Self {
-        self.description = Some(text);
-        self
-    }
-
-    /// Makes the argument required. The server refuses requests without it.
-    #[must_use]
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
-    }
-
-    /// Sets suggested values. Other values are accepted, too.
-    ///
-    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
-    /// values.
-    #[must_use]
-    pub const fn values(mut self, values: &'t [&'t str]) -> Self {
-        self.values = values;
-        self
-    }
-
-    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        out.field_string("name", self.name);
-        out.field_optional("title", self.title.filter(|_| revision.has(WireFeature::Titles)));
-        out.field_optional("description", self.description);
-        out.field_boolean("required", self.required);
-        out.end_object();
-    }
-}
 
 /// The feature *prompts*: a static catalogue, or a dynamic list that the application provides.
 ///

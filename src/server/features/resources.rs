@@ -5,7 +5,7 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Str, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;

@@ -1,8 +1,8 @@
 //! Views of notifications: log messages, resource updates.
 
-use crate::client::views::{text, view};
 use crate::json::{Json, Str};
 use crate::protocol::level::Level;
+use crate::protocol::objects::view::{text, view};
 
 view! {
     /// A log message of the server.

@@ -1,106 +1,13 @@
-//! Writers for the results of server requests, with validation.
+//! A model's message: written by a client, viewed by a server.
 //!
-//! Each function writes the members of a result, and returns whether the application wrote what the revision allows.
+//! Specification: *Sampling*, *Message content*.
 
-use crate::json::{Json, Kind, WriteText, Writer};
-use crate::protocol::content::{ContentBlock, Items};
+use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::application_json::{once, write_object, written_json};
+use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
+use crate::protocol::objects::items::Items;
 use crate::protocol::revision::{Revision, WireFeature};
-
-/// The user's choice about a form or a URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    Accept,
-    Decline,
-    Cancel,
-}
-
-impl Action {
-    pub(crate) fn write(self, out: &mut Writer<'_>) {
-        out.field_string(
-            "action",
-            match self {
-                Action::Accept => "accept",
-                Action::Decline => "decline",
-                Action::Cancel => "cancel",
-            },
-        );
-    }
-}
-
-/// Writes a submitted form. `content` writes an object of strings, numbers and booleans, and from 2025-11-25 on arrays
-/// of strings.
-pub(crate) fn write_form(
-    out: &mut Writer<'_>,
-    revision: Revision,
-    content: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> bool {
-    Action::Accept.write(out);
-    out.key("content");
-    let from = out.len();
-    let valid = content(out);
-    let lists = revision.has(WireFeature::FormChoices);
-    let fits = |value: Json<'_>| match value.kind() {
-        Kind::String | Kind::Number | Kind::Bool => true,
-        Kind::Array => lists && value.elements().all(|entry| entry.kind() == Kind::String),
-        Kind::Null | Kind::Object => false,
-    };
-    let fit =
-        |content: Json<'_>| content.kind() == Kind::Object && content.members().all(|(_, value)| fits(value));
-    valid && written_json(out, from).is_none_or(fit)
-}
-
-/// Writes an object whose members `body` writes. Returns whether they are valid.
-pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
-    out.begin_object();
-    let valid = out.members_checked(body).is_ok();
-    out.end_object();
-    valid
-}
-
-/// The JSON written from the position `from` on. Returns `None` if the output has overflowed, because the message is
-/// not sent then.
-fn written_json<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
-    if out.overflowed() {
-        return None;
-    }
-    out.written().get(from..).filter(|text| !text.is_empty()).map(Json::trusted)
-}
-
-/// Writes the roots of a client, one by one.
-#[derive(Debug)]
-pub struct Roots<'w, 'a> {
-    out: &'w mut Writer<'a>,
-    valid: bool,
-}
-
-impl Roots<'_, '_> {
-    /// Adds a root: its URI, and its human-readable name unless that is empty. The URI must start with `file://` and be
-    /// percent-encoded (`file:///my%20files`).
-    pub fn add(&mut self, uri: &str, name: &str) {
-        // RFC 3986 requires these characters to be percent-encoded.
-        let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
-        self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
-        self.out.begin_object();
-        self.out.field_string("uri", uri);
-        if !name.is_empty() {
-            self.out.field_string("name", name);
-        }
-        self.out.end_object();
-    }
-}
-
-/// Writes a result with roots. It calls `body` once.
-pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
-    out.key("roots");
-    out.begin_array();
-    let mut roots = Roots { out, valid: true };
-    if let Some(body) = body.take() {
-        body(&mut roots);
-    }
-    let valid = roots.valid;
-    out.end_array();
-    valid
-}
 
 /// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one.
 ///
@@ -179,16 +86,6 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
     }
 }
 
-/// Wraps an `FnOnce` as an `FnMut` that does nothing after the first call.
-pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer<'_>) {
-    let mut body = Some(body);
-    move |out: &mut Writer<'_>| {
-        if let Some(body) = body.take() {
-            body(out);
-        }
-    }
-}
-
 /// Writes a model's message. A single content block is written as an object, which every revision allows; several are
 /// an array.
 pub(crate) fn write_sampled(
@@ -221,4 +118,59 @@ pub(crate) fn write_sampled(
         out.end_array();
     }
     valid && (count == 1 || revision.has(WireFeature::SamplingBlocks))
+}
+
+/// The result of a sampling request.
+#[derive(Debug, Clone, Copy)]
+pub struct SampledView<'a> {
+    role: Role,
+    content: Json<'a>,
+    model: Str<'a>,
+    stop_reason: Option<Str<'a>>,
+}
+
+impl<'a> SampledView<'a> {
+    /// Reads a result. Returns `None` if it is not a result of sampling.
+    #[must_use]
+    pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
+        let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
+        let role = Role::from_json(role?)?;
+        let content = content.filter(|content| matches!(content.kind(), Kind::Object | Kind::Array))?;
+        let (model, stop_reason) = (model?.string()?, stop.and_then(Json::string));
+        Some(SampledView { role, content, model, stop_reason })
+    }
+
+    /// The role of the speaker, most likely the assistant.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The content, one item per block. A single block and an array are read alike.
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
+        self.blocks().map(|block| block.content())
+    }
+
+    /// The content blocks, with their annotations.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        BlockView::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
+    }
+
+    /// The first text block.
+    #[must_use]
+    pub fn text(&self) -> Option<Str<'a>> {
+        self.blocks().find_map(|block| block.text())
+    }
+
+    /// The name of the model.
+    #[must_use]
+    pub fn model(&self) -> Str<'a> {
+        self.model
+    }
+
+    /// The stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another.
+    #[must_use]
+    pub fn stop_reason(&self) -> Option<Str<'a>> {
+        self.stop_reason
+    }
 }

@@ -1,13 +1,14 @@
 //! Base metadata of tools, resources, templates and prompts: name, title, description, icons.
 
-use crate::json::{Json, Kind, ScanError, Writer};
-use crate::protocol::icon::Icons;
-use crate::protocol::implementation::{Names, write_texts};
+use crate::json::Writer;
+use crate::protocol::objects::application_json::write_raw;
+use crate::protocol::objects::icon::Icons;
+use crate::protocol::objects::implementation::{Names, write_texts};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
 /// The base metadata of a list entry.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Details<'t> {
+pub(crate) struct BaseMetadata<'t> {
     /// The texts in the order of `NAMES`.
     texts: [Option<&'t str>; 3],
     pub(crate) icons: Icons<'t>,
@@ -18,9 +19,9 @@ pub(crate) struct Details<'t> {
 const NAMES: &Names =
     &[("name", Revisions::ALL), ("title", WireFeature::Titles.revisions()), ("description", Revisions::ALL)];
 
-impl<'t> Details<'t> {
-    pub(crate) const fn new(name: &'t str) -> Details<'t> {
-        Details { texts: [Some(name), None, None], icons: Icons::NONE, meta: None }
+impl<'t> BaseMetadata<'t> {
+    pub(crate) const fn new(name: &'t str) -> BaseMetadata<'t> {
+        BaseMetadata { texts: [Some(name), None, None], icons: Icons::NONE, meta: None }
     }
 
     pub(crate) const fn name(&self) -> &'t str {
@@ -55,64 +56,76 @@ impl<'t> Details<'t> {
     }
 }
 
-/// JSON texts of the application, each of which must be an object.
-pub(crate) type Objects<'t> = [Option<&'t str>; 3];
-
-/// Finds the first text that is not an object. Returns `Some(Some(error))` if it is invalid JSON, `Some(None)` if it is
-/// another value, and `None` if all texts are objects.
-pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
-    texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
-        Ok(value) => (value.kind() != Kind::Object).then_some(None),
-        Err(error) => Some(Some(error)),
-    })
-}
-
-/// Writes a member with raw JSON text of the application, if there is one.
-pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
-    if let Some(text) = text {
-        out.key(key);
-        out.json(Json::trusted(text.as_bytes()));
-    }
-}
-
 /// Adds the builder methods that every list entry has.
-macro_rules! details {
+macro_rules! base_metadata {
     ($entry:ident) => {
         impl<'t> $entry<'t> {
             /// Sets the title, a human-readable name (from `2025-06-18` on).
             #[must_use]
             pub const fn title(mut self, title: &'t str) -> Self {
-                self.details.set_title(title);
+                self.base.set_title(title);
                 self
             }
 
             /// Sets the description for the model.
             #[must_use]
             pub const fn description(mut self, text: &'t str) -> Self {
-                self.details.set_description(text);
+                self.base.set_description(text);
                 self
             }
 
             /// Sets the icons (from `2025-11-25` on).
             #[must_use]
             pub const fn icons(mut self, icons: &'t [$crate::Icon<'t>]) -> Self {
-                self.details.icons = $crate::protocol::icon::Icons::new(icons);
+                self.base.icons = $crate::protocol::objects::icon::Icons::new(icons);
                 self
             }
 
             /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on).
             #[must_use]
             pub const fn meta(mut self, json: &'t str) -> Self {
-                self.details.meta = Some(json);
+                self.base.meta = Some(json);
                 self
             }
 
             /// The name.
             #[must_use]
             pub const fn name(&self) -> &'t str {
-                self.details.name()
+                self.base.name()
             }
         }
     };
 }
-pub(crate) use details;
+pub(crate) use base_metadata;
+
+/// Adds the getters of base metadata and of the description to a view.
+macro_rules! base_metadata_view {
+    ($view:ident, $name:literal, $description:literal) => {
+        impl<'a> $view<'a> {
+            #[doc = $name]
+            #[must_use]
+            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "name")
+            }
+
+            /// The title.
+            #[must_use]
+            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "title")
+            }
+
+            /// The display name: the title, or else the name.
+            #[must_use]
+            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
+                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
+            }
+
+            #[doc = $description]
+            #[must_use]
+            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "description")
+            }
+        }
+    };
+}
+pub(crate) use base_metadata_view;

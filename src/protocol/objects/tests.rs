@@ -1,7 +1,8 @@
-use super::*;
-use crate::client::members::Members;
-use crate::protocol::annotations::Role;
-use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
+use crate::client::*;
+use crate::json::Json;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::members::Members;
+use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 use std::string::{String, ToString};
 use std::vec::Vec;
 

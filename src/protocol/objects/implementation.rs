@@ -2,8 +2,10 @@
 //!
 //! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
 
-use crate::json::Writer;
-use crate::protocol::icon::Icons;
+use crate::json::{Str, Writer};
+use crate::protocol::objects::base_metadata::base_metadata_view;
+use crate::protocol::objects::icon::{IconView, Icons, icons};
+use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
 /// The names of text members, each with the revisions that have it.
@@ -28,15 +30,15 @@ const NAMES: &Names = &[
 
 /// The name and version of an implementation, with optional descriptive texts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity<'i> {
+pub(crate) struct Implementation<'i> {
     /// The texts in the order of `NAMES`.
     texts: [Option<&'i str>; 5],
     icons: Icons<'i>,
 }
 
-impl<'i> Identity<'i> {
-    pub(crate) const fn new(name: &'i str, version: &'i str) -> Identity<'i> {
-        Identity { texts: [Some(name), Some(version), None, None, None], icons: Icons::NONE }
+impl<'i> Implementation<'i> {
+    pub(crate) const fn new(name: &'i str, version: &'i str) -> Implementation<'i> {
+        Implementation { texts: [Some(name), Some(version), None, None, None], icons: Icons::NONE }
     }
 
     pub(crate) const fn title(mut self, text: &'i str) -> Self {
@@ -68,5 +70,33 @@ impl<'i> Identity<'i> {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);
         out.end_object();
+    }
+}
+
+view! {
+    /// A server's description of itself, which is not verified.
+    ///
+    /// Specification: *Lifecycle*, *Implementation*.
+    ImplementationView
+}
+
+base_metadata_view!(ImplementationView, "The programmatic name.", "The description.");
+
+impl<'a> ImplementationView<'a> {
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> Option<Str<'a>> {
+        text(self.json, "version")
+    }
+
+    /// The URL of its website.
+    #[must_use]
+    pub fn website(&self) -> Option<Str<'a>> {
+        text(self.json, "websiteUrl")
+    }
+
+    /// The icons.
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+        icons(self.json)
     }
 }
