@@ -195,6 +195,21 @@ impl<'a> Receive<'a> {
         }
     }
 
+    /// Reports that a stream has closed: an HTTP response that the client abandoned, or an exchange that failed. Message
+    /// mode only.
+    ///
+    /// A server cancels the stream's requests of `2026-07-28` and ends its subscriptions, each with
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled), and sends no response. Requests of a handshake session
+    /// continue, because a client may come back for their responses. A client fails the request that it sent on this
+    /// stream with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers messages of the
+    /// stream that it wrote before; the caller drops them.
+    ///
+    /// # Errors
+    /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
+    pub fn stream_closed(self, stream: StreamId) -> Result<(), StreamId> {
+        if self.input.stream_closed(stream) { Ok(()) } else { Err(stream) }
+    }
+
     /// Reports the end of input.
     pub fn eof(self) {
         self.input.eof();

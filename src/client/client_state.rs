@@ -19,14 +19,14 @@ use crate::client::connect;
 use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
-use crate::client::outbound_request::{OutboundRequest, Progress, Stage};
+use crate::client::outbound_request::{OutboundRequest, Progress, Stage, stream_of};
 use crate::client::server_requests::{CurrentRequest, error_kind, write_fault};
 use crate::client::subscriptions::LISTEN;
 use crate::client::timeout::Timeout;
 
-/// The negotiated session.
+/// The negotiated session, as a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer {
+pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ServerCapabilities,
 }
@@ -43,7 +43,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, OutboundRequest>,
     pub(crate) life: Lifecycle<role::Client>,
-    pub(crate) peer: Option<Peer>,
+    pub(crate) peer: Option<Session>,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has requested.
     pub(crate) tried: Revisions,
@@ -330,7 +330,7 @@ impl<'b> ClientState<'b> {
         self.output.compact();
         let stored = text_of(self.in_flight.text(ticket));
         let reason = if outgoing.stage == Stage::Cancelled { stored } else { reason };
-        self.output.write(Routing::NOTIFICATION, usize::MAX, &mut |out| {
+        self.output.write(Routing::abort(stream_of(id)), usize::MAX, &mut |out| {
             write_notification(out, methods::CANCELLED.name, &mut |out| {
                 out.key("requestId");
                 out.unsigned(id);

@@ -10,7 +10,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
-use crate::client::client_state::{ClientState, Connecting, Peer};
+use crate::client::client_state::{ClientState, Connecting, Session};
 use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
@@ -97,14 +97,14 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles the timeout of the connecting request.
-    pub(crate) fn handle_connect_timeout(&mut self) -> Option<PendingEvent> {
+    /// Handles a connecting request without a response: falls back to the handshake, or fails with `failure`.
+    pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         match self.life.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
                 self.fall_back(None)
             }
-            _ => self.fail_connect(PendingFailure::TimedOut),
+            _ => self.fail_connect(failure),
         }
     }
 
@@ -229,7 +229,7 @@ impl ClientState<'_> {
         result: Span,
     ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.peer = Some(Peer { revision, capabilities: ServerCapabilities::from_json(capabilities) });
+        self.peer = Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
         self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }

@@ -244,7 +244,7 @@ impl Client<'_> {
             _ => {}
         }
         if self.core.connecting.is_some_and(|connecting| connecting.deadline <= self.core.now) {
-            self.pending_event = self.core.handle_connect_timeout();
+            self.pending_event = self.core.handle_connect_failure(PendingFailure::TimedOut);
             return true;
         }
         self.expire_due_request()
@@ -328,6 +328,11 @@ impl Client<'_> {
     }
 
     fn process_line(&mut self, line: Line) -> bool {
+        if let LineContent::StreamClosed = line.content {
+            self.pending_event = self.core.fail_exchange(line.stream);
+            self.input.release();
+            return true;
+        }
         let is_message = matches!(line.content, LineContent::Message);
         let may_be_batch = is_message && self.core.has(WireFeature::Batches);
         if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
@@ -343,7 +348,7 @@ impl Client<'_> {
         };
         let is_request = match line.content {
             LineContent::Message => matches!(class, Some(Class::Request { .. })),
-            LineContent::Truncated => false,
+            LineContent::Truncated | LineContent::StreamClosed => false,
             LineContent::Broken(error) if !error.kind.leaves_members() => false,
             LineContent::Broken(_) | LineContent::TooLong { .. } => {
                 let envelope = self.input.envelope();

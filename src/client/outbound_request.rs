@@ -1,7 +1,7 @@
 //! Request state in a slot; ids and encoding of outbound requests.
 #![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, SortKey, Writer, magnitude};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{Data, Ticket};
@@ -131,8 +131,21 @@ impl ClientState<'_> {
             [b'"', digits @ .., b'"'] => digits,
             digits => digits,
         };
-        let (sequence, slot) = divide(magnitude(digits)?.checked_sub(1)?, self.stride());
+        self.locate_number(magnitude(digits)?)
+    }
+
+    fn locate_number(&self, id: u64) -> Option<(u64, Option<u32>)> {
+        let (sequence, slot) = divide(id.checked_sub(1)?, self.stride());
         (sequence < self.sequence).then_some((sequence, slot.checked_sub(1)))
+    }
+
+    /// The sequence number and slot of the last request that was sent on this stream.
+    pub(crate) fn locate_stream(&self, StreamId(stream): StreamId) -> Option<(u64, Option<u32>)> {
+        // All ids are below this bound. The last one with these low bits counts.
+        let bound = self.id_of(self.sequence, None);
+        let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
+        let id = if id >= bound { id.checked_sub(1 << 32)? } else { id };
+        self.locate_number(id)
     }
 
     /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
@@ -179,7 +192,7 @@ impl ClientState<'_> {
             out.token("}");
         }
         let to = out.finish().ok();
-        self.output.end_message(Routing::REQUEST, to)
+        self.output.end_message(Routing::related_request(stream_of(id)), to)
     }
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
@@ -198,7 +211,7 @@ impl ClientState<'_> {
         self.output.compact();
         let (more, rest) = outgoing.split_text(self.in_flight.text(ticket));
         let token = outgoing.wants_progress().then_some(id);
-        self.output.write(Routing::REQUEST, room, &mut |out| {
+        self.output.write(Routing::related_request(stream_of(id)), room, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);
@@ -266,6 +279,12 @@ impl OutboundRequest {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
+}
+
+/// The stream of a request with this id, in message mode: the low 32 bits of the id. Ids grow, so no two requests in
+/// flight share a stream.
+pub(crate) fn stream_of(id: u64) -> StreamId {
+    StreamId(id as u32)
 }
 
 /// The start of the parameters, after the method.

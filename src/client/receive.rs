@@ -85,7 +85,9 @@ pub(crate) fn invalid_line(
     envelope: &Envelope,
 ) -> Received {
     let (id, fault, failure) = match line.content {
-        Content::Message | Content::Truncated => return Received::ProtocolError(ProtocolError::Truncated),
+        Content::Message | Content::Truncated | Content::StreamClosed => {
+            return Received::ProtocolError(ProtocolError::Truncated);
+        }
         Content::Broken(error) if error.kind.leaves_members() => {
             let fault = match error.kind {
                 ScanErrorKind::TooDeep => ProtocolError::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
@@ -140,7 +142,7 @@ fn request(
         return Received::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if core.in_flight.find(id).is_some() => ProtocolError::DuplicateId,
+        () if core.in_flight.find(id, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             core.answer(id_text, stream, None);
             return Received::Done;
@@ -356,6 +358,22 @@ fn end_request(
 }
 
 impl ClientState<'_> {
+    /// Fails the request that was sent on a closed stream. Returns `None` if its response was received before.
+    pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
+        let (sequence, slot) = self.locate_stream(stream)?;
+        let Some(slot) = slot else {
+            let is_connecting = self.is_connect_sequence(sequence);
+            return is_connecting.then(|| self.handle_connect_failure(PendingFailure::Closed)).flatten();
+        };
+        let ticket = self.find_by_sequence(sequence, slot)?;
+        let outgoing = self.in_flight.get(ticket)?;
+        if !matches!(outgoing.stage, Stage::Waiting | Stage::Listening) {
+            return None;
+        }
+        let outcome = PendingOutcome::Failed(RequestFailure::Closed);
+        Some(end_request(self, ticket, outgoing.method, outcome))
+    }
+
     /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()

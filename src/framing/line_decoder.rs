@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
-use crate::platform::{copy, find, shift};
+use crate::platform::find;
 
 /// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {
@@ -14,6 +14,7 @@ pub(crate) trait InputSink {
     fn space(&mut self) -> &mut [u8];
     fn filled(&mut self, n: usize, stream: StreamId);
     fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool;
+    fn stream_closed(&mut self, stream: StreamId) -> bool;
     fn eof(&mut self);
 }
 
@@ -39,6 +40,8 @@ pub(crate) enum Content {
     TooLong { id_fits: bool, limit: usize },
     /// The input ended in the middle of the message.
     Truncated,
+    /// Not a message: the stream of this line has closed.
+    StreamClosed,
 }
 
 /// Kind and extent of a complete line.
@@ -63,11 +66,13 @@ pub(super) enum LineKind {
     GivenUp,
     TooLong,
     Truncated,
+    /// Message mode: no message, but the end of the line's stream.
+    StreamClosed,
 }
 
 impl LineKind {
     #[inline]
-    fn from_scan(scanned: Result<(), ScanError>) -> LineKind {
+    pub(super) fn from_scan(scanned: Result<(), ScanError>) -> LineKind {
         match scanned.map_err(|error| error.kind) {
             Ok(()) => LineKind::Message,
             Err(ScanErrorKind::Empty) => LineKind::Blank,
@@ -94,7 +99,7 @@ pub(crate) struct LineDecoder<'b> {
     pub(super) release_length: usize,
     /// Message mode only. A reference, so that a program without message mode does not link its code.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
-    id_limit: usize,
+    pub(super) id_limit: usize,
     /// Message mode: the stream of the message in the buffer.
     pub(super) stream: StreamId,
     /// Kind of the complete line. `None` while the current line is incomplete.
@@ -198,6 +203,7 @@ impl<'b> LineDecoder<'b> {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
             }
             LineKind::Truncated => Content::Truncated,
+            LineKind::StreamClosed => Content::StreamClosed,
             LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
                 Content::Broken(self.scanner.error())
             }
@@ -368,85 +374,14 @@ impl<'b> LineDecoder<'b> {
         !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
-    /// Starts to discard the current line, which is incomplete and fills the whole buffer.
-    ///
-    /// The front of the buffer then holds the captured id, and the remaining buffer is space for reads.
-    pub(super) fn start_discarding(&mut self) {
-        let mut captured = 0;
-        if let Some(id) = self.scanner.member(Member::Id) {
-            let to = id.end.unwrap_or(self.scanned).min(self.scanned);
-            captured = to.saturating_sub(id.start).min(self.id_capture_size());
-            let to = id.start.wrapping_add(captured);
-            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
-                shift(bytes, id.start);
-            }
-        }
-        self.is_discarding = true;
-        (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
-    }
-
-    /// Returns the size of the captured id. It exceeds the limit by one byte, so that a longer id is detected.
-    pub(super) fn id_capture_size(&self) -> usize {
-        self.id_limit.saturating_add(1)
-    }
-
-    /// Scans and drops bytes of the discarded line.
-    ///
-    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
-    fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
-        let id_size = self.id_capture_size();
-        let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;
-        let newline = find(b'\n', fresh);
-        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        capture_id(&mut self.scanner, &mut self.scanned, text, captured);
-        match newline {
-            Some(at) => self.start = id_size.saturating_add(at).saturating_add(1),
-            None if self.eof => self.start = self.end,
-            None => {
-                self.end = id_size;
-                return None;
-            }
-        }
-        Some((self.finish_discarded(), newline.is_none()))
-    }
-
-    /// Ends the scan of a discarded line and returns the line.
-    pub(super) fn finish_discarded(&mut self) -> FoundLine {
-        match LineKind::from_scan(self.scanner.end()) {
-            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length: 0 },
-            _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length: 0 },
-        }
-    }
-
-    /// Returns whether a whole message was received, in message mode.
+    /// Returns whether a whole message or the end of a stream was received, in message mode.
     pub(super) fn has_message(&self) -> bool {
-        self.message_framing.is_some() && (self.end > 0 || self.is_discarding)
+        self.message_framing.is_some() && (self.end > 0 || self.is_discarding || self.line.is_some())
     }
 
     /// Returns whether input is accepted: it has not ended and, in message mode, the previous message was released.
     pub(super) fn is_open(&self) -> bool {
         !self.eof && !self.has_message()
-    }
-}
-
-/// Scans `text`, a part of a discarded line, and appends the bytes of the line's `id` in it to `captured`.
-///
-/// `length` is the number of bytes in `captured`. A later `id` member replaces an earlier one.
-pub(super) fn capture_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], captured: &mut [u8]) {
-    let before = scanner.position();
-    scanner.feed(text);
-    let Some(id) = scanner.member(Member::Id) else { return };
-    if id.start >= before {
-        *length = 0;
-    }
-    let have = id.start.wrapping_add(*length);
-    let from = have.max(before).saturating_sub(before);
-    let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
-    let (Some(text), Some(space)) = (text.get(from..to), captured.get_mut(*length..)) else { return };
-    let more = text.len().min(space.len());
-    if let (Some(text), Some(space)) = (text.get(..more), space.get_mut(..more)) {
-        copy(space, text);
-        *length = length.wrapping_add(more);
     }
 }
 
@@ -478,6 +413,15 @@ impl InputSink for LineDecoder<'_> {
         let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
         framing.receive(self, message, envelope, stream);
         true
+    }
+
+    fn stream_closed(&mut self, stream: StreamId) -> bool {
+        let is_accepted = self.message_framing.is_some() && self.is_open();
+        if is_accepted {
+            self.stream = stream;
+            self.set_line(FoundLine { kind: LineKind::StreamClosed, length: 0, release_length: 0 });
+        }
+        is_accepted
     }
 
     fn eof(&mut self) {

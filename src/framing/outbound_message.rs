@@ -2,7 +2,9 @@
 
 /// Caller's identifier of the stream a message arrived on: an HTTP exchange, a WebSocket, a topic.
 ///
-/// The machine does not interpret it and reports it with every outbound message that belongs to this stream.
+/// The caller chooses the streams of a server, and the server reports them with every message that belongs to them. A
+/// client chooses a stream for each request that it sends; the caller passes it in with the messages that it receives
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
@@ -24,8 +26,12 @@ pub enum OutboundMessageKind {
     },
     /// A notification.
     Notification,
-    /// A request that the machine sends to the peer.
+    /// A request that the machine sends to the peer. A client sends each request on a stream of its own, and expects the
+    /// response there.
     Request,
+    /// The cancellation of a request that a client sent on this stream. Where a stream is an HTTP exchange of
+    /// `2026-07-28`, the transport closes it and drops the message; any other transport sends the message.
+    Abort,
 }
 
 impl OutboundMessageKind {
@@ -42,7 +48,8 @@ impl OutboundMessageKind {
 pub enum Relation {
     /// The message belongs to the connection as a whole.
     Connection,
-    /// The message belongs to a request received on this stream: its response, its progress, its log messages.
+    /// The message belongs to a request received on this stream: its response, its progress, its log messages. Or it is
+    /// a request that a client sends on this stream, or the cancellation of one.
     Request(StreamId),
     /// The message belongs to a subscription opened on this stream.
     Subscription(StreamId),
@@ -112,7 +119,12 @@ impl Routing {
     pub(crate) const REQUEST: Routing =
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
-    /// A request that belongs to an inbound request in flight.
+    /// The cancellation of a request that was sent on `stream`.
+    pub(crate) fn abort(stream: StreamId) -> Routing {
+        Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
+    }
+
+    /// A request that belongs to an inbound request in flight, or that a client sends on this stream.
     pub(crate) fn related_request(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
@@ -124,6 +136,7 @@ impl Routing {
             OutboundMessageKind::Error { .. } => 1,
             OutboundMessageKind::Notification => 2,
             OutboundMessageKind::Request => 3,
+            OutboundMessageKind::Abort => 4,
         };
         let code = if let OutboundMessageKind::Error { code } = self.kind { code } else { 0 };
         let [c0, c1, c2, c3] = code.to_le_bytes();
@@ -144,7 +157,8 @@ impl Routing {
             0 => OutboundMessageKind::Result,
             1 => OutboundMessageKind::Error { code: i32::from_le_bytes([c0, c1, c2, c3]) },
             2 => OutboundMessageKind::Notification,
-            _ => OutboundMessageKind::Request,
+            3 => OutboundMessageKind::Request,
+            _ => OutboundMessageKind::Abort,
         };
         let relation = match relation {
             1 => Relation::Request(stream),
@@ -193,6 +207,7 @@ mod tests {
             OutboundMessageKind::Error { code: -32_020 },
             OutboundMessageKind::Notification,
             OutboundMessageKind::Request,
+            OutboundMessageKind::Abort,
         ] {
             for relation in [
                 Relation::Connection,

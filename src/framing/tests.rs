@@ -20,6 +20,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
                 Content::TooLong { id_fits: true, .. } => std::format!("too long, id {text}"),
                 Content::TooLong { id_fits: false, .. } => String::from("too long, id too long"),
                 Content::Truncated => std::format!("truncated{text}"),
+                Content::StreamClosed => String::from("stream closed"),
             });
             decoder.release();
         }

@@ -27,7 +27,7 @@ pub enum Outcome<'a> {
 pub enum RequestFailure {
     /// The timeout expired. The machine sent a cancellation to the peer.
     TimedOut,
-    /// The connection was closed.
+    /// The connection, or the [stream](crate::Receive::stream_closed) of the request, was closed.
     Closed,
     /// The server ended the subscription (`2026-07-28`).
     Ended,

@@ -48,7 +48,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     let envelope = &input.envelope();
     match content {
         Content::Message => true,
-        Content::Truncated => false,
+        Content::Truncated | Content::StreamClosed => false,
         _ if envelope.looks_like_response() => false,
         Content::TooLong { .. } => !is_notification(envelope),
         Content::Broken(_) => true,
@@ -92,7 +92,9 @@ pub(crate) fn handle_message(
                 method,
             )
         }
-        Class::Notification { method, params } => handle_notification(state, line, method, params, spans),
+        Class::Notification { method, params } => {
+            handle_notification(state, line, method, params, stream, spans)
+        }
         Class::Response { id, outcome } => handle_response(state, line, id, outcome, spans),
         Class::ErrorWithoutId { error } => {
             let code = error.get("code").and_then(Json::integer);
@@ -163,7 +165,7 @@ pub(crate) fn handle_unreadable_line(
         return ended;
     }
     Received::ProtocolError(match content {
-        Content::Message | Content::Truncated => ProtocolError::Truncated,
+        Content::Message | Content::Truncated | Content::StreamClosed => ProtocolError::Truncated,
         Content::Broken(scan_error) => {
             let error = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
@@ -209,7 +211,8 @@ fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Rece
     let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
     let may_restart =
         || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
-    if request.is_duplicate() && !may_restart() {
+    let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
+    if request.is_duplicate(owner) && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
     if request.state.lifecycle.state() == State::Draining {
@@ -345,10 +348,11 @@ fn handle_notification(
     line: &[u8],
     method: Str<'_>,
     params: Option<Json<'_>>,
+    stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     if method == methods::CANCELLED.name {
-        return handle_cancelled(state, line, params, spans);
+        return handle_cancelled(state, line, params, stream, spans);
     }
     if method == methods::INITIALIZED.name {
         if !state.lifecycle.apply(Trigger::Initialized) {
@@ -377,6 +381,7 @@ fn handle_cancelled(
     state: &mut ServerState<'_>,
     line: &[u8],
     params: Option<Json<'_>>,
+    stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
@@ -386,7 +391,9 @@ fn handle_cancelled(
     let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = state.in_flight.find(id) else {
+    // A notification does not say its era: the id is the stream's, or else the session's.
+    let find = |owner| state.in_flight.find(id, owner);
+    let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);

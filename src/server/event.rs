@@ -54,7 +54,8 @@ pub enum Event<'a> {
     Subscribed(&'a str),
     /// The client of the session unsubscribed from this URI. Others may still watch it ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client cancelled a deferred request or a subscription.
+    /// The client cancelled a deferred request or a subscription, or closed its
+    /// [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response.
     Cancelled {
@@ -103,6 +104,7 @@ impl Server<'_> {
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
+            PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
             PendingEvent::Listening(ticket) => {
                 Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
             }

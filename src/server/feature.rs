@@ -1,6 +1,7 @@
 //! The trait `Feature`: a group of methods with its capability.
 
 use crate::error::{ConfigError, ProtocolError};
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
@@ -124,9 +125,9 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Whether another request with the same id is in flight.
-    pub(crate) fn is_duplicate(&self) -> bool {
-        self.state.in_flight.find(Json::trusted(self.id())).is_some()
+    /// Whether another request of this owner with the same id is in flight.
+    pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
+        self.state.in_flight.find(Json::trusted(self.id()), owner).is_some()
     }
 
     /// Finds the frequent members of `params`.

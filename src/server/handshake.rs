@@ -3,6 +3,7 @@
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
 use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -48,7 +49,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
     // Only a new client reuses the id of a request in flight.
-    if again || request.is_duplicate() {
+    if again || request.is_duplicate(StreamId::NONE) {
         request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);

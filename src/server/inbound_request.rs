@@ -6,7 +6,7 @@ use crate::json::SortKey;
 use crate::peer::slots::Data;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Era, Revision};
 use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Context;
@@ -95,6 +95,13 @@ impl Data for InboundRequest {
             flags: PackedFlags(0),
         },
     };
+
+    fn owner(&self) -> StreamId {
+        match self.packed.flags.revision().era() {
+            Era::Handshake => StreamId::NONE,
+            Era::Stateless => self.stream,
+        }
+    }
 }
 
 impl PackedContext {
@@ -152,6 +159,12 @@ impl InboundRequest {
 
     pub(crate) fn is_batched(&self) -> bool {
         self.packed.flags.is_batched()
+    }
+
+    /// Whether the request ends when this stream closes: an open request or subscription of the stateless era.
+    pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
+        let is_stateless = self.packed.flags.revision().era() == Era::Stateless;
+        self.packed.stage == Stage::Deferred && is_stateless && self.stream == stream
     }
 
     /// Whether the application must respond.

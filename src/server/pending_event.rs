@@ -22,6 +22,8 @@ pub(crate) enum PendingEvent {
     OutboundEvent(OutboundEvent),
     /// The span `arguments` is the reason.
     Cancelled(Ticket),
+    /// Cancelled, because the stream of the request has closed.
+    StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
     Listening(Ticket),

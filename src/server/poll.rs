@@ -4,12 +4,14 @@ use core::mem;
 
 use crate::error::ProtocolError;
 use crate::framing::Content;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::rpc::{self, Class};
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
+use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
 use crate::server::{Ending, Server};
@@ -132,6 +134,10 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is none, or if its response has no space.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
+        if let Content::StreamClosed = line.content {
+            self.cancel_on_closed_stream(line.stream);
+            return true;
+        }
         let bytes = self.input.bytes();
         let in_line = self.state.batches.in_line();
         let class = match line.content {
@@ -185,6 +191,18 @@ impl Server<'_> {
         };
         self.apply(outcome, &mut spans);
         true
+    }
+
+    /// Cancels one request of a closed stream, with an event. Releases the line when no request is left.
+    fn cancel_on_closed_stream(&mut self, stream: StreamId) {
+        let ends = |inbound: &InboundRequest| inbound.ends_with(stream);
+        match self.state.in_flight.first_with(ends) {
+            Some(ticket) => {
+                self.state.end_in_flight(ticket);
+                self.state.pending_event = Some(PendingEvent::StreamClosed(ticket));
+            }
+            None => self.input.release(),
+        }
     }
 
     /// Applies the result of a handled line: sets the event, and releases the line or ends the input.

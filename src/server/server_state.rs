@@ -29,7 +29,7 @@ use crate::server::reply::{Context, Pending, Source};
 use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
 use crate::time::Millis;
 
-/// The result of a handshake.
+/// A session of the handshake era, as a value: a server with many clients keeps one for each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
@@ -38,6 +38,8 @@ pub(crate) struct Session {
     /// Whether `notifications/initialized` was received. The server sends no change notifications before.
     pub(crate) complete: bool,
 }
+
+const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

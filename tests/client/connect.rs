@@ -473,7 +473,7 @@ fn initialize_waits_for_output_space() {
         panic!()
     };
     // Message mode takes some bytes more.
-    Setup { tx: needed + 9, ..Setup::automatic() }.run(|harness: &mut ClientHarness| {
+    Setup { tx: needed + 13, ..Setup::automatic() }.run(|harness: &mut ClientHarness| {
         harness.peer_reads(false);
         harness.at(0).at(300).events(&[]);
         assert_eq!(harness.deadline, Some(3300));

@@ -201,7 +201,7 @@ fn server_request_waits_for_reserved_output_space() {
         harness.connect();
         harness.on_server_request(|asked| {
             // As large as allowed.
-            asked.error(-5, "x".repeat(4096 - 67));
+            asked.error(-5, "x".repeat(4096 - 71));
             None
         });
         harness.call("a", Options::DEFAULT).unwrap();

@@ -20,5 +20,6 @@ mod reconnect;
 mod requests;
 mod results;
 mod server_requests;
+mod streams;
 mod subscriptions;
 mod timeouts;

@@ -100,7 +100,7 @@ const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {
         // As large as allowed.
-        asked.error(-5, "x".repeat(4096 - 67));
+        asked.error(-5, "x".repeat(4096 - 71));
         None
     };
     asking().run(|harness| {

@@ -62,7 +62,7 @@ fn damaged_requests_are_handled_alike() {
         let request = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
         assert!(same(&INFO, pattern, &request, Pace::FAST).contains(r#""id":45,"result""#));
         for at in 0..request.len() {
-            for byte in *b"\"{}[]:,\\ 0e.-a\n\r\x80\x18" {
+            for byte in *b"\"{,\\0\n\x80" {
                 let mut other = request.clone();
                 other[at] = byte;
                 same(&INFO, pattern, &other, Pace::FAST);

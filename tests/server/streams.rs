@@ -1,4 +1,4 @@
-//! Message mode: the streams of subscriptions and batches.
+//! Message mode: the streams of subscriptions and batches, ids of several streams, closed streams.
 
 use crate::support::server::hello;
 use crate::support::server::tools::TOOLS;
@@ -13,6 +13,7 @@ struct ServerHarness<'b> {
     server: Server<'b>,
     sent: Vec<String>,
     tickets: Vec<Ticket>,
+    cancelled: Vec<Ticket>,
 }
 
 impl ServerHarness<'_> {
@@ -20,6 +21,13 @@ impl ServerHarness<'_> {
         self.run();
         let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing else is due") };
         assert!(io.split().1.message(message.as_bytes(), StreamId(stream)).is_ok());
+        self.run();
+    }
+
+    fn close(&mut self, stream: u32) {
+        self.run();
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing else is due") };
+        assert_eq!(io.split().1.stream_closed(StreamId(stream)), Ok(()));
         self.run();
     }
 
@@ -44,6 +52,7 @@ impl ServerHarness<'_> {
                         assert!(listening.hears(Change::Tools) && !listening.hears(Change::Prompts));
                         self.tickets.push(listening.ticket());
                     }
+                    Event::Cancelled { ticket, .. } => self.cancelled.push(ticket),
                     _ => {}
                 },
                 Action::Closed => return,
@@ -65,7 +74,7 @@ fn with_harness(test: impl FnOnce(ServerHarness<'_>)) {
     let server =
         Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap().batch_buffer(&mut batches);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut harness = ServerHarness { server, sent: Vec::new(), tickets: Vec::new() };
+    let mut harness = ServerHarness { server, sent: Vec::new(), tickets: Vec::new(), cancelled: Vec::new() };
     harness.post(
         0,
         &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#, hello("2025-03-26")),
@@ -138,4 +147,115 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
         }
         assert!(largest > 900, "{largest}");
     });
+}
+
+/// A deferred call of `2026-07-28`.
+fn stateless_call(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    )
+}
+
+fn session_call(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer"}}}}"#)
+}
+
+#[test]
+fn streams_of_the_stateless_era_use_the_same_id_at_once() {
+    with_harness(|mut harness| {
+        for (stream, call) in [(1, stateless_call(1)), (2, stateless_call(1)), (3, session_call(1))] {
+            harness.post(stream, &call);
+            harness.expect(&[]);
+        }
+        // On its own stream, and in the session on any stream, the id is a duplicate.
+        for (stream, call) in [(2, stateless_call(1)), (5, session_call(1))] {
+            harness.post(stream, &call);
+            let refused = std::mem::take(&mut harness.sent).concat();
+            assert!(
+                refused.starts_with(&format!("Error {{ code: -32600 }} Request(StreamId({stream}))")),
+                "{refused}"
+            );
+        }
+        let tickets = harness.tickets.clone();
+        for (stream, ticket) in [(2, tickets[1]), (1, tickets[0]), (3, tickets[2])] {
+            harness.server.reply(ticket).unwrap().text("x");
+            harness.run();
+            let sent = std::mem::take(&mut harness.sent).concat();
+            assert!(sent.starts_with(&format!("Result Request(StreamId({stream})) ")), "{sent}");
+        }
+        assert_eq!(harness.server.deferred(), 0);
+    });
+}
+
+#[test]
+fn cancellation_applies_to_its_stream_and_then_to_the_session() {
+    with_harness(|mut harness| {
+        for (stream, call) in [(1, stateless_call(1)), (2, stateless_call(1)), (3, session_call(1))] {
+            harness.post(stream, &call);
+        }
+        let tickets = harness.tickets.clone();
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        harness.post(2, cancel);
+        assert_eq!(harness.cancelled, [tickets[1]]);
+        harness.post(4, cancel);
+        assert_eq!(harness.cancelled, [tickets[1], tickets[2]], "the session's request has no stream");
+        harness.post(4, cancel);
+        assert_eq!(harness.cancelled.len(), 2, "the request of stream 1 is left");
+        assert_eq!(harness.server.deferred(), 1);
+    });
+}
+
+#[test]
+fn closed_stream_cancels_its_stateless_requests_and_subscriptions() {
+    with_harness(|mut harness| {
+        harness.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
+        harness.post(2, &stateless_call(1));
+        harness.post(3, &stateless_call(1));
+        harness.post(2, &session_call(2));
+        harness.sent.clear();
+        let tickets = harness.tickets.clone();
+
+        harness.close(2);
+        assert_eq!(harness.cancelled, tickets[..2], "in the order of their slots");
+        harness.expect(&[]);
+        assert_eq!(harness.server.deferred(), 2, "another stream, and the session");
+        // Nothing is left of the subscription.
+        harness.server.changed(Change::Tools);
+        let listed =
+            r#"Notification Connection {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        harness.expect(&[listed.into()]);
+        assert!(harness.server.reply(tickets[1]).is_err());
+
+        // A stream that owns nothing, and the session's stream, end nothing.
+        for stream in [2, 9, 0] {
+            harness.close(stream);
+        }
+        assert_eq!((harness.cancelled.len(), harness.server.deferred()), (2, 2));
+        for ticket in &tickets[2..] {
+            harness.server.reply(*ticket).unwrap().text("x");
+            harness.run();
+        }
+        assert_eq!(harness.sent.len(), 2);
+        // The id is free again.
+        harness.post(2, &stateless_call(1));
+        assert_eq!(harness.server.deferred(), 1);
+    });
+}
+
+#[test]
+fn closed_stream_is_returned_if_busy_or_not_in_message_mode() {
+    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+    let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
+    assert_eq!(io.split().1.stream_closed(StreamId(1)), Err(StreamId(1)));
+
+    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    // The first response fills the buffer, and the second message waits.
+    for _ in 0..2 {
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+        assert!(io.split().1.message(ping, StreamId(1)).is_ok());
+    }
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
+    assert_eq!(io.split().1.stream_closed(StreamId(1)), Err(StreamId(1)));
 }

@@ -1,6 +1,6 @@
 //! Answering, deferring, cancelling and expiring requests of the server.
 
-use crate::client::client_state::{ClientState, Peer};
+use crate::client::client_state::{ClientState, Session};
 use crate::client::notify::write_notification;
 use crate::client::outbound_request::{NO_SEQUENCE, OutboundRequest, Stage};
 use crate::client::pending_event::PendingEvent;
@@ -100,7 +100,7 @@ impl ClientState<'_> {
         let stream = deferred.map_or(StreamId::NONE, |it| StreamId(it.number));
         let kind = deferred.and_then(|it| it.input_kind).ok_or(SendError::Gone)?;
         // The revision of this connection applies, because deferred requests end with their connection.
-        let Peer { revision, .. } = self.peer.ok_or(SendError::Gone)?;
+        let Session { revision, .. } = self.peer.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         // Pending errors and queued messages come first.
         let has_queued = self.fault.is_some() || self.in_flight.queue_front().is_some();
@@ -117,7 +117,7 @@ impl ClientState<'_> {
         id: Json<'_>,
         reason: Option<Span>,
     ) -> Result<PendingEvent, ProtocolError> {
-        let ticket = self.in_flight.find(id).ok_or(ProtocolError::UnknownCancel)?;
+        let ticket = self.in_flight.find(id, StreamId::NONE).ok_or(ProtocolError::UnknownCancel)?;
         self.in_flight.release(ticket);
         Ok(PendingEvent::Cancelled { ticket, reason })
     }

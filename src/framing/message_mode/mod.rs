@@ -2,8 +2,9 @@
 //!
 //! The decoder reaches this code only through [`MessageFraming`], so a program that receives lines does not link it.
 
-use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind, capture_id};
+use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
+use crate::framing::oversized_line::capture_id;
 use crate::json::{DEPTH_LIMIT, Envelope};
 use crate::platform::copy;
 

@@ -21,6 +21,7 @@ fn current(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
         Content::Broken(error) => std::format!("broken {:?} at {}", error.kind, error.at),
         Content::TooLong { id_fits, limit } => std::format!("over {limit}, id {text} {id_fits}"),
         Content::Truncated => String::from("truncated"),
+        Content::StreamClosed => String::from("stream closed"),
     };
     assert_eq!(line.stream, input.stream());
     Some((what, line.stream.0))
@@ -152,4 +153,25 @@ fn smallest_buffer_holds_the_longest_id() {
     let text = std::format!(r#"{{"x":"{}","id":12345678}}"#, "x".repeat(100));
     assert!(input.message(text.as_bytes(), None, StreamId(1)));
     assert_eq!(current(&mut input), Some((String::from("over 25, id 12345678 true"), 1)));
+}
+
+#[test]
+fn closed_stream_is_in_order_with_messages() {
+    let mut buffer = [0; 64];
+    let mut input = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
+    assert!(!input.stream_closed(StreamId(1)), "a decoder of lines has no streams");
+    input.use_message_mode();
+    assert!(input.message(b"{}", None, StreamId(1)));
+    assert!(!input.stream_closed(StreamId(1)), "the message comes first");
+    assert_eq!(current(&mut input), Some((String::from("{}"), 1)));
+    input.release();
+    assert!(input.stream_closed(StreamId(2)));
+    assert!(
+        !input.is_ready() && !input.message(b"{}", None, StreamId(3)) && !input.stream_closed(StreamId(3))
+    );
+    assert_eq!(current(&mut input), Some((String::from("stream closed"), 2)));
+    input.release();
+    assert!(current(&mut input).is_none() && input.is_ready());
+    assert!(input.message(b"[]", None, StreamId(3)));
+    assert_eq!(current(&mut input), Some((String::from("[]"), 3)));
 }

@@ -6,9 +6,10 @@
     reason = "the number of slots and the length of their texts are limited to 16 bits"
 )]
 
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Str};
 use crate::peer::slots::hash::Hasher;
-use crate::peer::slots::{Data, InFlight, NONE, Ticket};
+use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
 use crate::rpc::same_id;
 
 impl<D: Data> InFlight<'_, D> {
@@ -27,15 +28,15 @@ impl<D: Data> InFlight<'_, D> {
         self.text(ticket).split_at_checked(length).unwrap_or_default()
     }
 
-    /// Returns the request with this id.
-    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+    /// Returns the request with this id among those of `owner`: see [`Data::owner`].
+    pub(crate) fn find(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
         if self.taken == 0 {
             return None;
         }
-        let mut index = self.slot(self.bucket_of(id))?.bucket.into();
+        let mut index = self.slot(self.bucket_of(id, owner))?.bucket.into();
         while let Some(slot) = self.slot(index) {
             let ticket = Ticket { slot: index, generation: slot.generation };
-            if same_id(Json::trusted(self.id(ticket)), id) {
+            if same_id(Json::trusted(self.id(ticket)), id) && slot.data.owner() == owner {
                 return Some(ticket);
             }
             index = slot.next.into();
@@ -58,8 +59,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     fn link_id(&mut self, ticket: Ticket) {
-        let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
-        let Some(chain) = self.slot_mut(bucket) else { return };
+        let Some(chain) = self.bucket_slot(ticket) else { return };
         let first = core::mem::replace(&mut chain.bucket, ticket.slot as u16);
         if let Some(slot) = self.slot_mut(ticket.slot) {
             slot.next = first;
@@ -78,10 +78,9 @@ impl<D: Data> InFlight<'_, D> {
         if self.taken_slot(ticket).is_none_or(|slot| slot.id_length == 0) {
             return;
         }
-        let bucket = self.bucket_of(Json::trusted(self.id(ticket)));
         let none = NONE as u16;
         let next = self.slot_mut(ticket.slot).map_or(none, |slot| core::mem::replace(&mut slot.next, none));
-        let Some(chain) = self.slot_mut(bucket) else { return };
+        let Some(chain) = self.bucket_slot(ticket) else { return };
         let own = ticket.slot as u16;
         if chain.bucket == own {
             chain.bucket = next;
@@ -111,11 +110,19 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    fn bucket_of(&self, id: Json<'_>) -> u32 {
+    /// Returns the slot that holds the start of the chain of this request.
+    fn bucket_slot(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
+        let owner = self.get(ticket)?.owner();
+        self.slot_mut(self.bucket_of(Json::trusted(self.id(ticket)), owner))
+    }
+
+    fn bucket_of(&self, id: Json<'_>, StreamId(owner): StreamId) -> u32 {
+        // Owners use the same ids, so the owner is a part of the key.
+        let seed = self.seed() ^ u64::from(owner);
         let hash = match id.string() {
-            Some(text) => hash_text(self.seed(), text),
+            Some(text) => hash_text(seed, text),
             None => {
-                let mut hasher = Hasher::new(self.seed());
+                let mut hasher = Hasher::new(seed);
                 hasher.add(id.bytes());
                 hasher.finish()
             }

@@ -13,6 +13,7 @@ mod hash;
 mod id_index;
 mod store;
 
+use crate::framing::outbound_message::StreamId;
 use crate::platform::divide;
 use crate::time::Millis;
 
@@ -54,6 +55,12 @@ pub struct Slot<D> {
 /// Per-request data that the server or client stores in a slot.
 pub(crate) trait Data: Copy {
     const EMPTY: Self;
+
+    /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
+    /// ([`StreamId::NONE`]).
+    fn owner(&self) -> StreamId {
+        StreamId::NONE
+    }
 }
 
 #[expect(private_bounds, reason = "the crate defines both types of slot data")]
@@ -197,6 +204,13 @@ impl<'b, D: Data> InFlight<'b, D> {
         let slots = self.slots_ref().get(index as usize..)?;
         let index = index.wrapping_add(slots.iter().position(Slot::is_taken)? as u32);
         self.request_in_slot(index).map(|(ticket, _)| ticket)
+    }
+
+    /// Returns the first request in flight whose data `matches`.
+    pub(crate) fn first_with(&self, matches: impl Fn(&D) -> bool) -> Option<Ticket> {
+        let slots = self.slots_ref();
+        let index = slots.iter().position(|slot| slot.is_taken() && matches(&slot.data))?;
+        self.request_in_slot(index as u32).map(|(ticket, _)| ticket)
     }
 
     /// Appends a request to the queue.

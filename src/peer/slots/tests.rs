@@ -1,4 +1,5 @@
 use super::*;
+use crate::framing::outbound_message::StreamId;
 use crate::json::Json;
 use std::collections::BTreeMap;
 use std::format;
@@ -23,7 +24,7 @@ fn take(table: &mut InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
 }
 
 fn find(table: &InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
-    table.find(Json::trusted(id.as_bytes()))
+    table.find(Json::trusted(id.as_bytes()), StreamId::NONE)
 }
 
 #[test]

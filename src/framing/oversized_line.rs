@@ -1,0 +1,78 @@
+//! Oversized lines: discards their bytes and keeps the text of their `id`.
+
+use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
+use crate::json::{Member, Scanner};
+use crate::platform::{copy, find, shift};
+
+impl LineDecoder<'_> {
+    /// Starts to discard the current line, which is incomplete and fills the whole buffer.
+    ///
+    /// The front of the buffer then holds the captured id, and the remaining buffer is space for reads.
+    pub(super) fn start_discarding(&mut self) {
+        let mut captured = 0;
+        if let Some(id) = self.scanner.member(Member::Id) {
+            let to = id.end.unwrap_or(self.scanned).min(self.scanned);
+            captured = to.saturating_sub(id.start).min(self.id_capture_size());
+            let to = id.start.wrapping_add(captured);
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(..to) {
+                shift(bytes, id.start);
+            }
+        }
+        self.is_discarding = true;
+        (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
+    }
+
+    /// Returns the size of the captured id. It exceeds the limit by one byte, so that a longer id is detected.
+    pub(super) fn id_capture_size(&self) -> usize {
+        self.id_limit.saturating_add(1)
+    }
+
+    /// Scans and drops bytes of the discarded line.
+    ///
+    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
+    pub(super) fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
+        let id_size = self.id_capture_size();
+        let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;
+        let newline = find(b'\n', fresh);
+        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
+        capture_id(&mut self.scanner, &mut self.scanned, text, captured);
+        match newline {
+            Some(at) => self.start = id_size.saturating_add(at).saturating_add(1),
+            None if self.eof => self.start = self.end,
+            None => {
+                self.end = id_size;
+                return None;
+            }
+        }
+        Some((self.finish_discarded(), newline.is_none()))
+    }
+
+    /// Ends the scan of a discarded line and returns the line.
+    pub(super) fn finish_discarded(&mut self) -> FoundLine {
+        match LineKind::from_scan(self.scanner.end()) {
+            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length: 0 },
+            _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length: 0 },
+        }
+    }
+}
+
+/// Scans `text`, a part of a discarded line, and appends the bytes of the line's `id` in it to `captured`.
+///
+/// `length` is the number of bytes in `captured`. A later `id` member replaces an earlier one.
+pub(super) fn capture_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], captured: &mut [u8]) {
+    let before = scanner.position();
+    scanner.feed(text);
+    let Some(id) = scanner.member(Member::Id) else { return };
+    if id.start >= before {
+        *length = 0;
+    }
+    let have = id.start.wrapping_add(*length);
+    let from = have.max(before).saturating_sub(before);
+    let to = id.end.unwrap_or(usize::MAX).saturating_sub(before).min(text.len());
+    let (Some(text), Some(space)) = (text.get(from..to), captured.get_mut(*length..)) else { return };
+    let more = text.len().min(space.len());
+    if let (Some(text), Some(space)) = (text.get(..more), space.get_mut(..more)) {
+        copy(space, text);
+        *length = length.wrapping_add(more);
+    }
+}
