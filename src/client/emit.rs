@@ -12,9 +12,10 @@ use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
 use crate::client::method::Method;
-use crate::client::notification::{LogMessage, Updated};
+use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
+use crate::protocol::objects::log_message::LogMessage;
 use crate::protocol::objects::members::ResultIndex;
 
 impl Client<'_> {

@@ -1,8 +1,8 @@
 //! Outcome of an outbound request, in either role: a result, an error or a failure.
 #![allow(clippy::as_conversions, reason = "`From` is not usable in constants")]
 
-use crate::client::OpenUrlView;
 use crate::json::{Json, Kind, Str, WriteText, prints};
+use crate::protocol::elicitation::OpenUrlView;
 use crate::protocol::revision::Era;
 use crate::rpc::code;
 

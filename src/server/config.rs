@@ -2,6 +2,7 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::protocol::meta;
+use crate::protocol::objects::freshness::Freshness;
 use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
@@ -287,9 +288,7 @@ impl<'i> ServerConfig<'i> {
             out.end_object();
         }
         if matches!(shape, Shape::List | Shape::Discovery) {
-            out.key("ttlMs");
-            out.unsigned(self.fresh_for.0);
-            out.field_string("cacheScope", if self.shared_cache { "public" } else { "private" });
+            Freshness { fresh_for: self.fresh_for, shared: self.shared_cache }.write(out);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::meta;
+use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::rpc::code;
 use crate::server::Ending;
@@ -26,7 +27,7 @@ use crate::server::memo::RequestMemo;
 use crate::server::outbound_requests::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Context, Pending, Source};
-use crate::server::write_message::{END, begin_error, begin_result, write_error, write_log};
+use crate::server::write_message::{END, begin_error, begin_result, write_error};
 use crate::time::Millis;
 
 /// A session of the handshake era, as a value: a server with many clients keeps one for each.

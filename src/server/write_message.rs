@@ -2,7 +2,6 @@
 
 use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
-use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
@@ -76,24 +75,4 @@ pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<
     out.begin_array();
     revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
     out.end_array();
-}
-
-/// Writes `notifications/message`, with the data that `data` writes.
-pub(crate) fn write_log(
-    out: &mut Writer<'_>,
-    level: Level,
-    logger: Option<&str>,
-    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
-    out.string(level.as_str());
-    if let Some(logger) = logger {
-        out.key("logger");
-        out.string(logger);
-    }
-    out.key("data");
-    if !data(out) {
-        out.fail();
-    }
-    out.token("}}");
 }

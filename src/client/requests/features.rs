@@ -124,16 +124,8 @@ impl Client<'_> {
             self.require_capability(ServerCapabilities::COMPLETIONS)?;
         }
         let has_context = self.core.has(WireFeature::CompletionContext);
-        let (kind, member, name) = match reference {
-            Reference::Prompt(name) => ("ref/prompt", "name", name),
-            Reference::Resource(uri) => ("ref/resource", "uri", uri),
-        };
         self.core.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
-            out.key("ref");
-            out.begin_object();
-            out.field_string("type", kind);
-            out.field_string(member, name);
-            out.end_object();
+            reference.write(out);
             out.key("argument");
             out.begin_object();
             out.field_string("name", argument);

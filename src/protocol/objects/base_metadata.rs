@@ -1,10 +1,36 @@
 //! Base metadata of tools, resources, templates and prompts: name, title, description, icons.
 
 use crate::json::Writer;
-use crate::protocol::objects::application_json::write_raw;
+use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::icon::Icons;
-use crate::protocol::objects::implementation::{Names, write_texts};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
+
+/// The names of text members, each with the revisions that have it.
+pub(crate) type Names = [(&'static str, Revisions)];
+
+/// Writes the texts that are set and that the revision has.
+pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
+    for ((name, revisions), text) in names.iter().zip(texts) {
+        if revisions.contains(revision) {
+            out.field_optional(name, *text);
+        }
+    }
+}
+
+/// An entry of a list: a tool, resource, resource template or prompt.
+pub(crate) trait ListEntry {
+    /// The member of a result that has the list.
+    const LIST: &'static str;
+
+    /// The key of the entry: its name, URI or URI template.
+    fn key(&self) -> &str;
+
+    /// The JSON texts that must be objects.
+    fn objects(&self) -> Objects<'_>;
+
+    /// Writes the entry with the members of the revision.
+    fn write(&self, revision: Revision, out: &mut Writer<'_>);
+}
 
 /// The base metadata of a list entry.
 #[derive(Debug, Clone, Copy)]

@@ -15,6 +15,21 @@ pub enum Reference<'r> {
     Resource(&'r str),
 }
 
+impl Reference<'_> {
+    /// Writes the member `ref`.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        let (kind, member, name) = match self {
+            Reference::Prompt(name) => ("ref/prompt", "name", name),
+            Reference::Resource(uri) => ("ref/resource", "uri", uri),
+        };
+        out.key("ref");
+        out.begin_object();
+        out.field_string("type", kind);
+        out.field_string(member, name);
+        out.end_object();
+    }
+}
+
 /// The prompt or resource template of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceView<'a> {

@@ -5,6 +5,7 @@
 use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
 use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
 use crate::protocol::objects::base64::Base64;
 use crate::protocol::objects::items::Items;
 use crate::protocol::objects::resource::{Resource, ResourceView};

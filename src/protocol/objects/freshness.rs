@@ -2,7 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Caching*.
 
-use crate::json::Json;
+use crate::json::{Json, Writer};
 use crate::time::Millis;
 
 /// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not report it, so their results are not
@@ -20,6 +20,13 @@ pub struct Freshness {
 }
 
 impl Freshness {
+    /// Writes the members of a result.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        out.key("ttlMs");
+        out.unsigned(self.fresh_for.0);
+        out.field_string("cacheScope", if self.shared { "public" } else { "private" });
+    }
+
     /// Reads the freshness of a result.
     #[must_use]
     pub fn from_json(result: Json<'_>) -> Freshness {

@@ -3,22 +3,10 @@
 //! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
 
 use crate::json::{Str, Writer};
-use crate::protocol::objects::base_metadata::base_metadata_view;
+use crate::protocol::objects::base_metadata::{Names, base_metadata_view, write_texts};
 use crate::protocol::objects::icon::{IconView, Icons, icons};
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
-
-/// The names of text members, each with the revisions that have it.
-pub(crate) type Names = [(&'static str, Revisions)];
-
-/// Writes the texts that are set and that the revision has.
-pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
-    for ((name, revisions), text) in names.iter().zip(texts) {
-        if revisions.contains(revision) {
-            out.field_optional(name, *text);
-        }
-    }
-}
 
 const NAMES: &Names = &[
     ("name", Revisions::ALL),

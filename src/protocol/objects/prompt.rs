@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Writer};
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{BaseMetadata, base_metadata, base_metadata_view};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{entries, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -38,14 +38,20 @@ impl<'t> Prompt<'t> {
         self.arguments = arguments;
         self
     }
+}
 
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
+impl ListEntry for Prompt<'_> {
+    const LIST: &'static str = "prompts";
+
+    fn key(&self) -> &str {
+        self.name()
+    }
+
+    fn objects(&self) -> Objects<'_> {
         [self.base.meta, None, None]
     }
 
-    /// Writes the entry of the list.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.base.write(revision, out);
         if !self.arguments.is_empty() {

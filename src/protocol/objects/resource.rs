@@ -5,7 +5,7 @@
 use crate::json::{Chars, Json, Str, Writer};
 use crate::protocol::objects::annotations::{Annotations, AnnotationsView};
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{BaseMetadata, base_metadata, base_metadata_view};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::Revision;
@@ -68,11 +68,6 @@ impl<'t> Resource<'t> {
         self.base.title().unwrap_or(self.base.name())
     }
 
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
-        [self.base.meta, None, None]
-    }
-
     /// Writes the members of the list entry that the revision has.
     pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
@@ -84,9 +79,20 @@ impl<'t> Resource<'t> {
             out.unsigned(size);
         }
     }
+}
 
-    /// Writes the list entry.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+impl ListEntry for Resource<'_> {
+    const LIST: &'static str = "resources";
+
+    fn key(&self) -> &str {
+        self.uri
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        [self.base.meta, None, None]
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.write_members(revision, out);
         out.end_object();
@@ -154,14 +160,20 @@ impl<'t> ResourceTemplate<'t> {
         uri_template::find(self.uri, Chars::new(uri), "")?;
         Some(Matches { template: self.uri, uri })
     }
+}
 
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
+impl ListEntry for ResourceTemplate<'_> {
+    const LIST: &'static str = "resourceTemplates";
+
+    fn key(&self) -> &str {
+        self.uri
+    }
+
+    fn objects(&self) -> Objects<'_> {
         [self.base.meta, None, None]
     }
 
-    /// Writes the list entry.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("uriTemplate", self.uri);
         self.base.write(revision, out);

@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
-use crate::protocol::objects::base_metadata::{BaseMetadata, base_metadata};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -84,14 +84,20 @@ impl<'t> Tool<'t> {
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
     }
+}
 
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
+impl ListEntry for Tool<'_> {
+    const LIST: &'static str = "tools";
+
+    fn key(&self) -> &str {
+        self.name()
+    }
+
+    fn objects(&self) -> Objects<'_> {
         [Some(self.input_schema), self.output_schema, self.base.meta]
     }
 
-    /// Writes the entry of the list, with the members of the revision.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.base.write(revision, out);
         let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {

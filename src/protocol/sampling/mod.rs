@@ -14,6 +14,7 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
 use crate::protocol::objects::tool::{Tool, ToolView};
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};

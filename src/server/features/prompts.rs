@@ -9,7 +9,7 @@ use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
@@ -124,16 +124,17 @@ impl Sealed for Prompts<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST { self.list(request) } else { self.get(request) }
+        if method == LIST {
+            pagination::respond(request, self.catalogue, ListPrompts::event)
+        } else {
+            self.get(request)
+        }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match self.catalogue.filter(|_| catalogue == Catalogue::Prompts) {
-            Some(prompts) => {
-                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Absent, Found::Prompt)
-            }
-            None if catalogue == Catalogue::Prompts => Found::Dynamic,
-            None => Found::Absent,
+        match catalogue {
+            Catalogue::Prompts => find_in(self.catalogue, is, Found::Prompt),
+            _ => Found::Absent,
         }
     }
 
@@ -147,29 +148,11 @@ impl Sealed for Prompts<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "prompts", index, objects: prompt.objects() };
-            pagination::check(entry, measure, &mut |out| prompt.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)
     }
 }
 
 impl Prompts<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "prompts",
-            self.catalogue.map(<[_]>::len),
-            ListPrompts::event,
-            &mut |index, revision, out| {
-                let prompt = self.catalogue.unwrap_or_default().get(index)?;
-                prompt.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn get(&self, request: &mut Request<'_, '_>) -> Received {
         let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {

@@ -10,7 +10,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
@@ -172,22 +172,15 @@ impl Sealed for Resources<'_> {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             READ => self.read(request),
-            LIST => self.list(request),
-            _ => self.list_templates(request),
+            LIST => pagination::respond(request, self.catalogue, ListResources::event),
+            _ => pagination::respond(request, self.templates, ListTemplates::event),
         }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match (catalogue, self.catalogue, self.templates) {
-            (Catalogue::Resources, Some(resources), _) => {
-                let found = resources.iter().find(|resource| is(resource.uri));
-                found.map_or(Found::Absent, Found::Resource)
-            }
-            (Catalogue::Templates, _, Some(templates)) => {
-                let found = templates.iter().find(|template| is(template.uri));
-                found.map_or(Found::Absent, Found::Template)
-            }
-            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Dynamic,
+        match catalogue {
+            Catalogue::Resources => find_in(self.catalogue, is, Found::Resource),
+            Catalogue::Templates => find_in(self.templates, is, Found::Template),
             _ => Found::Absent,
         }
     }
@@ -219,48 +212,12 @@ impl Sealed for Resources<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "resources", index, objects: resource.objects() };
-            pagination::check(entry, measure, &mut |out| resource.write(revision, out))?;
-        }
-        for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
-            let objects = template.objects();
-            let entry = pagination::Entry { key: "resourceTemplates", index, objects };
-            pagination::check(entry, measure, &mut |out| template.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)?;
+        pagination::check(self.templates, revision, measure)
     }
 }
 
 impl Resources<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "resources",
-            self.catalogue.map(<[_]>::len),
-            ListResources::event,
-            &mut |index, revision, out| {
-                let resource = self.catalogue.unwrap_or_default().get(index)?;
-                resource.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
-    fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "resourceTemplates",
-            self.templates.map(<[_]>::len),
-            ListTemplates::event,
-            &mut |index, revision, out| {
-                let template = self.templates.unwrap_or_default().get(index)?;
-                template.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn read(&self, request: &mut Request<'_, '_>) -> Received {
         let Some(uri) = request.param("uri").and_then(Json::string) else {
             return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");

@@ -11,7 +11,7 @@ use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
@@ -105,14 +105,17 @@ impl Sealed for Tools<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST { self.list(request) } else { self.call(request) }
+        if method == LIST {
+            pagination::respond(request, self.catalogue, ListTools::event)
+        } else {
+            self.call(request)
+        }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
-            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Absent, Found::Tool),
-            None if catalogue == Catalogue::Tools => Found::Dynamic,
-            None => Found::Absent,
+        match catalogue {
+            Catalogue::Tools => find_in(self.catalogue, is, Found::Tool),
+            _ => Found::Absent,
         }
     }
 
@@ -126,29 +129,11 @@ impl Sealed for Tools<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "tools", index, objects: tool.objects() };
-            pagination::check(entry, measure, &mut |out| tool.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)
     }
 }
 
 impl Tools<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "tools",
-            self.catalogue.map(<[_]>::len),
-            ListTools::event,
-            &mut |index, revision, out| {
-                let tool = self.catalogue.unwrap_or_default().get(index)?;
-                tool.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
         let Some(name) = subject.and_then(Json::string) else {
