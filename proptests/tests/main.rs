@@ -19,6 +19,7 @@ mod methods;
 mod models;
 mod regressions;
 mod schema;
+mod streams;
 mod transcripts;
 mod views;
 mod writer;
