@@ -8,16 +8,16 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
-use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::server_requests::CurrentRequest;
+use crate::protocol::objects::members::{Members, ResultIndex};
 
 /// The result of processing a line.
 pub(crate) enum Received {
@@ -316,8 +316,8 @@ pub(crate) fn result(
 ) -> PendingEvent {
     let result = members.json();
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (core.era(), method.member()) {
-        (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
+    let [kind, member] = match (core.has(WireFeature::ResultTypes), method.member()) {
+        (true, member) => members.pick(["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => [None, members.get(member)],
         (_, None) => [None; 2],
     };

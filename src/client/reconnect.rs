@@ -4,7 +4,7 @@
 
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
@@ -100,7 +100,7 @@ impl ClientState<'_> {
         while let Some(ticket) = self.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             match self.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
-                Some(Stage::Parked) if self.era() == Some(Era::Stateless) => {
+                Some(Stage::Parked) if self.has(WireFeature::Subscriptions) => {
                     self.set_stage(ticket, Stage::Resubscribe);
                     self.in_flight.enqueue(ticket);
                 }

@@ -8,7 +8,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc;
 use crate::time::Millis;
 
@@ -151,7 +151,7 @@ impl Client<'_> {
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
     pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
-        if self.core.era() == Some(Era::Handshake) && self.core.is_connected() {
+        if self.core.is_connected() && !self.core.has(WireFeature::Subscriptions) {
             return Err(SendError::Unsupported);
         }
         let mut options = options.maximum(Millis(u64::MAX));
@@ -198,12 +198,12 @@ impl ClientState<'_> {
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
-    /// The subscription that a change notification belongs to. Returns `Ok(None)` in the handshake era.
+    /// The subscription that a change notification belongs to. Returns `Ok(None)` in revisions without `subscriptions/listen`.
     fn subscription_of_change(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
-        match self.era() {
-            Some(Era::Stateless) => self.subscription(params, Stage::Listening).map(Some),
-            _ => Ok(None),
+        if !self.has(WireFeature::Subscriptions) {
+            return Ok(None);
         }
+        self.subscription(params, Stage::Listening).map(Some)
     }
 
     pub(crate) fn list_changed(

@@ -4,11 +4,11 @@
 //! link it.
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
-use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Decimal, Envelope, Json, Kind, Str, magnitude, text_of};
+use crate::peer::progress_event::Progress;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::platform::divide;

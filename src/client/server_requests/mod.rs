@@ -5,22 +5,22 @@
 pub(crate) mod check;
 mod deferred;
 pub(crate) mod input_request;
-pub(crate) mod results;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, StreamId};
 use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::time::Millis;
 
 pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, error_kind, write_fault};
 
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
-use crate::client::server_requests::results::{
-    Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
-};
+use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::objects::application_json::{once, write_object};
+use crate::protocol::roots::{Roots, write_roots};
+use crate::protocol::sampling::result::{Sampled, write_sampled};
 
 /// The properties of a request that its answer depends on.
 #[derive(Debug, Clone, Copy)]
@@ -280,7 +280,7 @@ impl ServerRequestReply<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let messages = self.context.revision >= Revision::V2025_03_26;
+        let messages = self.context.revision.has(WireFeature::ProgressMessages);
         self.machine.progress(&mut self.source, self.context.stream, progress.into(), &mut |out| {
             if let Some(total) = total {
                 out.key("total");

@@ -9,11 +9,11 @@ use crate::json::{Str, WriteText, prints};
 /// these.
 ///
 /// ```
-/// use mcp_proto::client::Block;
-/// use mcp_proto::client::Content;
+/// use mcp_proto::client::BlockView;
+/// use mcp_proto::client::ContentView;
 /// use mcp_proto::json::Json;
 /// let json = Json::parse(br#"{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}"#)?;
-/// let Content::Image { data, .. } = Block::from_json(json).content() else { unreachable!() };
+/// let ContentView::Image { data, .. } = BlockView::from_json(json).content() else { unreachable!() };
 /// let mut buffer = [0; 8];
 /// assert_eq!(data.decode(&mut buffer), Ok(&b"hello"[..]));
 /// # Ok::<(), mcp_proto::json::ScanError>(())

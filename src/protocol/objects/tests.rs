@@ -1,7 +1,8 @@
-use super::*;
-use crate::client::members::Members;
-use crate::protocol::annotations::Role;
-use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
+use crate::client::*;
+use crate::json::Json;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::members::Members;
+use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -10,7 +11,7 @@ fn json(text: &str) -> Json<'_> {
 }
 
 fn block(text: &str) -> String {
-    std::format!("{:?}", Block::from_json(json(text)).content())
+    std::format!("{:?}", BlockView::from_json(json(text)).content())
 }
 
 /// A block with a missing or invalid member is read as `Other`, never partially.
@@ -48,7 +49,7 @@ fn block_without_required_members_is_other() {
     for (text, expected) in cases {
         assert!(block(text).starts_with(expected), "{text} is {}", block(text));
     }
-    let Content::Link(link) = Block::from_json(json(cases[14].0)).content() else { panic!() };
+    let ContentView::Link(link) = BlockView::from_json(json(cases[14].0)).content() else { panic!() };
     assert!(link.uri().unwrap() == "u" && link.name().unwrap() == "n");
 }
 
@@ -71,9 +72,9 @@ fn text_is_found_in_any_member_order() {
                 (std::format!(r#"{{"type":"text","text":["{text}"]}}"#), false),
             ];
             for (form, is_text) in forms {
-                let content = Block::from_json(json(&form)).content();
+                let content = BlockView::from_json(json(&form)).content();
                 let found = match content {
-                    Content::Text(text) => Some(text.raw()),
+                    ContentView::Text(text) => Some(text.raw()),
                     _ => None,
                 };
                 assert_eq!(found, is_text.then_some(&*text), "{form}");
@@ -82,7 +83,7 @@ fn text_is_found_in_any_member_order() {
                 {
                     let result = std::format!(r#"{{"content":{list}}}"#);
                     let members = Members::new(json(&result));
-                    let seen = ToolResult::with(members, members.get("content")).text();
+                    let seen = ToolResultView::with(members, members.get("content")).text();
                     assert_eq!(seen.map(|text| text.raw()), is_text.then_some(&*text), "{result}");
                 }
             }
@@ -92,7 +93,7 @@ fn text_is_found_in_any_member_order() {
 
 #[test]
 fn block_has_annotations_and_meta() {
-    let block = Block::from_json(json(
+    let block = BlockView::from_json(json(
         r#"{"type":"text","text":"a","annotations":{"audience":["user","robot"],"priority":0.50},"_meta":{"k":1}}"#,
     ));
     let about = block.annotations();
@@ -102,7 +103,7 @@ fn block_has_annotations_and_meta() {
     assert!(about.last_modified().is_none());
     assert_eq!(block.meta().unwrap().raw(), r#"{"k":1}"#);
     for text in ["{}", r#"{"annotations":null,"_meta":7}"#, "[]", "null"] {
-        let block = Block::from_json(json(text));
+        let block = BlockView::from_json(json(text));
         assert!(block.annotations().is_for(Role::Assistant) && block.meta().is_none(), "{text}");
     }
 }
@@ -110,7 +111,7 @@ fn block_has_annotations_and_meta() {
 #[test]
 fn result_without_content_is_empty() {
     for text in ["{}", r#"{"content":null}"#, r#"{"content":[]}"#] {
-        let result = ToolResult::from_json(json(text));
+        let result = ToolResultView::from_json(json(text));
         assert!(result.content().next().is_none() && result.text().is_none() && !result.is_error());
     }
 }
@@ -125,17 +126,17 @@ fn display_name_is_first_nonempty_title_or_name() {
     ];
     for (text, tool, others) in cases {
         let json = json(text);
-        assert!(Tool::from_json(json).display_name().unwrap() == tool, "{text}");
+        assert!(ToolView::from_json(json).display_name().unwrap() == tool, "{text}");
         let names = [
-            Resource::from_json(json).display_name(),
-            ResourceTemplate::from_json(json).display_name(),
-            Prompt::from_json(json).display_name(),
-            PromptArgument::from_json(json).display_name(),
-            Implementation::from_json(json).display_name(),
+            ResourceView::from_json(json).display_name(),
+            ResourceTemplateView::from_json(json).display_name(),
+            PromptView::from_json(json).display_name(),
+            PromptArgumentView::from_json(json).display_name(),
+            ImplementationView::from_json(json).display_name(),
         ];
         assert!(names.into_iter().all(|name| name.unwrap() == others), "{text}");
     }
-    assert!(Tool::from_json(json("{}")).display_name().is_none());
+    assert!(ToolView::from_json(json("{}")).display_name().is_none());
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn argument_without_required_is_optional() {
         (r#"{"name":"a","required":false}"#, false),
         (r#"{"name":"a","required":true}"#, true),
     ] {
-        assert_eq!(PromptArgument::from_json(json(text)).is_required(), required, "{text}");
+        assert_eq!(PromptArgumentView::from_json(json(text)).is_required(), required, "{text}");
     }
 }
 
@@ -156,14 +157,15 @@ fn missing_sampling_options_have_defaults() {
     for text in
         ["{}", r#"{"includeContext":null,"toolChoice":null}"#, r#"{"includeContext":"x","toolChoice":{}}"#]
     {
-        let sample = Sample::from_json(json(text));
+        let sample = CreateMessageView::from_json(json(text));
         assert_eq!(
             (sample.include_context(), sample.tool_choice()),
             (IncludeContext::None, ToolChoice::Auto)
         );
         assert!(sample.model_preferences().is_none_or(|it| it.cost().is_none()), "{text}");
     }
-    let sample = Sample::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
+    let sample =
+        CreateMessageView::from_json(json(r#"{"includeContext":"allServers","toolChoice":{"mode":"none"}}"#));
     assert_eq!(
         (sample.include_context(), sample.tool_choice()),
         (IncludeContext::AllServers, ToolChoice::None)
@@ -174,14 +176,14 @@ fn missing_sampling_options_have_defaults() {
 fn tool_without_hints_has_worst_case_defaults() {
     for text in ["{}", r#"{"inputSchema":{},"annotations":{}}"#, r#"{"inputSchema":null,"annotations":null}"#]
     {
-        let tool = Tool::from_json(json(text));
+        let tool = ToolView::from_json(json(text));
         let hints = tool.hints();
         let values = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
         assert_eq!(values, [false, true, false, true], "{text}");
         assert_eq!(tool.input_schema().raw(), r#"{"type":"object"}"#);
         assert!(tool.output_schema().is_none());
     }
-    let tool = Tool::from_json(json(
+    let tool = ToolView::from_json(json(
         r#"{"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#,
     ));
     let hints = tool.hints();
@@ -218,13 +220,13 @@ fn views_of_invalid_json_have_no_members() {
     for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]
     {
         let json = json(text);
-        let resource = Resource::from_json(json);
+        let resource = ResourceView::from_json(json);
         assert!(resource.uri().is_none() && resource.name().is_none() && resource.size().is_none());
         assert!(resource.icons().next().is_none());
-        assert!(Prompt::from_json(json).arguments().next().is_none());
-        assert!(PromptResult::from_json(json).messages().next().is_none());
-        assert!(ReadResult::from_json(json).contents().next().is_none());
-        let completion = Completion::from_json(json);
+        assert!(PromptView::from_json(json).arguments().next().is_none());
+        assert!(PromptResultView::from_json(json).messages().next().is_none());
+        assert!(ReadResultView::from_json(json).contents().next().is_none());
+        let completion = CompletionView::from_json(json);
         assert!(
             completion.values().next().is_none() && completion.total().is_none() && !completion.has_more()
         );

@@ -1,9 +1,13 @@
-//! Fields of an elicitation form, and their schema in each revision.
+//! Fields of a form: written as a schema of each revision, and viewed.
 //!
 //! Specification: *Elicitation*, *Requested schema*.
 
-use crate::json::{Decimal, Writer};
-use crate::protocol::revision::Revision;
+use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::elicitation::choice::{
+    Choice, ChoiceView, has_titles, write_older_options, write_options, write_texts,
+};
+use crate::protocol::objects::view::{number, text};
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
 ///
@@ -35,32 +39,6 @@ enum Default<'a> {
     Number(Decimal),
     Boolean(bool),
     Texts(&'a [&'a str]),
-}
-
-/// A value of a choice field, with an optional title.
-#[derive(Debug, Clone, Copy)]
-pub struct Choice<'a> {
-    value: &'a str,
-    title: Option<&'a str>,
-}
-
-impl<'a> Choice<'a> {
-    /// Creates a value without a title.
-    #[must_use]
-    pub const fn new(value: &'a str) -> Choice<'a> {
-        Choice { value, title: None }
-    }
-
-    /// Sets the title for the user.
-    #[must_use]
-    pub const fn title(mut self, title: &'a str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    fn display_title(&self) -> &'a str {
-        self.title.unwrap_or(self.value)
-    }
 }
 
 impl<'a> Field<'a> {
@@ -215,7 +193,7 @@ impl<'a> Field<'a> {
     }
 
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        let modern = revision >= Revision::V2025_11_25;
+        let modern = revision.has(WireFeature::FormChoices);
         let kind = match self.kind {
             Kind::Text { .. } | Kind::Choice { .. } => "string",
             Kind::Number { integer: true, .. } => "integer",
@@ -291,43 +269,6 @@ impl Default<'_> {
     }
 }
 
-fn has_titles(options: &[Choice<'_>]) -> bool {
-    options.iter().any(|option| option.title.is_some())
-}
-
-/// Writes the values alone, or under the key `titled` with their titles.
-fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
-    if !has_titles(options) {
-        out.key("enum");
-        return write_texts(options.iter().map(|option| option.value), out);
-    }
-    out.key(titled);
-    out.begin_array();
-    for option in options {
-        out.begin_object();
-        out.field_string("const", option.value);
-        out.field_string("title", option.display_title());
-        out.end_object();
-    }
-    out.end_array();
-}
-
-/// Writes the values as in `2025-06-18`, with the titles in a separate array.
-fn write_older_options(options: &[Choice<'_>], out: &mut Writer<'_>) {
-    out.key("enum");
-    write_texts(options.iter().map(|option| option.value), out);
-    if has_titles(options) {
-        out.key("enumNames");
-        write_texts(options.iter().map(Choice::display_title), out);
-    }
-}
-
-fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Writer<'_>) {
-    out.begin_array();
-    texts.for_each(|text| out.string(text));
-    out.end_array();
-}
-
 fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>) {
     for (key, count) in keys.into_iter().zip(counts) {
         if let Some(count) = count {
@@ -351,4 +292,126 @@ pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut W
         write_texts(fields.iter().filter(|field| field.required).map(|field| field.name), out);
     }
     out.end_object();
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldView<'a> {
+    pub(super) name: Str<'a>,
+    pub(super) schema: Json<'a>,
+    pub(super) required: Option<Json<'a>>,
+}
+
+/// The type of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// A string; [`FieldView::format`] may restrict it.
+    Text,
+    /// A number.
+    Number,
+    /// An integer.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// One of the [`choices`](FieldView::choices).
+    Choice,
+    /// Any number of the [`choices`](FieldView::choices).
+    Choices,
+    /// A type unknown to the specification.
+    Other,
+}
+
+impl<'a> FieldView<'a> {
+    /// The name of the field in the response.
+    #[must_use]
+    pub fn name(&self) -> Str<'a> {
+        self.name
+    }
+
+    /// The display name: the title, or else the name.
+    #[must_use]
+    pub fn title(&self) -> Str<'a> {
+        text(self.schema, "title").unwrap_or(self.name)
+    }
+
+    /// The description of the field.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.schema, "description")
+    }
+
+    /// Whether the response must contain the field.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        let required = self.required.unwrap_or(Json::NULL);
+        required.elements().filter_map(Json::string).any(|name| name == self.name)
+    }
+
+    /// The type of the field.
+    #[must_use]
+    pub fn kind(&self) -> FieldKind {
+        let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
+        let Some(kind) = kind.and_then(Json::string) else { return FieldKind::Other };
+        let known = [
+            ("string", FieldKind::Text),
+            ("number", FieldKind::Number),
+            ("integer", FieldKind::Integer),
+            ("boolean", FieldKind::Boolean),
+            ("array", FieldKind::Choices),
+        ];
+        match known.into_iter().find(|(name, _)| kind == **name).map(|(_, kind)| kind) {
+            Some(FieldKind::Text) if list.or(titled).is_some() => FieldKind::Choice,
+            known => known.unwrap_or(FieldKind::Other),
+        }
+    }
+
+    /// The values to choose from, with their titles. Empty if the field is not a choice.
+    pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
+        let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
+        let [list, names, one_of, any_of] =
+            of_items.unwrap_or(self.schema).pick(["enum", "enumNames", "oneOf", "anyOf"]);
+        let mut names = names.unwrap_or(Json::NULL).elements();
+        let untitled = list.unwrap_or(Json::NULL).elements().filter_map(move |value| {
+            let title = names.next().and_then(Json::string);
+            let value = value.string()?;
+            Some(ChoiceView { value, title: title.unwrap_or(value) })
+        });
+        let titled = one_of.or(any_of).unwrap_or(Json::NULL).elements().filter_map(|choice| {
+            let [value, title] = choice.pick(["const", "title"]);
+            let value = value?.string()?;
+            Some(ChoiceView { value, title: title.and_then(Json::string).unwrap_or(value) })
+        });
+        untitled.chain(titled)
+    }
+
+    /// The default value.
+    #[must_use]
+    pub fn default(&self) -> Option<Json<'a>> {
+        self.schema.get("default").filter(|value| !value.is_null())
+    }
+
+    /// The format of a string: `email`, `uri`, `date` or `date-time`.
+    #[must_use]
+    pub fn format(&self) -> Option<Str<'a>> {
+        text(self.schema, "format")
+    }
+
+    /// The minimum and maximum: of a number its value, of a string its length in characters, of a multiple choice the
+    /// number of values.
+    #[must_use]
+    pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
+        let [least, most] = match self.kind() {
+            FieldKind::Number | FieldKind::Integer => ["minimum", "maximum"],
+            FieldKind::Choices => ["minItems", "maxItems"],
+            _ => ["minLength", "maxLength"],
+        };
+        (number(self.schema, least), number(self.schema, most))
+    }
+
+    /// The whole schema of the field.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.schema
+    }
 }

@@ -1,16 +1,21 @@
-//! Elicitation requests of a server: forms and URLs.
+//! Elicitation: forms and URLs for the user, as a server requests them and a client views them.
 //!
 //! Specification: *Elicitation*.
 
-use crate::json::Writer;
+pub(crate) mod choice;
+pub(crate) mod field;
+pub(crate) mod result;
+
+use crate::json::{Json, Kind, Str, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::input::form_field::{self, Field};
+use crate::protocol::elicitation::field::{Field, FieldView};
 use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
-use crate::protocol::revision::Revision;
+use crate::protocol::objects::view::{text, view};
+use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A form for the user to fill in (from `2025-06-18` on). Read the response with
-/// [`ElicitResult::from_json`](super::ElicitResult::from_json).
+/// [`ElicitResultView::from_json`](super::ElicitResultView::from_json).
 ///
 /// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
 ///
@@ -59,21 +64,21 @@ impl Input for Form<'_> {
         ClientCapabilities::ELICITATION_FORM
     }
 
-    fn since(&self) -> Revision {
-        Revision::V2025_06_18
+    fn revisions(&self) -> Revisions {
+        WireFeature::Elicitation.revisions()
     }
 }
 
 impl Sealed for Form<'_> {
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
-        if recipient.revision >= Revision::V2025_11_25 {
+        if recipient.revision.has(WireFeature::ElicitationModes) {
             out.field_string("mode", "form");
         }
         out.field_string("message", self.message);
         out.key("requestedSchema");
         match self.schema {
             Schema::Fields(fields) => {
-                form_field::write_schema(fields, recipient.revision, out);
+                field::write_schema(fields, recipient.revision, out);
                 let names = || fields.iter().map(Field::name);
                 names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
             }
@@ -128,8 +133,8 @@ impl Input for OpenUrl<'_> {
         ClientCapabilities::ELICITATION_URL
     }
 
-    fn since(&self) -> Revision {
-        Revision::V2025_11_25
+    fn revisions(&self) -> Revisions {
+        WireFeature::UrlElicitation.revisions()
     }
 }
 
@@ -138,9 +143,72 @@ impl Sealed for OpenUrl<'_> {
         out.field_string("mode", "url");
         out.field_string("message", self.message);
         out.field_string("url", self.url);
-        if recipient.revision < Revision::V2026_07_28 {
+        if recipient.revision.has(WireFeature::ElicitationIds) {
             out.field_string("elicitationId", self.id);
         }
         true
+    }
+}
+
+view! {
+    /// A form for the user to fill in. The application has to show which server requests it, and has to let the user
+    /// decline.
+    ///
+    /// Specification: *Elicitation*.
+    FormView with meta
+}
+
+impl<'a> FormView<'a> {
+    /// The message for the user, which explains the request.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.json, "message").unwrap_or_default()
+    }
+
+    /// The JSON Schema of the form's content: an object whose properties are primitive.
+    #[must_use]
+    pub fn requested_schema(&self) -> Json<'a> {
+        self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// The fields of the form, in the order of the schema.
+    pub fn fields(&self) -> impl Iterator<Item = FieldView<'a>> {
+        let [properties, required] = self.requested_schema().pick(["properties", "required"]);
+        let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
+        members.map(move |(name, schema)| FieldView { name, schema, required })
+    }
+}
+
+view! {
+    /// A URL for the user to open. Show the whole URL, do not fetch it, and open it only with the user's consent. The
+    /// response reports the consent only, not what the user does on the page.
+    ///
+    /// Specification: *Elicitation*, *URL mode*.
+    OpenUrlView with meta
+}
+
+impl<'a> OpenUrlView<'a> {
+    /// The message for the user, which explains the request.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.json, "message").unwrap_or_default()
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn url(&self) -> Str<'a> {
+        text(self.json, "url").unwrap_or_default()
+    }
+
+    /// The id by which `notifications/elicitation/complete` reports the completion (`2025-11-25`).
+    #[must_use]
+    pub fn elicitation_id(&self) -> Option<Str<'a>> {
+        text(self.json, "elicitationId")
+    }
+
+    /// Whether these are valid parameters of a URL request.
+    pub(crate) fn is_one(params: Json<'_>) -> bool {
+        let [message, url] = params.pick(["message", "url"]);
+        [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))
     }
 }

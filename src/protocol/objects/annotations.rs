@@ -2,8 +2,9 @@
 //!
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
-use crate::json::{Decimal, Json, Writer};
-use crate::protocol::revision::Revision;
+use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::objects::view::{list, number, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// The role of a speaker, or of an audience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,7 +75,7 @@ impl<'n> Annotations<'n> {
 
     /// Writes the member `annotations`, unless no annotation is set that the revision has.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        let last_modified = self.last_modified.filter(|_| revision >= Revision::V2025_06_18);
+        let last_modified = self.last_modified.filter(|_| revision.has(WireFeature::LastModified));
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
             return;
         }
@@ -92,5 +93,37 @@ impl<'n> Annotations<'n> {
         }
         out.field_optional("lastModified", last_modified);
         out.end_object();
+    }
+}
+
+view! {
+    /// Annotations: audience, priority and age. Servers may omit all of them.
+    ///
+    /// Specification: *Resources*, *Annotations*.
+    AnnotationsView
+}
+
+impl<'a> AnnotationsView<'a> {
+    /// The intended audience; empty if the server does not specify it.
+    pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
+        list(self.json, "audience").filter_map(Role::from_json)
+    }
+
+    /// Whether the audience includes `role`. Without a specified audience it includes everybody.
+    #[must_use]
+    pub fn is_for(&self, role: Role) -> bool {
+        self.audience().next().is_none() || self.audience().any(|one| one == role)
+    }
+
+    /// The importance, from 0 (entirely optional) to 1 (required).
+    #[must_use]
+    pub fn priority(&self) -> Option<Decimal> {
+        number(self.json, "priority")
+    }
+
+    /// The time of the last change, in ISO 8601.
+    #[must_use]
+    pub fn last_modified(&self) -> Option<Str<'a>> {
+        text(self.json, "lastModified")
     }
 }

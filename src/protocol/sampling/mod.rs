@@ -1,20 +1,30 @@
-//! Sampling requests of a server.
+//! Sampling: a message for the client's model, as a server requests it and a client views it.
 //!
 //! Specification: *Sampling*.
 
-use crate::json::{Decimal, Writer};
-use crate::protocol::annotations::Role;
-use crate::protocol::base_metadata::not_an_object;
+pub(crate) mod block;
+pub(crate) mod message;
+pub(crate) mod model_preferences;
+pub(crate) mod options;
+pub(crate) mod result;
+
+use crate::json::{Decimal, Json, Str, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::input::content_block::Block;
 use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
-use crate::protocol::revision::Revision;
-use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
-use crate::server::Tool;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::tool::{Tool, ToolView};
+use crate::protocol::objects::view::{list, number, text, view};
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
+use crate::protocol::sampling::block::Block;
+use crate::protocol::sampling::message::{SampleMessage, SampleMessageView};
+use crate::protocol::sampling::model_preferences::{ModelPreferences, ModelPreferencesView};
+use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 
 /// A request for the client's model to continue a conversation. Read the result with
-/// [`Sampled::from_json`](super::Sampled::from_json).
+/// [`SampledView::from_json`](super::SampledView::from_json).
 ///
 /// ```
 /// use mcp_proto::input::{CreateMessage, SampleMessage};
@@ -33,139 +43,6 @@ pub struct CreateMessage<'a> {
     metadata: Option<&'a str>,
     tools: &'a [Tool<'a>],
     tool_choice: Option<ToolChoice>,
-}
-
-/// A message of a conversation.
-#[derive(Debug, Clone, Copy)]
-pub struct SampleMessage<'a> {
-    role: Role,
-    content: Content<'a>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Content<'a> {
-    One(Block<'a>),
-    Many(&'a [Block<'a>]),
-}
-
-impl<'a> SampleMessage<'a> {
-    /// A text message of the user.
-    #[must_use]
-    pub const fn user(text: &'a str) -> SampleMessage<'a> {
-        SampleMessage { role: Role::User, content: Content::One(Block::text(text)) }
-    }
-
-    /// A text message of the model.
-    #[must_use]
-    pub const fn assistant(text: &'a str) -> SampleMessage<'a> {
-        SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
-    }
-
-    /// A message of several content blocks. Revisions before `2025-11-25` allow one block per message, so each block
-    /// becomes a message there.
-    #[must_use]
-    pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
-        SampleMessage { role, content: Content::Many(content) }
-    }
-
-    fn blocks(&self) -> &[Block<'a>] {
-        match &self.content {
-            Content::One(block) => core::slice::from_ref(block),
-            Content::Many(blocks) => blocks,
-        }
-    }
-
-    fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
-        let mut valid = true;
-        let mut write = |blocks: &[Block<'_>]| {
-            out.begin_object();
-            out.field_string("role", self.role.as_str());
-            out.key("content");
-            match blocks {
-                [block] => valid &= block.write(revision, out),
-                blocks => {
-                    out.begin_array();
-                    blocks.iter().for_each(|block| valid &= block.write(revision, out));
-                    out.end_array();
-                }
-            }
-            out.end_object();
-        };
-        match self.blocks() {
-            blocks if revision >= Revision::V2025_11_25 => write(blocks),
-            blocks => blocks.chunks(1).for_each(write),
-        }
-        valid
-    }
-}
-
-/// Preferences for the choice of a model. The client decides.
-#[derive(Debug, Clone, Copy)]
-pub struct ModelPreferences<'a> {
-    hints: &'a [&'a str],
-    cost: Option<Decimal>,
-    speed: Option<Decimal>,
-    intelligence: Option<Decimal>,
-}
-
-impl<'a> ModelPreferences<'a> {
-    /// Creates preferences with hints: names of models or families, or substrings such as `sonnet`, the preferred
-    /// first.
-    #[must_use]
-    pub const fn new(hints: &'a [&'a str]) -> ModelPreferences<'a> {
-        ModelPreferences { hints, cost: None, speed: None, intelligence: None }
-    }
-
-    /// Sets the priority of a low cost, from 0 to 1.
-    #[must_use]
-    pub const fn cost(mut self, priority: Decimal) -> Self {
-        self.cost = Some(priority);
-        self
-    }
-
-    /// Sets the priority of speed, from 0 to 1.
-    #[must_use]
-    pub const fn speed(mut self, priority: Decimal) -> Self {
-        self.speed = Some(priority);
-        self
-    }
-
-    /// Sets the priority of intelligence, from 0 to 1.
-    #[must_use]
-    pub const fn intelligence(mut self, priority: Decimal) -> Self {
-        self.intelligence = Some(priority);
-        self
-    }
-
-    // Not inlined, so that its stack frame is gone while the messages are written.
-    #[inline(never)]
-    fn write(&self, out: &mut Writer<'_>) {
-        out.key("modelPreferences");
-        out.begin_object();
-        if !self.hints.is_empty() {
-            out.key("hints");
-            out.begin_array();
-            for hint in self.hints {
-                out.begin_object();
-                out.field_string("name", hint);
-                out.end_object();
-            }
-            out.end_array();
-        }
-        let priorities = [
-            ("costPriority", self.cost),
-            ("speedPriority", self.speed),
-            ("intelligencePriority", self.intelligence),
-        ];
-        for (key, priority) in priorities {
-            if let Some(priority) = priority {
-                out.key(key);
-                // Not `clamp`, because it keeps a panic for invalid bounds.
-                out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
-            }
-        }
-        out.end_object();
-    }
 }
 
 impl<'a> CreateMessage<'a> {
@@ -302,8 +179,8 @@ impl Input for CreateMessage<'_> {
         ClientCapabilities::SAMPLING.with(tools)
     }
 
-    fn since(&self) -> Revision {
-        if self.needs_tools() { Revision::V2025_11_25 } else { Revision::V2024_11_05 }
+    fn revisions(&self) -> Revisions {
+        if self.needs_tools() { WireFeature::SamplingTools.revisions() } else { Revisions::ALL }
     }
 }
 
@@ -321,7 +198,7 @@ impl Sealed for CreateMessage<'_> {
         if let Some(prompt) = self.system_prompt {
             out.field_string("systemPrompt", prompt);
         }
-        let has_context = recipient.revision < Revision::V2025_11_25
+        let has_context = !recipient.revision.has(WireFeature::SamplingTools)
             || recipient.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
         if let Some(context) = self.include_context.filter(|_| has_context) {
@@ -342,5 +219,74 @@ impl Sealed for CreateMessage<'_> {
             valid &= out.raw_object(metadata);
         }
         valid && self.write_tools(recipient.revision, out)
+    }
+}
+
+view! {
+    /// A sampling request: a message for a model to generate. The application should show it to the user, who may
+    /// change or decline it.
+    ///
+    /// Specification: *Sampling*.
+    CreateMessageView with meta
+}
+
+impl<'a> CreateMessageView<'a> {
+    /// The messages of the conversation so far.
+    pub fn messages(&self) -> impl Iterator<Item = SampleMessageView<'a>> + use<'a> {
+        list(self.json, "messages").map(SampleMessageView::from_json)
+    }
+
+    /// The maximum number of tokens to generate, which is binding.
+    #[must_use]
+    pub fn max_tokens(&self) -> u64 {
+        self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
+    }
+
+    /// The system prompt that the server prefers.
+    #[must_use]
+    pub fn system_prompt(&self) -> Option<Str<'a>> {
+        text(self.json, "systemPrompt")
+    }
+
+    /// The temperature that the server prefers.
+    #[must_use]
+    pub fn temperature(&self) -> Option<Decimal> {
+        number(self.json, "temperature")
+    }
+
+    /// Strings that stop the generation.
+    pub fn stop_sequences(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "stopSequences").filter_map(Json::string)
+    }
+
+    /// The server's preferences for the choice of a model.
+    #[must_use]
+    pub fn model_preferences(&self) -> Option<ModelPreferencesView<'a>> {
+        self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
+    }
+
+    /// The context of MCP servers that the server wants in the prompt. The application may ignore it.
+    #[must_use]
+    pub fn include_context(&self) -> IncludeContext {
+        self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
+    }
+
+    /// The tools that the model may use. Only for clients that declared
+    /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
+    pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
+        list(self.json, "tools").map(ToolView::from_json)
+    }
+
+    /// Whether the model may or must use the tools.
+    #[must_use]
+    pub fn tool_choice(&self) -> ToolChoice {
+        let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
+        mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
+    }
+
+    /// Metadata for the provider of the model.
+    #[must_use]
+    pub fn metadata(&self) -> Option<Json<'a>> {
+        self.json.get("metadata").filter(|metadata| !metadata.is_null())
     }
 }

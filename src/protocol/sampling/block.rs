@@ -3,7 +3,8 @@
 //! Specification: *Sampling*, *Message content*.
 
 use crate::json::{Json, Kind as JsonKind, Writer};
-use crate::protocol::content::{Piece, may_be_structured};
+use crate::protocol::objects::content::Piece;
+use crate::protocol::objects::tool_result::may_be_structured;
 use crate::protocol::revision::Revision;
 
 /// A content block of a sampling message.

@@ -2,8 +2,9 @@
 //!
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
-use crate::json::Writer;
-use crate::protocol::revision::Revision;
+use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::view::{entries, list, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// An image for a name in a user interface (from `2025-11-25` on; omitted in older revisions).
 ///
@@ -89,7 +90,7 @@ impl<'i> Icons<'i> {
 
     /// Writes the member `icons`, if there are any and the revision has them.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        if let Some(write) = self.write.filter(|_| revision >= Revision::V2025_11_25) {
+        if let Some(write) = self.write.filter(|_| revision.has(WireFeature::Icons)) {
             write(self.icons, out);
         }
     }
@@ -102,4 +103,40 @@ fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
         icons.iter().for_each(|icon| icon.write(out));
         out.end_array();
     }
+}
+
+view! {
+    /// An icon. The server chooses its URI, so check it before fetching.
+    ///
+    /// Specification: *Icons*.
+    IconView
+}
+
+impl<'a> IconView<'a> {
+    /// The URI of the image: an `https` or a `data` URI.
+    #[must_use]
+    pub fn source(&self) -> Option<Str<'a>> {
+        text(self.json, "src")
+    }
+
+    /// The MIME type.
+    #[must_use]
+    pub fn mime(&self) -> Option<Str<'a>> {
+        text(self.json, "mimeType")
+    }
+
+    /// The intended sizes: `48x48`, or `any`.
+    pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "sizes").filter_map(Json::string)
+    }
+
+    /// The intended theme: `light` or `dark`.
+    #[must_use]
+    pub fn theme(&self) -> Option<Str<'a>> {
+        text(self.json, "theme")
+    }
+}
+
+pub(crate) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+    entries(json, "icons").map(IconView::from_json)
 }

@@ -1,85 +1,18 @@
-//! Writers for content blocks and resource contents, for each revision.
+//! Content blocks of results, prompts and messages: written for each revision, and viewed.
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
-use crate::json::{WriteText, Writer};
-use crate::protocol::annotations::{Annotations, Role};
-use crate::protocol::base_metadata::not_an_object;
-use crate::protocol::resource::Resource;
-use crate::protocol::revision::Revision;
-
-/// The default media types of text and binary resources. Some clients require one with every resource.
-const TEXT: &str = "text/plain";
-const BYTES: &str = "application/octet-stream";
-
-/// State of an array in a result. The first element opens the array, so that other members can precede and follow it.
-#[derive(Debug)]
-pub(crate) struct Items {
-    key: &'static str,
-    position: Position,
-    pub(crate) count: usize,
-    /// Whether all elements so far are valid.
-    pub(crate) valid: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Position {
-    Before,
-    Inside,
-    After,
-}
-
-impl Items {
-    pub(crate) fn new(key: &'static str) -> Items {
-        Items { key, position: Position::Before, count: 0, valid: true }
-    }
-
-    /// Creates the state of an array that is already open.
-    pub(crate) fn within() -> Items {
-        Items { key: "", position: Position::Inside, count: 0, valid: true }
-    }
-
-    /// Whether the array is not opened yet.
-    pub(crate) fn not_begun(&self) -> bool {
-        self.position == Position::Before
-    }
-
-    /// Opens the array if necessary, so that the next value becomes an element. Returns `false` if the array is closed.
-    pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
-        match self.position {
-            Position::Before => {
-                out.key(self.key);
-                out.begin_array();
-                self.position = Position::Inside;
-            }
-            Position::Inside => {}
-            Position::After => {
-                self.valid = false;
-                return false;
-            }
-        }
-        self.count = self.count.saturating_add(1);
-        true
-    }
-
-    /// Closes the array if it is open, so that the next value becomes a member of the result.
-    pub(crate) fn member(&mut self, out: &mut Writer<'_>) {
-        if self.position == Position::Inside {
-            out.end_array();
-            self.position = Position::After;
-        }
-    }
-
-    /// Completes the array: opens it if necessary and closes it.
-    pub(crate) fn end(&mut self, out: &mut Writer<'_>) {
-        if self.position == Position::Before {
-            out.key(self.key);
-            out.begin_array();
-            self.position = Position::Inside;
-        }
-        self.member(out);
-    }
-}
+use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base64::Base64;
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::resource::{Resource, ResourceView};
+use crate::protocol::objects::resource_contents::{Body, ResourceContentsView, write_contents};
+use crate::protocol::objects::tool_result::ToolResultView;
+use crate::protocol::objects::view::{object, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// A content block. Set annotations and `_meta` first, then write the block with one of `text`, `image`, `audio`,
 /// `resource_text`, `resource_blob` and `link`.
@@ -170,7 +103,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 
     /// Writes a link to a resource (from `2025-06-18` on; older revisions get a text with its name and URI).
     pub fn link(mut self, resource: &Resource<'w>) {
-        if self.revision < Revision::V2025_06_18 {
+        if !self.revision.has(WireFeature::ResourceLinks) {
             self.annotations = resource.annotations;
             return self.text((resource.display_name(), ": ", resource.uri));
         }
@@ -197,7 +130,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         out.begin_object();
         body(out);
         annotations.write(revision, out);
-        if let Some(meta) = meta.filter(|_| revision >= Revision::V2025_06_18) {
+        if let Some(meta) = meta.filter(|_| revision.has(WireFeature::ObjectMeta)) {
             out.key("_meta");
             items.valid &= out.raw_object(meta);
         }
@@ -225,7 +158,7 @@ impl Piece<'_> {
                 out.members(r#""type":"text","text":"#);
                 return out.display(text);
             }
-            Piece::Audio { bytes, mime_type } if revision < Revision::V2025_03_26 => {
+            Piece::Audio { bytes, mime_type } if !revision.has(WireFeature::Audio) => {
                 return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]"))
                     .write(revision, out);
             }
@@ -239,37 +172,118 @@ impl Piece<'_> {
     }
 }
 
-/// Whether the revision allows a structured tool result of this type.
-pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
-    match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => false,
-        Revision::V2025_06_18 | Revision::V2025_11_25 => is_object,
-        Revision::V2026_07_28 => true,
+view! {
+    /// A content block with its annotations and metadata.
+    ///
+    /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
+    BlockView with meta
+}
+
+/// The content of a block, by type.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ContentView<'a> {
+    /// Text.
+    Text(Str<'a>),
+    /// An image.
+    Image {
+        /// The binary data.
+        data: Base64<'a>,
+        /// The MIME type.
+        mime: Option<Str<'a>>,
+    },
+    /// Audio.
+    Audio {
+        /// The binary data.
+        data: Base64<'a>,
+        /// The MIME type.
+        mime: Option<Str<'a>>,
+    },
+    /// An embedded resource with its contents.
+    Resource(ResourceContentsView<'a>),
+    /// A link to a resource.
+    Link(ResourceView<'a>),
+    /// A tool use that the model requests (sampling).
+    ToolUse {
+        /// The id of this use, which its result refers to.
+        id: Str<'a>,
+        /// The name of the tool.
+        name: Str<'a>,
+        /// The arguments, an object.
+        input: Json<'a>,
+    },
+    /// The result of a tool use (sampling).
+    ToolResult {
+        /// The id of the tool use.
+        tool_use_id: Str<'a>,
+        /// The result.
+        result: ToolResultView<'a>,
+    },
+    /// Any other block, as raw JSON: its type is unknown, or a required member is missing.
+    Other(Json<'a>),
+}
+
+impl<'a> BlockView<'a> {
+    /// The content, by type.
+    #[must_use]
+    pub fn content(&self) -> ContentView<'a> {
+        let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
+        let mime = mime.and_then(Json::string);
+        let data = data.and_then(Json::string).map(Base64::new);
+        let found = match kind.and_then(Json::string) {
+            Some(kind) if kind == "text" => text.and_then(Json::string).map(ContentView::Text),
+            Some(kind) if kind == "image" => data.map(|data| ContentView::Image { data, mime }),
+            Some(kind) if kind == "audio" => data.map(|data| ContentView::Audio { data, mime }),
+            Some(kind) if kind == "resource" => resource(object(self.json, "resource").unwrap_or(self.json)),
+            Some(kind) if kind == "resource_link" => link(self.json),
+            Some(kind) if kind == "tool_use" => tool_use(self.json),
+            Some(kind) if kind == "tool_result" => tool_result(self.json),
+            _ => None,
+        };
+        found.unwrap_or(ContentView::Other(self.json))
+    }
+
+    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because it reads two members only.
+    pub(crate) fn text(&self) -> Option<Str<'a>> {
+        let [kind, text] = self.json.pick(["type", "text"]);
+        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
+        text.filter(|_| is_text).and_then(Json::string)
+    }
+
+    /// The blocks of a member that is a single block or an array of blocks.
+    pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        let one = content.filter(|content| content.kind() == Kind::Object);
+        content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
+    }
+
+    /// The annotations: audience, priority and age.
+    #[must_use]
+    pub fn annotations(&self) -> AnnotationsView<'a> {
+        AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
-/// The contents of a resource.
-#[derive(Clone, Copy)]
-pub(crate) enum Body<'x> {
-    Text(&'x dyn WriteText),
-    Blob(&'x [u8]),
+/// Reads an embedded resource. Some servers embed one without contents, which is read as a link.
+fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
+    let contents = ResourceContentsView::from_json(json);
+    let is_full = contents.text().is_some() || contents.blob().is_some();
+    if is_full { Some(ContentView::Resource(contents)) } else { link(json) }
 }
 
-/// Writes the contents of a resource with its URI.
-pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-    let fallback = if matches!(body, Body::Text(_)) { TEXT } else { BYTES };
-    out.begin_object();
-    out.field_string("uri", uri);
-    out.field_string("mimeType", mime_type.unwrap_or(fallback));
-    match body {
-        Body::Text(text) => {
-            out.key("text");
-            out.display(text);
-        }
-        Body::Blob(bytes) => {
-            out.key("blob");
-            out.base64(bytes);
-        }
-    }
-    out.end_object();
+fn link(json: Json<'_>) -> Option<ContentView<'_>> {
+    let resource = ResourceView::from_json(json);
+    resource.uri().map(|_| ContentView::Link(resource))
+}
+
+fn tool_use(json: Json<'_>) -> Option<ContentView<'_>> {
+    let [id, name, input] = json.pick(["id", "name", "input"]);
+    let input = input.filter(|input| input.kind() == Kind::Object).unwrap_or(Json::EMPTY_OBJECT);
+    Some(ContentView::ToolUse { id: id?.string()?, name: name?.string()?, input })
+}
+
+fn tool_result(json: Json<'_>) -> Option<ContentView<'_>> {
+    Some(ContentView::ToolResult {
+        tool_use_id: text(json, "toolUseId")?,
+        result: ToolResultView::from_json(json),
+    })
 }

@@ -1,13 +1,16 @@
-//! `ToolResult`: writes the result of `tools/call`.
+//! Results of tools: written by a server, viewed by a client.
 //!
 //! Specification: *Tools*, *Tool result*.
 
-use crate::json::{Mark, WriteText, Writer};
-use crate::protocol::annotations::Annotations;
-use crate::protocol::content::{ContentBlock, Items, may_be_structured};
-use crate::protocol::resource::Resource;
-use crate::protocol::revision::Revision;
-use crate::server::reply::write_once;
+use crate::json::{Json, Kind, Mark, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::Annotations;
+use crate::protocol::objects::application_json::write_once;
+use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::members::Members;
+use crate::protocol::objects::resource::Resource;
+use crate::protocol::objects::view::list;
+use crate::protocol::revision::{Revision, WireFeature};
 
 /// Writes the result of a tool: content blocks, structured content, and whether the tool failed.
 ///
@@ -163,5 +166,93 @@ fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if pad_structured {
         out.key("structuredContent");
         out.token("{}");
+    }
+}
+
+/// Whether the revision allows a structured tool result of this type.
+pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
+    revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
+}
+
+/// The result of a tool.
+///
+/// ```
+/// use mcp_proto::{client::ToolResultView, json::Json};
+/// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
+/// let result = ToolResultView::from_json(Json::parse(kept)?);
+/// assert!(!result.is_error() && result.text().unwrap() == "hi");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+///
+/// Specification: *Tools*, *Tool result*.
+#[derive(Clone, Copy)]
+pub struct ToolResultView<'a> {
+    members: Members<'a>,
+    /// The content, if the lookup is done already.
+    content: Option<Json<'a>>,
+}
+
+impl<'a> ToolResultView<'a> {
+    /// Views this value. A value that is not an object has no members.
+    #[must_use]
+    pub fn from_json(json: Json<'a>) -> ToolResultView<'a> {
+        ToolResultView { members: Members::new(json), content: None }
+    }
+
+    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
+        ToolResultView { members, content }
+    }
+
+    /// The whole value, as the server wrote it.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.members.json()
+    }
+
+    /// The `_meta` object.
+    #[must_use]
+    pub fn meta(&self) -> Option<Json<'a>> {
+        self.members.get("_meta").filter(|meta| meta.kind() == Kind::Object)
+    }
+
+    /// Whether the tool reports an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.members.get("isError").and_then(Json::boolean) == Some(true)
+    }
+
+    /// The content, one item per block. Empty if the server omitted it.
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
+        self.blocks().map(|block| block.content())
+    }
+
+    /// The content blocks with their annotations.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
+    }
+
+    /// The first text block.
+    #[must_use]
+    pub fn text(&self) -> Option<Str<'a>> {
+        let content = self.content.or_else(|| self.members.get("content"))?;
+        // The view of the first block extends to the end of the array, because its members are found without its length.
+        let first = match content.bytes() {
+            [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
+            _ => None,
+        };
+        first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
+    }
+
+    /// The structured content: an object, or any value in `2026-07-28`.
+    #[must_use]
+    pub fn structured(&self) -> Option<Json<'a>> {
+        self.members.get("structuredContent")
+    }
+}
+
+/// Prints the raw value only, because the content is a part of it.
+impl core::fmt::Debug for ToolResultView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ToolResult").field("json", &self.raw()).finish()
     }
 }

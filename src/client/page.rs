@@ -1,47 +1,12 @@
-//! Views of list pages, and cache freshness.
+//! Pages of lists, as events.
 
-use crate::client::views::{Prompt, Resource, ResourceTemplate, Tool, entries, object};
 use crate::json::Json;
 use crate::peer::slots::Ticket;
-use crate::time::Millis;
-
-/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not report it, so their results are not
-/// fresh.
-///
-/// A change notification ends the freshness at once.
-///
-/// Specification: 2026-07-28, *Caching*.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Freshness {
-    /// The lifetime after the result was received, in milliseconds.
-    pub fresh_for: Millis,
-    /// Whether the result is the same for all users. If `false`, do not show it to other users.
-    pub shared: bool,
-}
-
-impl Freshness {
-    /// Reads the freshness of a result.
-    #[must_use]
-    pub fn from_json(result: Json<'_>) -> Freshness {
-        let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
-        Freshness {
-            fresh_for: Millis(time.map_or(0, milliseconds)),
-            shared: scope.and_then(Json::string).is_some_and(|scope| scope == "public"),
-        }
-    }
-
-    /// Whether a result received at `since` is still fresh at `now`.
-    #[must_use]
-    pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
-        now < since.plus(self.fresh_for)
-    }
-}
-
-/// Converts a duration: negative or non-integer values are zero, and values past the range saturate.
-fn milliseconds(json: Json<'_>) -> u64 {
-    let beyond = json.is_integer_text() && !json.bytes().starts_with(b"-");
-    json.unsigned().unwrap_or(if beyond { u64::MAX } else { 0 })
-}
+use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::prompt::PromptView;
+use crate::protocol::objects::resource::{ResourceTemplateView, ResourceView};
+use crate::protocol::objects::tool::ToolView;
+use crate::protocol::objects::view::{entries, object};
 
 macro_rules! page {
     (
@@ -108,7 +73,7 @@ page! {
     /// A page of the list of tools.
     ///
     /// Specification: *Tools*, *Listing tools*; *Pagination*.
-    ToolsPage of Tool from "tools",
+    ToolsPage of ToolView from "tools",
     /// The tools of the page, in the server's order.
     tools,
     /// Finds the first tool of this name on the page.
@@ -134,7 +99,7 @@ page! {
     /// A page of the list of resources.
     ///
     /// Specification: *Resources*, *Listing resources*; *Pagination*.
-    ResourcesPage of Resource from "resources",
+    ResourcesPage of ResourceView from "resources",
     /// The resources of the page, in the server's order.
     resources,
     /// Finds the first resource with this URI on the page.
@@ -145,7 +110,7 @@ page! {
     /// A page of the list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*; *Pagination*.
-    TemplatesPage of ResourceTemplate from "resourceTemplates",
+    TemplatesPage of ResourceTemplateView from "resourceTemplates",
     /// The templates of the page, in the server's order.
     templates,
     /// Finds the first template of this name on the page.
@@ -156,7 +121,7 @@ page! {
     /// A page of the list of prompts.
     ///
     /// Specification: *Prompts*, *Listing prompts*; *Pagination*.
-    PromptsPage of Prompt from "prompts",
+    PromptsPage of PromptView from "prompts",
     /// The prompts of the page, in the server's order.
     prompts,
     /// Finds the first prompt of this name on the page.
