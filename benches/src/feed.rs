@@ -18,7 +18,7 @@ pub fn measure(effort: Effort) {
         line.push(b'\n');
         let mut server =
             Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
-        machine::feed(&mut server, machine::OPEN, usize::MAX);
+        machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
         let contestant =
             Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
         race("feed", case, effort, line.len() as f64, vec![contestant]);

@@ -1,7 +1,9 @@
 //! The echo server that all benchmarks use.
 
+use std::hint::black_box;
+
 use mcp_proto::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Io, Millis, Next, Server};
+use mcp_proto::{Action, Direction, Io, Millis, Next, Observer, ProtocolError, Server};
 use serde::Deserialize;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
@@ -12,7 +14,7 @@ static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
-pub const OPEN: &[u8] = concat!(
+pub const HANDSHAKE: &[u8] = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
     "\n",
@@ -24,6 +26,15 @@ pub const OPEN: &[u8] = concat!(
 #[derive(Deserialize)]
 struct Echo<'a> {
     text: &'a str,
+}
+
+/// An observer that does nothing with a message, so that only the cost of observing is measured.
+pub struct IdleObserver;
+
+impl Observer for IdleObserver {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
+        black_box((direction, line, &outcome));
+    }
 }
 
 /// Answers a call of `echo`.
@@ -52,12 +63,12 @@ pub fn feed_with(
     piece: usize,
     answer: &mut dyn FnMut(Call<'_>),
 ) -> usize {
-    let mut said = 0;
+    let mut sent = 0;
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => match step(io, &mut input, piece) {
-                Some(n) => said += n,
-                None => return said,
+                Some(n) => sent += n,
+                None => return sent,
             },
             Action::Event => match server.event() {
                 Some(Event::Call(call)) => answer(call),
@@ -77,9 +88,9 @@ fn step(io: Io<'_>, input: &mut &[u8], piece: usize) -> Option<usize> {
             Some(n)
         }
         Next::Read(mut space) if !input.is_empty() => {
-            let room = space.space();
-            let n = room.len().min(input.len()).min(piece);
-            room[..n].copy_from_slice(&input[..n]);
+            let free = space.space();
+            let n = free.len().min(input.len()).min(piece);
+            free[..n].copy_from_slice(&input[..n]);
             space.filled(n);
             *input = &input[n..];
             Some(0)
