@@ -24,6 +24,17 @@ impl<'a> Contestant<'a> {
     pub fn new(name: &'static str, work: impl FnMut() + 'a) -> Self {
         Contestant { name, work: Box::new(work) }
     }
+
+    /// The name in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Does the work once.
+    pub fn run(&mut self) {
+        (self.work)();
+    }
 }
 
 /// The CPU time of this thread, which excludes other work on the processor.
@@ -35,26 +46,32 @@ pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread").into()
 }
 
-/// Runs all contestants in turns, and reports nanoseconds per unit; each call of the work does `units` units.
-pub fn race(part: &str, case: &str, effort: Effort, units: f64, mut contestants: Vec<Contestant<'_>>) {
+/// Runs all contestants of a case in turns, and reports nanoseconds per unit; each call of the work does `units` units.
+pub fn race(part: &str, case: &str, effort: Effort, units: f64, contestants: Vec<Contestant<'_>>) {
+    let mut entries: Vec<_> = contestants.into_iter().map(|it| (case.to_owned(), it)).collect();
+    race_cases(part, effort, units, &mut entries);
+}
+
+/// Like `race`, with several cases whose times are to be compared.
+pub fn race_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
-    for contestant in &mut contestants {
-        (contestant.work)();
+    for (_, contestant) in &mut *entries {
+        contestant.run();
         let (start, mut count) = (cpu_time(), 0_u32);
         while cpu_time() - start < effort.turn / 4 {
-            (contestant.work)();
+            contestant.run();
             count += 1;
         }
         times.push((count.saturating_mul(4).max(1), Vec::new()));
     }
     for _ in 0..effort.rounds {
-        for (contestant, (count, times)) in contestants.iter_mut().zip(&mut times) {
+        for ((_, contestant), (count, times)) in entries.iter_mut().zip(&mut times) {
             let start = cpu_time();
-            (0..*count).for_each(|_| (contestant.work)());
+            (0..*count).for_each(|_| contestant.run());
             times.push((cpu_time() - start).as_nanos() as f64 / f64::from(*count) / units);
         }
     }
-    for (contestant, (_, times)) in contestants.iter().zip(times) {
+    for ((case, contestant), (_, times)) in entries.iter().zip(times) {
         report(part, case, contestant.name, "ns", times);
     }
 }
