@@ -10,7 +10,7 @@ use crate::race::{Contestant, Effort, race};
 /// Measures nanoseconds per byte, for lines from 1 KiB to 4 MiB.
 ///
 /// # Panics
-/// If the server does not answer.
+/// If the server does not respond.
 pub fn measure(effort: Effort) {
     for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)]
     {

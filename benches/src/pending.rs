@@ -16,7 +16,7 @@ use crate::rmcp_echo::connected;
 fn hold(calls: &mut JoinSet<()>, peer: &Peer<RoleClient>) {
     let peer = peer.clone();
     calls.spawn(async move {
-        peer.call_tool(CallToolRequestParams::new("hold")).await.expect("an answer");
+        peer.call_tool(CallToolRequestParams::new("hold")).await.expect("a response");
     });
 }
 

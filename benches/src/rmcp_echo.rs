@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Parameters};
-use rmcp::model::{ClientConfig, ProtocolVersion};
+use rmcp::model::ProtocolVersion;
 use rmcp::service::RunningService;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, RoleClient, ServerHandler, ServiceExt, schemars, tool,
@@ -67,10 +67,8 @@ fn server(release: Arc<Notify>) -> DuplexStream {
 ///
 /// # Panics
 /// If the connection fails.
-pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, ClientConfig> {
-    // Without this version the client requests 2026-07-28 in its handshake.
-    let config = ClientConfig::default().with_protocol_version(ProtocolVersion::V_2025_11_25);
-    let client = config.serve(server(release)).await.expect("a client");
+pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, ()> {
+    let client = ().serve(server(release)).await.expect("a client");
     check_version(&client, &ProtocolVersion::V_2025_11_25);
     client
 }
@@ -79,16 +77,16 @@ pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, Clien
 ///
 /// # Panics
 /// If the connection fails.
-pub async fn stateless() -> RunningService<RoleClient, ClientConfig> {
+pub async fn stateless() -> RunningService<RoleClient, ()> {
     let version = ProtocolVersion::V_2026_07_28;
     let mode = ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] };
     let server = server(Arc::new(Notify::new()));
-    let client = ClientConfig::default().serve_with_lifecycle(server, mode).await.expect("a client");
+    let client = ().serve_with_lifecycle(server, mode).await.expect("a client");
     check_version(&client, &version);
     client
 }
 
-fn check_version(client: &RunningService<RoleClient, ClientConfig>, version: &ProtocolVersion) {
+fn check_version(client: &RunningService<RoleClient, ()>, version: &ProtocolVersion) {
     assert_eq!(client.peer_info().map(|it| it.protocol_version.clone()).as_ref(), Some(version));
 }
 

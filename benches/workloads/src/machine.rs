@@ -10,7 +10,7 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}}
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is answered later.
+/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is deferred.
 pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
@@ -37,7 +37,7 @@ impl Observer for IdleObserver {
     }
 }
 
-/// Answers a call of `echo`.
+/// Responds to a call of `echo`.
 pub fn echo(mut call: Call<'_>) {
     match call.arguments() {
         Ok(Echo { text }) => call.text(text),
@@ -53,7 +53,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
 
-/// Like `feed`, but answers calls with `answer`.
+/// Like `feed`, but responds to calls with `respond`.
 ///
 /// # Panics
 /// If the server receives anything but calls, or ends.
@@ -61,7 +61,7 @@ pub fn feed_with(
     server: &mut Server<'_>,
     mut input: &[u8],
     piece: usize,
-    answer: &mut dyn FnMut(Call<'_>),
+    respond: &mut dyn FnMut(Call<'_>),
 ) -> usize {
     let mut sent = 0;
     loop {
@@ -71,7 +71,7 @@ pub fn feed_with(
                 None => return sent,
             },
             Action::Event => match server.event() {
-                Some(Event::Call(call)) => answer(call),
+                Some(Event::Call(call)) => respond(call),
                 Some(Event::Connected(_) | Event::Ready) => {}
                 other => panic!("{other:?}"),
             },

@@ -14,7 +14,7 @@ static STATELESS: ClientConfig<'static> = HANDSHAKE.connect(Connect::Stateless);
 pub struct Pair {
     client: Client<'static>,
     server: Server<'static>,
-    /// Calls of `hold` which the server has not answered yet.
+    /// Deferred calls of `hold`.
     held: Vec<Ticket>,
     finished: usize,
     options: Options<'static>,
@@ -74,10 +74,10 @@ impl Pair {
         self
     }
 
-    /// Calls these tools in turn, with `window` calls in flight, until `count` answers are received. Checks each text.
+    /// Calls these tools in turn, with `window` calls in flight, until `count` responses are received. Checks each text.
     ///
     /// # Panics
-    /// If an answer has another text.
+    /// If a response has another text.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
         let (until, mut sent) = (self.finished + count, self.finished);
@@ -131,7 +131,7 @@ impl Pair {
         }
     }
 
-    /// Answers one pending call and makes a new one, `count` times.
+    /// Responds to one pending call and makes a new one, `count` times.
     ///
     /// # Panics
     /// If a ticket is not valid.
@@ -161,8 +161,8 @@ impl Pair {
         self.run_until(text, usize::MAX);
     }
 
-    /// Runs both machines until `answered` calls are answered in total, or they transfer no more bytes.
-    fn run_until(&mut self, text: &str, answered: usize) {
+    /// Runs both machines until the client has received `total` responses, or they transfer no more bytes.
+    fn run_until(&mut self, text: &str, total: usize) {
         loop {
             let from_client = loop {
                 match self.client.poll(Millis(0)) {
@@ -172,7 +172,7 @@ impl Pair {
                             let result = end.tool_result().expect("a result");
                             assert!(result.text().is_some_and(|it| it == text), "the same text");
                             self.finished += 1;
-                            if self.finished == answered {
+                            if self.finished == total {
                                 return;
                             }
                         }

@@ -1,4 +1,4 @@
-//! A minimal echo server written by hand with serde_json.
+//! A minimal hand-written echo server with serde_json.
 //!
 //! It parses every message, borrows where possible, and writes once for each read. It validates little, keeps no state,
 //! and supports three methods in two revisions.
