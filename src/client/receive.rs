@@ -9,14 +9,14 @@ use crate::peer::slots::Ticket;
 use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class, Invalid, Outcome, span_of};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
-use crate::client::members::{Members, ResultIndex};
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::protocol::objects::members::{Members, ResultIndex};
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -305,8 +305,8 @@ fn handle_result(
 ) -> PendingEvent {
     let result = members.json();
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (state.era(), method.member()) {
-        (Some(Era::Stateless), member) => members.pick(["resultType", member.unwrap_or_default()]),
+    let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
+        (true, member) => members.pick(["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => [None, members.get(member)],
         (_, None) => [None; 2],
     };

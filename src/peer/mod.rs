@@ -5,6 +5,7 @@ pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;
 pub(crate) mod observer;
 pub(crate) mod outbound;
+pub(crate) mod progress_event;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod slots;

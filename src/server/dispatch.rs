@@ -207,7 +207,7 @@ pub(crate) fn handle_unreadable_line(
 fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
     let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
     request.find_params();
-    let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
+    let speaks_stateless = request.state.config.revisions.intersects(Revisions::STATELESS);
     let meta = request.meta.filter(|_| speaks_stateless);
     let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
     let may_restart =
@@ -308,9 +308,9 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
         return request.result(&mut |_| {});
     }
     if session.is_none() {
-        return if method == methods::SERVER_DISCOVER.name && !revisions.contains(Revision::V2026_07_28) {
+        return if method == methods::SERVER_DISCOVER.name && !revisions.intersects(Revisions::STATELESS) {
             request.refuse(ProtocolError::UnknownMethod, &method.string())
-        } else if revisions.contains(Revision::V2026_07_28) {
+        } else if revisions.intersects(Revisions::STATELESS) {
             refuse_missing_meta(request)
         } else {
             request.refuse(ProtocolError::NotInitialized, &method.string())
@@ -335,10 +335,10 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
 
 /// Refuses a request that names no revision outside of a session.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
-        ""
-    } else {
+    let how = if request.state.config.revisions.intersects(Revisions::HANDSHAKE) {
         ", or send `initialize` first"
+    } else {
+        ""
     };
     request.refuse(ProtocolError::InvalidParams, &(NEEDED, how))
 }
