@@ -380,8 +380,8 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
             client::Event::ServerRequest(asked) => drop(asked),
             client::Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
             client::Event::Response(end) => events.push(match end.outcome() {
-                client::Outcome::Result(_) => "the result".into(),
-                client::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
+                mcp_proto::Outcome::Result(_) => "the result".into(),
+                mcp_proto::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
                 other => format!("{other:?}"),
             }),
             client::Event::Notification { method, .. } => events.push(format!("`Notification` {method}")),

@@ -8,9 +8,9 @@ mod serve;
 use std::io::{ErrorKind::WouldBlock, Read, Write};
 use std::time::Duration;
 
-use mcp_proto::client::{ClientConfig, Event, Options, Outcome};
+use mcp_proto::client::{ClientConfig, Event, Options};
 use mcp_proto::server::{ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Buffer, Client, Clock, Machine, Millis, Server};
+use mcp_proto::{Action, Buffer, Client, Clock, Machine, Millis, Outcome, Server};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 

@@ -1,6 +1,8 @@
 //! The tables of tools, resources and prompts that clients can list.
 
-use mcp_proto::server::{Argument, Prompt, Prompts, Resource, Resources, Template, Tool, Tools};
+use mcp_proto::server::{
+    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Tool, Tools,
+};
 
 use crate::tools::{Add, Echo, Log, RemoveNote, Slow, WriteNote};
 
@@ -67,24 +69,29 @@ pub(crate) static FIXED: [Resource; 4] = [
     Resource::new("clock://ticks", "ticks").description("Goes on by the tool tick").mime_type("text/plain"),
 ];
 
-static TEMPLATES: [Template; 2] = [
-    Template::new("note://{name}", "note").description("What write_note has written").mime_type("text/plain"),
-    Template::new("test://template/{id}/data", "data").mime_type("application/json"),
+static TEMPLATES: [ResourceTemplate; 2] = [
+    ResourceTemplate::new("note://{name}", "note")
+        .description("What write_note has written")
+        .mime_type("text/plain"),
+    ResourceTemplate::new("test://template/{id}/data", "data").mime_type("application/json"),
 ];
 
 pub(crate) static PROMPTS: Prompts = Prompts::new(&[
     Prompt::new("discuss_note").description("Talk about one of the notes").arguments(&[
-        Argument::new("name").description("Which note").required(),
-        Argument::new("mood").values(&["critical", "curious", "friendly"]),
+        PromptArgument::new("name").description("Which note").required(),
+        PromptArgument::new("mood").values(&["critical", "curious", "friendly"]),
     ]),
     Prompt::new("test_simple_prompt").description("A text"),
     Prompt::new("test_prompt_with_arguments").description("Takes two arguments").arguments(&[
-        Argument::new("arg1").description("The first one").required().values(&["paris", "park", "party"]),
-        Argument::new("arg2").description("The second one").required(),
+        PromptArgument::new("arg1")
+            .description("The first one")
+            .required()
+            .values(&["paris", "park", "party"]),
+        PromptArgument::new("arg2").description("The second one").required(),
     ]),
     Prompt::new("test_prompt_with_embedded_resource")
         .description("Has a resource in it")
-        .arguments(&[Argument::new("resourceUri").description("Which resource").required()]),
+        .arguments(&[PromptArgument::new("resourceUri").description("Which resource").required()]),
     Prompt::new("test_prompt_with_image").description("Has an image in it"),
     Prompt::new("test_input_required_result_prompt").description("Asks the user first"),
 ])

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mcp_proto::input::{
-    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, OpenUrl, RootsView, SampleMessage,
+    SampledView,
 };
 use mcp_proto::json::Json;
 use mcp_proto::server::Call;
@@ -113,23 +114,23 @@ pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
 }
 
 fn filled_in(answer: Json<'_>) -> Option<String> {
-    let answer = ElicitResult::from_json(answer)?;
+    let answer = ElicitResultView::from_json(answer)?;
     let action = format!("{:?}", answer.action()).to_lowercase();
     Some(format!("User response: action={action}, content={}", answer.content()))
 }
 
 fn greeting(answer: Json<'_>) -> Option<String> {
-    let answer = ElicitResult::from_json(answer)?;
+    let answer = ElicitResultView::from_json(answer)?;
     let name = answer.field("name").and_then(Json::string);
     Some(name.map_or("Hello, whoever you are!".into(), |name| format!("Hello, {name}!")))
 }
 
 fn model_said(answer: Json<'_>) -> Option<String> {
-    let said = Sampled::from_json(answer)?;
+    let said = SampledView::from_json(answer)?;
     Some(format!("LLM response: {}", said.text()?))
 }
 
 fn roots(answer: Json<'_>) -> Option<String> {
-    let uris: Vec<String> = Roots::from_json(answer)?.map(|root| root.uri().to_string()).collect();
+    let uris: Vec<String> = RootsView::from_json(answer)?.map(|root| root.uri().to_string()).collect();
     Some(format!("Roots: {}", uris.join(", ")))
 }

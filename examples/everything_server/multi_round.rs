@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use mcp_proto::ClientCapabilities;
 use mcp_proto::input::{
-    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, RootsView, SampleMessage, SampledView,
 };
 use mcp_proto::json::Json;
 use mcp_proto::server::Call;
@@ -60,7 +60,7 @@ pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
 }
 
 fn confirm(call: Call<'_>, seal: &Seal, step: u32) {
-    match call.input("confirm").and_then(ElicitResult::from_json) {
+    match call.input("confirm").and_then(ElicitResultView::from_json) {
         Some(_) if step == 1 => call.text("state-ok"),
         _ => {
             let state = seal.state(call.name(), 1);
@@ -70,9 +70,9 @@ fn confirm(call: Call<'_>, seal: &Seal, step: u32) {
 }
 
 fn several(call: Call<'_>, seal: &Seal, step: u32) {
-    let name = call.input("user_name").and_then(ElicitResult::from_json);
-    let greeting = call.input("greeting").and_then(Sampled::from_json);
-    let roots = call.input("client_roots").and_then(Roots::from_json);
+    let name = call.input("user_name").and_then(ElicitResultView::from_json);
+    let greeting = call.input("greeting").and_then(SampledView::from_json);
+    let roots = call.input("client_roots").and_then(RootsView::from_json);
     match (name, greeting, roots) {
         (Some(name), Some(greeting), Some(roots)) if step == 1 => {
             let name = name.field("name").unwrap_or(Json::NULL);
@@ -90,7 +90,7 @@ fn several(call: Call<'_>, seal: &Seal, step: u32) {
 
 /// Asks two questions in turn. The state contains the question's number; earlier answers would have to be in it, too.
 fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
-    let answered = |key| call.input(key).and_then(ElicitResult::from_json);
+    let answered = |key| call.input(key).and_then(ElicitResultView::from_json);
     match (step, answered("step1"), answered("step2")) {
         (2, _, Some(answer)) => {
             let color = answer.field("color").unwrap_or(Json::NULL);

@@ -1,6 +1,6 @@
 //! The prompts, and completion of their arguments.
 
-use mcp_proto::input::{ElicitResult, Field, Form};
+use mcp_proto::input::{ElicitResultView, Field, Form};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Complete, GetPrompt};
 
@@ -56,7 +56,7 @@ fn with_context(prompt: GetPrompt<'_>) {
     if !prompt.can_require_input() {
         return prompt.messages(|messages| messages.user().text("Please go on without a context."));
     }
-    match prompt.input("user_context").and_then(ElicitResult::from_json) {
+    match prompt.input("user_context").and_then(ElicitResultView::from_json) {
         None => prompt.require_input(&[("user_context", &FORM)], None),
         Some(answer) => {
             let context = answer.field("context").unwrap_or(Json::NULL);

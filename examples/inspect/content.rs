@@ -1,13 +1,13 @@
 //! Prints the content of tool results, resources and prompts.
 
-use mcp_proto::client::{Content, ResourceContents, ToolResult};
+use mcp_proto::client::{ContentView, ResourceContentsView, ToolResultView};
 use mcp_proto::json::{Json, Str};
 use mcp_proto_std::{PromptResult, ReadResult};
 
 use crate::table::wrapped;
 
 /// Prints the result of a tool.
-pub(crate) fn result(result: &ToolResult<'_>) {
+pub(crate) fn result(result: &ToolResultView<'_>) {
     println!("{}", if result.is_error() { "the tool says that it failed:" } else { "the tool answers:" });
     result.content().for_each(|content| piece(&content));
     if let Some(structured) = result.structured() {
@@ -32,15 +32,15 @@ pub(crate) fn prompt(prompt: &PromptResult) {
     }
 }
 
-fn piece(content: &Content<'_>) {
+fn piece(content: &ContentView<'_>) {
     match content {
-        Content::Text(text) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
-        Content::Image { data, mime } | Content::Audio { data, mime } => {
+        ContentView::Text(text) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+        ContentView::Image { data, mime } | ContentView::Audio { data, mime } => {
             println!("  [{}, {} bytes]", text(*mime), data.decoded_len());
         }
-        Content::Resource(resource) => contents(resource),
-        Content::Link(resource) => println!("  [{}]", text(resource.uri())),
-        Content::Other(block) => {
+        ContentView::Resource(resource) => contents(resource),
+        ContentView::Link(resource) => println!("  [{}]", text(resource.uri())),
+        ContentView::Other(block) => {
             let kind = block.get("type").and_then(Json::string);
             println!("  [{}, {} bytes]", text(kind), block.bytes().len());
         }
@@ -48,7 +48,7 @@ fn piece(content: &Content<'_>) {
     }
 }
 
-fn contents(part: &ResourceContents<'_>) {
+fn contents(part: &ResourceContentsView<'_>) {
     match (part.text(), part.blob()) {
         (Some(text), _) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
         (None, blob) => {

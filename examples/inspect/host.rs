@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
 use mcp_proto::ClientCapabilities;
-use mcp_proto::client::{ElicitForm, InputRequest, Property, PropertyKind};
+use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
 use mcp_proto::json::{self, Json};
 use mcp_proto_std::{InputResponse, ServerRequest};
 
@@ -49,9 +49,9 @@ pub(crate) fn server_request_handler(
 }
 
 /// Fills in a form, field by field. A field without a value keeps its default, or is left out.
-fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputResponse {
+fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     let mut content = BTreeMap::new();
-    for field in form.properties() {
+    for field in form.fields() {
         let name = field.name().to_string();
         let text =
             given(answers, &name).or_else(|| prompt_user(&label(&field))).filter(|text| !text.is_empty());
@@ -72,14 +72,14 @@ fn fill_in(form: &ElicitForm<'_>, answers: &[(String, String)]) -> InputResponse
 }
 
 /// The label of a field, such as `Color (one of red, green) [red]`.
-fn label(field: &Property<'_>) -> String {
+fn label(field: &FieldView<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {
-        PropertyKind::Number => " (number)".into(),
-        PropertyKind::Integer => " (integer)".into(),
-        PropertyKind::Boolean => " (true or false)".into(),
-        PropertyKind::Choice => format!(" (one of {})", choices.join(", ")),
-        PropertyKind::Choices => format!(" (some of {}, with commas)", choices.join(", ")),
+        FieldKind::Number => " (number)".into(),
+        FieldKind::Integer => " (integer)".into(),
+        FieldKind::Boolean => " (true or false)".into(),
+        FieldKind::Choice => format!(" (one of {})", choices.join(", ")),
+        FieldKind::Choices => format!(" (some of {}, with commas)", choices.join(", ")),
         _ => String::new(),
     };
     let description = field.description().map(|text| format!(": {text}")).unwrap_or_default();
@@ -88,13 +88,13 @@ fn label(field: &Property<'_>) -> String {
 }
 
 /// Converts the typed text to the JSON of the field's type.
-fn value(field: &Property<'_>, text: &str) -> String {
+fn value(field: &FieldView<'_>, text: &str) -> String {
     match field.kind() {
-        PropertyKind::Number | PropertyKind::Integer | PropertyKind::Boolean => {
+        FieldKind::Number | FieldKind::Integer | FieldKind::Boolean => {
             // The server must reject a value that is not a number.
             Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
         }
-        PropertyKind::Choices => {
+        FieldKind::Choices => {
             let choices: Vec<_> = text.split(',').map(|choice| quoted(choice.trim())).collect();
             format!("[{}]", choices.join(","))
         }

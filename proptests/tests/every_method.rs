@@ -7,8 +7,8 @@ use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Optio
 use mcp_proto::input::{CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::methods::{self, Method};
 use mcp_proto::server::{
-    self, Argument, Change, Completion, Feature, Logging, Prompt, Prompts, RequestOptions, Resource,
-    Resources, ServerConfig, Subscriptions, Template, Tool, Tools,
+    self, Change, Completion, Feature, Logging, Prompt, PromptArgument, Prompts, RequestOptions, Resource,
+    ResourceTemplate, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{
     Action, Buffer, Client, ClientCapabilities as C, Level, Millis, Revision, Revisions, Server, Ticket,
@@ -33,12 +33,13 @@ const LATER: [Method; 7] = [
 static TOOLS: Tools =
     Tools::new(&[Tool::new("t", "{}"), Tool::new("later", "{}"), Tool::new("needs", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:b", "b")])
-    .templates(&[Template::new("a:{x}", "x")])
+    .templates(&[ResourceTemplate::new("a:{x}", "x")])
     .list_changed()
     .subscribe();
-static PROMPTS: Prompts =
-    Prompts::new(&[Prompt::new("p").arguments(&[Argument::new("a"), Argument::new("b").values(&["x"])])])
-        .list_changed();
+static PROMPTS: Prompts = Prompts::new(&[
+    Prompt::new("p").arguments(&[PromptArgument::new("a"), PromptArgument::new("b").values(&["x"])])
+])
+.list_changed();
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
 const EVERYTHING: C = C::ROOTS_LIST_CHANGED

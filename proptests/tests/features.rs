@@ -1,8 +1,8 @@
 //! Random catalogues and results of servers against the official schemas, in every revision.
 
 use mcp_proto::server::{
-    Argument, Completion, Contents, Event, Messages, Prompt, Prompts, Resource, Resources, ServerConfig,
-    Template, Tool, ToolResult, Tools,
+    Completion, Contents, Event, Messages, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate,
+    Resources, ServerConfig, Tool, ToolResult, Tools,
 };
 use mcp_proto::{
     Action, Annotations, ContentBlock, Decimal, Icon, Millis, Revision, Revisions, Role, Server, Theme,
@@ -160,9 +160,9 @@ impl World {
         entry.size.map_or(resource, |size| resource.size(size))
     }
 
-    fn template(&self, index: usize) -> Template<'_> {
+    fn template(&self, index: usize) -> ResourceTemplate<'_> {
         let entry = &self.entries[index];
-        let template = described!(Template::new(TEMPLATES[index], NAMES[index]), entry)
+        let template = described!(ResourceTemplate::new(TEMPLATES[index], NAMES[index]), entry)
             .annotations(entry.extra.annotations());
         entry.mime.as_ref().map_or(template, |mime| template.mime_type(mime))
     }
@@ -249,10 +249,12 @@ impl World {
     fn run(&self, revision: Revision) -> (Vec<(u64, &'static str)>, Vec<String>) {
         let tools: Vec<Tool<'_>> = (0..4).map(|index| self.tool(index)).collect();
         let resources: Vec<Resource<'_>> = (0..4).map(|index| self.resource(index)).collect();
-        let templates: Vec<Template<'_>> = (0..4).map(|index| self.template(index)).collect();
+        let templates: Vec<ResourceTemplate<'_>> = (0..4).map(|index| self.template(index)).collect();
         let values: Vec<&str> = self.values.iter().map(String::as_str).collect();
-        let arguments =
-            [Argument::new("a").title("A").required(), Argument::new("b").description("d").values(&values)];
+        let arguments = [
+            PromptArgument::new("a").title("A").required(),
+            PromptArgument::new("b").description("d").values(&values),
+        ];
         let prompts: Vec<Prompt<'_>> = (0..4)
             .map(|index| {
                 described!(Prompt::new(NAMES[index]), &self.entries[index])

@@ -1,13 +1,15 @@
 //! Random server requests of every revision and their replies against the official schemas.
 
 use mcp_proto::input::{
-    Block, Choice, CreateMessage, Field, Form, IncludeContext, Input, ListRoots, ModelPreferences, OpenUrl,
-    Role, SampleMessage, ToolChoice,
+    Block, Choice, CreateMessage, Field, Form, Input, ListRoots, ModelPreferences, OpenUrl, SampleMessage,
 };
 use mcp_proto::server::{
     Call, Event, Experimental, Extensions, Feature, Limits, RequestOptions, Server, ServerConfig, Tool, Tools,
 };
-use mcp_proto::{Action, Buffer, ClientCapabilities, Decimal, Millis, Revision, Revisions};
+use mcp_proto::{
+    Action, Buffer, ClientCapabilities, Decimal, IncludeContext, Millis, Revision, Revisions, Role,
+    ToolChoice,
+};
 use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::written::Written;
 use proptest::prelude::*;
@@ -261,7 +263,7 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
             let ask =
                 if at % 2 == 0 { RequestOptions::DEFAULT } else { RequestOptions::DEFAULT.with_progress() };
             let fits = session.server.request(input, ask).is_ok();
-            let declared = revision >= input.since() && has(bits, input.needs());
+            let declared = input.revisions().contains(revision) && has(bits, input.needs());
             assert_eq!(fits, declared, "{revision} {any:?}");
         });
     }

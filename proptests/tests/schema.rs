@@ -173,7 +173,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("progress message too early", "message", "2024-11-05", Server, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"m"}}"#),
     ("progress as text", "/params/progress", "2025-11-25", Server, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":"1"}}"#),
     ("a listening that ends without its id", "SubscriptionsListenResult", "2026-07-28", ServerTo("subscriptions/listen"), r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete"}}"#),
-    ("an unknown action", "ElicitResult", "2025-06-18", ClientTo("elicitation/create"), r#"{"jsonrpc":"2.0","id":1,"result":{"action":"maybe"}}"#),
+    ("an unknown action", "ElicitResultView", "2025-06-18", ClientTo("elicitation/create"), r#"{"jsonrpc":"2.0","id":1,"result":{"action":"maybe"}}"#),
 ];
 
 #[test]

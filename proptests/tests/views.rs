@@ -3,8 +3,8 @@
 #[allow(dead_code, reason = "another test binary uses all of it")]
 use crate::json_texts;
 use mcp_proto::client::{
-    Base64, Base64Error, Block, Completion, Content, Freshness, Implementation, Prompt, PromptResult,
-    ReadResult, Resource, Tool, ToolResult,
+    Base64, Base64Error, BlockView, CompletionView, ContentView, Freshness, ImplementationView,
+    PromptResultView, PromptView, ReadResultView, ResourceView, ToolResultView, ToolView,
 };
 use mcp_proto::json::Json;
 use proptest::prelude::*;
@@ -55,12 +55,12 @@ proptest! {
     #[test]
     fn client_views_accept_any_json(text in json_texts::json()) {
         let json = Json::parse(text.as_bytes()).unwrap();
-        let _ = (Freshness::from_json(json), Completion::from_json(json).values().count(), Implementation::from_json(json).icons().count());
-        let _ = (Tool::from_json(json).display_name(), Tool::from_json(json).input_schema(), Prompt::from_json(json).arguments().count());
-        let _ = (PromptResult::from_json(json).messages().count(), ReadResult::from_json(json).text());
-        let _ = (Resource::from_json(json).annotations().audience().count(), ToolResult::from_json(json).text());
+        let _ = (Freshness::from_json(json), CompletionView::from_json(json).values().count(), ImplementationView::from_json(json).icons().count());
+        let _ = (ToolView::from_json(json).display_name(), ToolView::from_json(json).input_schema(), PromptView::from_json(json).arguments().count());
+        let _ = (PromptResultView::from_json(json).messages().count(), ReadResultView::from_json(json).text());
+        let _ = (ResourceView::from_json(json).annotations().audience().count(), ToolResultView::from_json(json).text());
         // An unknown block is returned whole.
-        if let Content::Other(other) = Block::from_json(json).content() {
+        if let ContentView::Other(other) = BlockView::from_json(json).content() {
             prop_assert_eq!(other.raw(), json.raw());
         }
     }

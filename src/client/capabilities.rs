@@ -5,7 +5,7 @@
 use crate::error::ConfigError;
 use crate::json::{Json, Kind, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::{Revision, WireFeature};
 
 use crate::client::config::ClientConfig;
 
@@ -47,15 +47,15 @@ impl<'i> ClientConfig<'i> {
     /// The capabilities that a server of this revision sees.
     pub(crate) fn declared(&self, revision: Revision) -> ClientCapabilities {
         use ClientCapabilities as C;
-        let with_tools = C::SAMPLING_TOOLS.with(C::SAMPLING_CONTEXT);
-        self.capabilities.without(match revision {
-            Revision::V2024_11_05 | Revision::V2025_03_26 => {
-                C::ELICITATION_FORM.with(C::ELICITATION_URL).with(with_tools)
-            }
-            Revision::V2025_06_18 => C::ELICITATION_URL.with(with_tools),
-            Revision::V2025_11_25 => C::NONE,
-            Revision::V2026_07_28 => C::ROOTS_LIST_CHANGED,
-        })
+        [
+            (WireFeature::RootsListChanged, C::ROOTS_LIST_CHANGED),
+            (WireFeature::Elicitation, C::ELICITATION_FORM),
+            (WireFeature::UrlElicitation, C::ELICITATION_URL),
+            (WireFeature::SamplingTools, C::SAMPLING_TOOLS.with(C::SAMPLING_CONTEXT)),
+        ]
+        .into_iter()
+        .filter(|(feature, _)| !revision.has(*feature))
+        .fold(self.capabilities, |declared, (_, missing)| declared.without(missing))
     }
 
     /// Writes the capabilities object of this revision.
@@ -76,13 +76,12 @@ impl<'i> ClientConfig<'i> {
             write_parts("sampling", declared, parts, out);
         }
         if declared.has(C::ELICITATION_FORM) || declared.has(C::ELICITATION_URL) {
-            // Revisions before 2025-11-25 have no elicitation modes.
-            let modes = if revision >= Revision::V2025_11_25 { declared } else { C::NONE };
+            let modes = if revision.has(WireFeature::ElicitationModes) { declared } else { C::NONE };
             let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
             write_parts("elicitation", modes, parts, out);
         }
         write_raw("experimental", self.experimental, out);
-        if revision.era() == Era::Stateless {
+        if revision.has(WireFeature::Extensions) {
             write_raw("extensions", self.extensions, out);
         }
         out.end_object();

@@ -13,7 +13,7 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::{Era, Revision, Revisions};
+use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
 use crate::client::config::ClientConfig;
@@ -143,14 +143,14 @@ impl<'b> ClientState<'b> {
         self.peer.output.free().saturating_sub(reserve)
     }
 
-    /// Whether the negotiated revision has batches.
-    pub(crate) fn has_batches(&self) -> bool {
-        self.peer.session.is_some_and(|session| session.revision == Revision::V2025_03_26)
+    /// Whether the client is connected in a revision with this feature.
+    pub(crate) fn has(&self, feature: WireFeature) -> bool {
+        self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
 
     /// Whether the client responds to requests of the server. The stateless era forbids it.
     pub(crate) fn answers_requests(&self) -> bool {
-        self.era() != Some(Era::Stateless)
+        !self.has(WireFeature::StatelessRequests)
     }
 
     /// Sends a request of the application, if the connection permits it now.

@@ -2,10 +2,10 @@
 
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::icon::{Icon, Icons};
-use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
-use crate::protocol::revision::{Era, Revision, Revisions};
+use crate::protocol::objects::icon::{Icon, Icons};
+use crate::protocol::objects::implementation::Implementation;
+use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
@@ -19,7 +19,7 @@ use crate::client::options::Meta;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ClientConfig<'i> {
-    pub(crate) identity: Identity<'i>,
+    pub(crate) identity: Implementation<'i>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) extensions: RawMembers<'i>,
     pub(crate) experimental: RawMembers<'i>,
@@ -88,7 +88,7 @@ impl<'i> ClientConfig<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ClientConfig {
-            identity: Identity::new(name, version),
+            identity: Implementation::new(name, version),
             capabilities: ClientCapabilities::NONE,
             extensions: &[],
             experimental: &[],
@@ -208,7 +208,7 @@ impl<'i> ClientConfig<'i> {
             out.key(meta::PROGRESS_TOKEN);
             out.unsigned(token);
         }
-        if let Some(level) = meta.level.filter(|_| stateless) {
+        if let Some(level) = meta.level.filter(|_| revision.has(WireFeature::RequestLogLevel)) {
             out.field_string(meta::LOG_LEVEL, level.as_str());
         }
         for (name, value) in meta.more.into_iter().flat_map(Json::members) {

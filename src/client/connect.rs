@@ -15,7 +15,9 @@ use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive::is_complete;
-use crate::client::views::{Freshness, Implementation, list, object};
+use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::implementation::ImplementationView;
+use crate::protocol::objects::view::{list, object};
 
 /// Writes the parameters of the connecting request without `_meta`.
 pub(crate) fn write_params(config: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
@@ -263,8 +265,8 @@ impl<'a> Connected<'a> {
 
     /// The server's description of itself, which is not verified.
     #[must_use]
-    pub fn server(&self) -> Implementation<'a> {
-        Implementation::from_json(self.server_info().unwrap_or(Json::NULL))
+    pub fn server(&self) -> ImplementationView<'a> {
+        ImplementationView::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
     /// The server's description of itself, as raw JSON.

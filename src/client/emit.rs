@@ -2,6 +2,7 @@
 
 use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Member, Span};
+use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::rpc::{self, Object};
@@ -11,9 +12,10 @@ use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
 use crate::client::method::Method;
+use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
-use crate::client::views::{LogMessage, Progress, Updated};
+use crate::protocol::objects::log_message::LogMessage;
 
 impl Client<'_> {
     /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).

@@ -2,6 +2,7 @@
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Str, WriteText, prints};
+use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::rpc::Object;
@@ -9,12 +10,15 @@ use crate::rpc::Object;
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
 use crate::client::method::Method;
+use crate::client::notification::Updated;
+use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
-use crate::client::views::{
-    Completion, LogMessage, Progress, PromptResult, PromptsPage, ReadResult, ResourcesPage, TemplatesPage,
-    ToolResult, ToolsPage, Updated,
-};
+use crate::protocol::objects::completion::CompletionView;
+use crate::protocol::objects::log_message::LogMessage;
+use crate::protocol::objects::prompt_result::PromptResultView;
+use crate::protocol::objects::resource_contents::ReadResultView;
+use crate::protocol::objects::tool_result::ToolResultView;
 
 /// An event of the client. It borrows the client until the next poll.
 #[derive(Debug)]
@@ -177,34 +181,34 @@ impl<'a> Response<'a> {
 
     /// The tool's result, if the request was a tool call and succeeded.
     #[must_use]
-    pub fn tool_result(&self) -> Option<ToolResult<'a>> {
+    pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
         let result = self.result.filter(|_| self.method == Method::CallTool)?;
-        Some(ToolResult::with(result, self.member))
+        Some(ToolResultView::with(result, self.member))
     }
 
     /// The contents of a resource, if the request was `resources/read` and succeeded.
     #[must_use]
-    pub fn resource(&self) -> Option<ReadResult<'a>> {
+    pub fn resource(&self) -> Option<ReadResultView<'a>> {
         match (self.method, self.outcome) {
-            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResult::from_json(result)),
+            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResultView::from_json(result)),
             _ => None,
         }
     }
 
     /// The messages of a prompt, if the request was `prompts/get` and succeeded.
     #[must_use]
-    pub fn prompt(&self) -> Option<PromptResult<'a>> {
+    pub fn prompt(&self) -> Option<PromptResultView<'a>> {
         match (self.method, self.outcome) {
-            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResult::from_json(result)),
+            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResultView::from_json(result)),
             _ => None,
         }
     }
 
     /// The proposed values of an argument, if the request was `completion/complete` and succeeded.
     #[must_use]
-    pub fn completion(&self) -> Option<Completion<'a>> {
+    pub fn completion(&self) -> Option<CompletionView<'a>> {
         match (self.method, self.outcome) {
-            (Method::Complete, Outcome::Result(result)) => Some(Completion::from_json(result)),
+            (Method::Complete, Outcome::Result(result)) => Some(CompletionView::from_json(result)),
             _ => None,
         }
     }

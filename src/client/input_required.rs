@@ -22,9 +22,10 @@ use crate::client::pending_event::PendingEvent;
 use crate::client::sent_request::NO_SEQUENCE;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
-use crate::client::server_requests::results::{
-    Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
-};
+use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::objects::application_json::{once, write_object};
+use crate::protocol::roots::{Roots, write_roots};
+use crate::protocol::sampling::result::{Sampled, write_sampled};
 
 /// The server requires input before it completes a request. [`Client::resume`] sends the request again with the
 /// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) duration of the request
@@ -71,19 +72,17 @@ impl<'a> InputRequired<'a> {
 #[derive(Debug)]
 pub struct InputResponses<'w, 'a> {
     out: &'w mut Writer<'a>,
+    revision: Revision,
     count: u32,
     valid: bool,
 }
 
-/// The only revision with input requests in results.
-const REVISION: Revision = Revision::V2026_07_28;
-
 impl InputResponses<'_, '_> {
     /// The user has submitted the form. `content` writes its fields, names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
-        let mut content = once(content);
+        let (revision, mut content) = (self.revision, once(content));
         self.write_response(key, &mut |out| {
-            write_form(out, REVISION, &mut |out| write_object(out, &mut content))
+            write_form(out, revision, &mut |out| write_object(out, &mut content))
         });
     }
 
@@ -117,8 +116,8 @@ impl InputResponses<'_, '_> {
         stop_reason: &str,
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
-        let mut content = Some(content);
-        self.write_response(key, &mut |out| write_sampled(out, REVISION, model, stop_reason, &mut content));
+        let (revision, mut content) = (self.revision, Some(content));
+        self.write_response(key, &mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
     fn action(&mut self, key: &str, action: Action) {
@@ -285,12 +284,16 @@ impl ClientState<'_> {
         let outbound = outbound.filter(|outbound| outbound.state == OutboundState::NeedsInput);
         let request = outbound.ok_or(SendError::Gone)?.data;
         let input_requests = request.input_requests();
-        let method =
-            request.method.resumable_name().filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
+        let (method, revision) = request
+            .method
+            .resumable_name()
+            .filter(|_| self.is_connected())
+            .zip(self.peer.session.map(|session| session.revision))
+            .ok_or(SendError::NotConnected)?;
         let mut valid = true;
         let sent = self.resend(ticket, method, &mut |out, state| {
             valid = params(out);
-            let mut written = InputResponses { out, count: 0, valid: true };
+            let mut written = InputResponses { out, revision, count: 0, valid: true };
             if let Some(responses) = responses.take() {
                 responses(&mut written);
             }

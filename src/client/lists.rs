@@ -8,13 +8,13 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::Object;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
+use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::pending_event::PendingEvent;
-use crate::client::views::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 
 /// A paginated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl ClientState<'_> {
     /// Handles a page of a list and queues the request for the next one, unless the page is the last.
     pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
-        let accepts_empty = self.era() == Some(Era::Stateless) || self.config.empty_cursors;
+        let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
         let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outbound, cursor)) = self.peer.in_flight.outbound(ticket).copied().zip(cursor) else {

@@ -20,9 +20,9 @@
 //! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
 //! describes the input.
 //!
-//! Views read the server's messages and have the names of the protocol: [`Tool`], [`Resource`], [`Content`]. Each view
-//! has a constructor `from_json`, so the application can copy JSON and view the copy later. (The types of the same
-//! names that a server *builds* are in [`server`](crate::server), [`input`](crate::input) and the root of the crate.)
+//! Views read the server's messages: [`ToolView`], [`ResourceView`], [`ContentView`]. Each view has a constructor
+//! `from_json`, so the application can copy JSON and view the copy later. The type without `View` of the same name is
+//! written: `server::Tool`.
 
 mod capabilities;
 mod client_state;
@@ -33,8 +33,10 @@ mod event;
 mod input_required;
 mod lists;
 mod method;
+mod notification;
 mod notify;
 mod options;
+mod page;
 mod pending_event;
 mod receive;
 mod reconnect;
@@ -43,7 +45,6 @@ mod sent_request;
 mod server_requests;
 mod setup;
 mod subscriptions;
-mod views;
 
 use ::core::mem;
 
@@ -51,16 +52,34 @@ pub use crate::client::config::{ClientConfig, Connect, Timeouts};
 pub use crate::client::connect::Connected;
 pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
 pub use crate::client::input_required::{InputRequired, InputResponses};
+pub use crate::client::notification::Updated;
 pub use crate::client::options::Options;
-pub use crate::client::requests::features::Reference;
+pub use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 pub use crate::client::server_requests::input_request::InputRequest;
-pub use crate::client::server_requests::results::{Roots, Sampled};
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 pub use crate::client::subscriptions::{Acknowledged, Filter};
-pub use crate::client::views::*;
-pub use crate::peer::response::{ErrorHint, Outcome, RequestFailure, RpcError};
-pub use crate::protocol::annotations::Role;
-pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
+pub use crate::protocol::elicitation::choice::ChoiceView;
+pub use crate::protocol::elicitation::field::{FieldKind, FieldView};
+pub use crate::protocol::elicitation::{FormView, OpenUrlView};
+pub use crate::protocol::objects::annotations::AnnotationsView;
+pub use crate::protocol::objects::base64::{Base64, Base64Error};
+pub use crate::protocol::objects::completion::{CompletionView, Reference};
+pub use crate::protocol::objects::content::{BlockView, ContentView};
+pub use crate::protocol::objects::freshness::Freshness;
+pub use crate::protocol::objects::icon::IconView;
+pub use crate::protocol::objects::implementation::ImplementationView;
+pub use crate::protocol::objects::log_message::LogMessage;
+pub use crate::protocol::objects::prompt::{PromptArgumentView, PromptView};
+pub use crate::protocol::objects::prompt_result::{PromptMessageView, PromptResultView};
+pub use crate::protocol::objects::resource::{ResourceTemplateView, ResourceView};
+pub use crate::protocol::objects::resource_contents::{ReadResultView, ResourceContentsView};
+pub use crate::protocol::objects::tool::{ToolHintsView, ToolView};
+pub use crate::protocol::objects::tool_result::ToolResultView;
+pub use crate::protocol::roots::Roots;
+pub use crate::protocol::sampling::CreateMessageView;
+pub use crate::protocol::sampling::message::SampleMessageView;
+pub use crate::protocol::sampling::model_preferences::ModelPreferencesView;
+pub use crate::protocol::sampling::result::Sampled;
 
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
@@ -73,9 +92,10 @@ use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::{InboundState, Outbound, Request};
+use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::Class;
 use crate::time::Millis;
 
@@ -307,7 +327,7 @@ impl Client<'_> {
             return true;
         }
         let is_message = matches!(line.content, LineContent::Message);
-        let may_be_batch = is_message && self.state.has_batches();
+        let may_be_batch = is_message && self.state.has(WireFeature::Batches);
         if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
             return true;
         }

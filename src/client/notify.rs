@@ -5,7 +5,7 @@ use crate::framing::outbound_message::Routing;
 use crate::json::Writer;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::input::write_request;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
@@ -36,7 +36,7 @@ impl ClientState<'_> {
         if !self.is_connected() {
             return Err(SendError::NotConnected);
         }
-        if self.era() == Some(Era::Stateless) {
+        if !self.has(WireFeature::Handshake) {
             return Err(SendError::Unsupported);
         }
         self.writable_session()?;

@@ -9,7 +9,7 @@ use crate::peer::slots::Ticket;
 use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
@@ -299,8 +299,8 @@ fn handle_result(
     result: Object<'_>,
 ) -> PendingEvent {
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (state.era(), method.member()) {
-        (Some(Era::Stateless), member) => result.spans(&["resultType", member.unwrap_or_default()]),
+    let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
+        (true, member) => result.spans(&["resultType", member.unwrap_or_default()]),
         (_, Some(member)) => {
             let [member] = result.spans(&[member]);
             [Span::MISSING, member]

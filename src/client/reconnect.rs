@@ -6,7 +6,7 @@ use crate::json::Span;
 use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
@@ -108,7 +108,7 @@ impl ClientState<'_> {
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             match self.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
-                Some(OutboundState::Parked) if self.era() == Some(Era::Stateless) => {
+                Some(OutboundState::Parked) if self.has(WireFeature::Subscriptions) => {
                     self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);
                     self.peer.in_flight.enqueue(ticket);
                 }

@@ -7,7 +7,7 @@ use crate::peer::request::{OutboundData, OutboundState, Request, Timer};
 use crate::peer::slots::{Data, Ticket};
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::level::Level;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
@@ -171,7 +171,7 @@ impl ClientState<'_> {
     /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
     /// result fails later.
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
-        let is_resumable = method.resumable_name().is_some() && self.era() == Some(Era::Stateless);
+        let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
         let may_resend = is_resumable || matches!(method, Method::List(_));
         let (true, Some(more)) = (may_resend, more) else { return true };
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {

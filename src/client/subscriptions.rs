@@ -9,7 +9,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::WireFeature;
 use crate::rpc;
 use crate::time::Millis;
 
@@ -152,7 +152,7 @@ impl Client<'_> {
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
     pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
-        if self.state.era() == Some(Era::Handshake) && self.state.is_connected() {
+        if self.state.is_connected() && !self.state.has(WireFeature::Subscriptions) {
             return Err(SendError::Unsupported);
         }
         let mut options = options.maximum(Millis(u64::MAX));
@@ -204,12 +204,12 @@ impl ClientState<'_> {
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
-    /// The subscription that a change notification belongs to. Returns `Ok(None)` in the handshake era.
+    /// The subscription that a change notification belongs to. Returns `Ok(None)` in revisions without `subscriptions/listen`.
     fn find_changed_subscription(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
-        match self.era() {
-            Some(Era::Stateless) => self.find_subscription(params, OutboundState::Listening).map(Some),
-            _ => Ok(None),
+        if !self.has(WireFeature::Subscriptions) {
+            return Ok(None);
         }
+        self.find_subscription(params, OutboundState::Listening).map(Some)
     }
 
     pub(crate) fn handle_list_change(

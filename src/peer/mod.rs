@@ -5,6 +5,7 @@ pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;
 pub(crate) mod observer;
 pub(crate) mod outbound;
+pub(crate) mod progress_event;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod slots;
@@ -38,8 +39,6 @@ pub(crate) trait Role: role::Role {
 #[repr(C)]
 pub(crate) struct Peer<'b, R: Role> {
     pub(crate) now: Millis,
-    /// Highest offset in the transmit buffer that the current request's messages may reach.
-    pub(crate) budget: usize,
     pub(crate) lifecycle: Lifecycle<R>,
     /// Whether the emitted request still awaits its response.
     pub(crate) response_pending: bool,
@@ -49,9 +48,11 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) report_writable: bool,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
-    pub(crate) output: TransmitBuffer<'b>,
+    /// Highest offset in the transmit buffer that the current request's messages may reach.
+    pub(crate) budget: usize,
     /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,
+    pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
     pub(crate) keep_alive: KeepAliveState,
 }

@@ -1,8 +1,8 @@
 //! Outcome of an outbound request, in either role: a result, an error or a failure.
 #![allow(clippy::as_conversions, reason = "`From` is not usable in constants")]
 
-use crate::client::OpenUrl;
 use crate::json::{Json, Kind, Str, WriteText, prints};
+use crate::protocol::elicitation::OpenUrlView;
 use crate::protocol::revision::Era;
 use crate::rpc::code;
 
@@ -152,11 +152,11 @@ impl<'a> RpcError<'a> {
 
     /// Returns the URLs that the user must open before the client sends the request again (-32042, `2025-11-25`). Empty
     /// for other errors.
-    pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrl<'a>> {
+    pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));
         let listed = listed.unwrap_or(Json::NULL).elements();
-        listed.filter(|params| OpenUrl::is_one(*params)).map(OpenUrl::from_json)
+        listed.filter(|params| OpenUrlView::is_one(*params)).map(OpenUrlView::from_json)
     }
 
     /// Returns the `data` of the error.

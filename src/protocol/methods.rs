@@ -5,7 +5,7 @@
 //!
 //! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
 
-use crate::protocol::revision::{Revision, Revisions};
+use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A method or a notification of the protocol.
 ///
@@ -54,12 +54,12 @@ impl Method {
     }
 
     const fn sent_in_results(mut self) -> Method {
-        self.in_results = STATELESS;
+        self.in_results = WireFeature::InputRequired.revisions();
         self
     }
 
     const fn with_extension(mut self) -> Method {
-        self.by_extension = STATELESS;
+        self.by_extension = WireFeature::TasksExtension.revisions();
         self
     }
 
@@ -113,10 +113,13 @@ impl Method {
 }
 
 const ALL_REVISIONS: Revisions = Revisions::ALL;
-const HANDSHAKE: Revisions = Revisions::HANDSHAKE;
-const STATELESS: Revisions = Revisions::STATELESS;
-const SINCE_2025_06_18: Revisions = Revisions::since(Revision::V2025_06_18).and(HANDSHAKE);
-const ONLY_2025_11_25: Revisions = Revisions::only(Revision::V2025_11_25);
+const HANDSHAKE: Revisions = WireFeature::Handshake.revisions();
+const STATELESS: Revisions = WireFeature::StatelessRequests.revisions();
+const SERVER_REQUESTS: Revisions = WireFeature::ServerRequests.revisions();
+const SUBSCRIPTIONS: Revisions = WireFeature::Subscriptions.revisions();
+const RESOURCE_SUBSCRIPTIONS: Revisions = WireFeature::ResourceSubscriptions.revisions();
+const ELICITATION: Revisions = WireFeature::Elicitation.revisions();
+const TASKS_CORE: Revisions = WireFeature::Tasks.revisions();
 
 /// Defines the constants and their list, so that the list is complete.
 macro_rules! table {
@@ -147,10 +150,10 @@ table! {
     /// Reads a resource.
     RESOURCES_READ = request("resources/read").sent_by_client(ALL_REVISIONS).needs("server.resources");
     /// Subscribes to changes of a resource.
-    RESOURCES_SUBSCRIBE = request("resources/subscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
+    RESOURCES_SUBSCRIBE = request("resources/subscribe").sent_by_client(RESOURCE_SUBSCRIPTIONS).needs("server.resources.subscribe");
     /// Cancels a subscription to a resource.
     RESOURCES_UNSUBSCRIBE =
-        request("resources/unsubscribe").sent_by_client(HANDSHAKE).needs("server.resources.subscribe");
+        request("resources/unsubscribe").sent_by_client(RESOURCE_SUBSCRIPTIONS).needs("server.resources.subscribe");
     /// Lists the prompts.
     PROMPTS_LIST = request("prompts/list").sent_by_client(ALL_REVISIONS).needs("server.prompts");
     /// Gets a prompt with arguments.
@@ -158,29 +161,29 @@ table! {
     /// Requests proposals for the value of an argument.
     COMPLETION_COMPLETE = request("completion/complete").sent_by_client(ALL_REVISIONS).needs("server.completions");
     /// Sets the minimum level of log messages.
-    LOGGING_SET_LEVEL = request("logging/setLevel").sent_by_client(HANDSHAKE).needs("server.logging");
+    LOGGING_SET_LEVEL = request("logging/setLevel").sent_by_client(WireFeature::SessionLogLevel.revisions()).needs("server.logging");
     /// Subscribes to changes until the request ends.
-    SUBSCRIPTIONS_LISTEN = request("subscriptions/listen").sent_by_client(STATELESS);
+    SUBSCRIPTIONS_LISTEN = request("subscriptions/listen").sent_by_client(SUBSCRIPTIONS);
     /// Requests a message from the client's model.
     SAMPLING_CREATE_MESSAGE = request("sampling/createMessage")
-        .sent_by_server(HANDSHAKE).sent_in_results().needs("client.sampling");
+        .sent_by_server(SERVER_REQUESTS).sent_in_results().needs("client.sampling");
     /// Requests input from the user.
     ELICITATION_CREATE = request("elicitation/create")
-        .sent_by_server(SINCE_2025_06_18).sent_in_results().needs("client.elicitation");
+        .sent_by_server(SERVER_REQUESTS.and(ELICITATION)).sent_in_results().needs("client.elicitation");
     /// Requests the roots that the server may work in.
-    ROOTS_LIST = request("roots/list").sent_by_server(HANDSHAKE).sent_in_results().needs("client.roots");
+    ROOTS_LIST = request("roots/list").sent_by_server(SERVER_REQUESTS).sent_in_results().needs("client.roots");
     /// Gets the status of a task.
     TASKS_GET = request("tasks/get")
-        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks");
+        .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).with_extension().needs("tasks");
     /// Waits for the result of a task.
     TASKS_RESULT = request("tasks/result")
-        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks");
+        .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).needs("tasks");
     /// Lists the tasks.
     TASKS_LIST = request("tasks/list")
-        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks.list");
+        .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).needs("tasks.list");
     /// Cancels a task.
     TASKS_CANCEL = request("tasks/cancel")
-        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).with_extension().needs("tasks.cancel");
+        .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).with_extension().needs("tasks.cancel");
     /// Sends the input that a task requires.
     TASKS_UPDATE = request("tasks/update").with_extension().needs("tasks");
 
@@ -189,7 +192,7 @@ table! {
     /// Cancels a request of the sender. In `2026-07-28` a server sends it for `subscriptions/listen` only.
     CANCELLED = notification("notifications/cancelled").sent_by_client(ALL_REVISIONS).sent_by_server(ALL_REVISIONS);
     /// Reports progress of a request with a progress token.
-    PROGRESS = notification("notifications/progress").sent_by_client(HANDSHAKE).sent_by_server(ALL_REVISIONS);
+    PROGRESS = notification("notifications/progress").sent_by_client(SERVER_REQUESTS).sent_by_server(ALL_REVISIONS);
     /// Sends a log message.
     MESSAGE = notification("notifications/message").sent_by_server(ALL_REVISIONS).needs("server.logging");
     /// Reports a change of the list of tools.
@@ -206,15 +209,15 @@ table! {
         .sent_by_server(ALL_REVISIONS).needs("server.prompts.listChanged");
     /// Reports a change of the roots.
     ROOTS_LIST_CHANGED = notification("notifications/roots/list_changed")
-        .sent_by_client(HANDSHAKE).needs("client.roots.listChanged");
+        .sent_by_client(WireFeature::RootsListChanged.revisions()).needs("client.roots.listChanged");
     /// Reports the completion of a URL elicitation.
     ELICITATION_COMPLETE = notification("notifications/elicitation/complete")
-        .sent_by_server(ONLY_2025_11_25).needs("client.elicitation.url");
+        .sent_by_server(WireFeature::ElicitationIds.revisions()).needs("client.elicitation.url");
     /// Acknowledges the changes that a `subscriptions/listen` covers.
-    SUBSCRIPTIONS_ACKNOWLEDGED = notification("notifications/subscriptions/acknowledged").sent_by_server(STATELESS);
+    SUBSCRIPTIONS_ACKNOWLEDGED = notification("notifications/subscriptions/acknowledged").sent_by_server(SUBSCRIPTIONS);
     /// Reports the status of a task.
     TASKS_STATUS = notification("notifications/tasks/status")
-        .sent_by_client(ONLY_2025_11_25).sent_by_server(ONLY_2025_11_25).needs("tasks");
+        .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).needs("tasks");
     /// Reports the status of a task, in the extension.
     TASKS = notification("notifications/tasks").with_extension().needs("tasks");
 }

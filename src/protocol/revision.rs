@@ -1,24 +1,171 @@
-//! Protocol revisions; eras: handshake (to 2025-11-25) and stateless (2026-07-28).
+//! Table of the protocol's revisions, and of what each of them has on the wire.
+//!
+//! A new revision is a row of [`Revision`]; what it adds or removes are rows of [`WireFeature`]. No other file compares
+//! revisions.
 
 use crate::json::{Str, WriteText, prints};
 
-/// A revision of the protocol. Revisions are ordered by age, so `revision >= other` means that the features of `other`
-/// are available.
-///
-/// Specification: every revision, *Versioning*.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Revision {
+/// Defines the revisions and their names, oldest first.
+macro_rules! revisions {
+    ($($(#[$doc:meta])* $revision:ident = $name:literal,)*) => {
+        /// A revision of the protocol. Revisions are ordered by age; [`WireFeature`] lists what each of them has.
+        ///
+        /// Specification: every revision, *Versioning*.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Revision {
+            $($(#[$doc])* $revision,)*
+        }
+
+        impl Revision {
+            /// All revisions, oldest first.
+            pub const ALL: [Revision; [$($name),*].len()] = [$(Revision::$revision),*];
+
+            /// The name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Revision::$revision => $name,)*
+                }
+            }
+        }
+    };
+}
+
+revisions! {
     /// `2024-11-05`
-    V2024_11_05,
+    V2024_11_05 = "2024-11-05",
     /// `2025-03-26`: batches, audio, tool annotations, progress messages.
-    V2025_03_26,
+    V2025_03_26 = "2025-03-26",
     /// `2025-06-18`: structured results, titles, elicitation.
-    V2025_06_18,
+    V2025_06_18 = "2025-06-18",
     /// `2025-11-25`: icons, URL elicitation, tool errors for invalid arguments.
-    V2025_11_25,
+    V2025_11_25 = "2025-11-25",
     /// `2026-07-28`: no handshake; every request carries its version and capabilities.
-    V2026_07_28,
+    V2026_07_28 = "2026-07-28",
+}
+
+/// Defines the features, each with the first and, if it was removed, the last revision that has it.
+macro_rules! features {
+    ($($(#[$doc:meta])* $feature:ident = $first:ident $(..= $last:ident)?,)*) => {
+        /// A part of the protocol that some revisions lack.
+        ///
+        /// ```
+        /// use mcp_proto::{Revision, Revisions, WireFeature};
+        /// assert!(Revision::V2025_11_25.has(WireFeature::Icons));
+        /// assert_eq!(WireFeature::Batches.revisions(), Revisions::only(Revision::V2025_03_26));
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum WireFeature {
+            $($(#[$doc])* $feature,)*
+        }
+
+        impl WireFeature {
+            /// All features, in the order of their first revision.
+            pub const ALL: &[WireFeature] = &[$(WireFeature::$feature),*];
+
+            /// The first and the last revision that have the feature.
+            #[inline(always)]
+            const fn range(self) -> [Revision; 2] {
+                match self {
+                    $(WireFeature::$feature => [Revision::$first, [$(Revision::$last,)? Revision::LATEST][0]],)*
+                }
+            }
+        }
+    };
+}
+
+features! {
+    /// The handshake `initialize`, the session that it opens, and `ping`.
+    Handshake = V2024_11_05..=V2025_11_25,
+    /// Requests that a server sends as messages of their own.
+    ServerRequests = V2024_11_05..=V2025_11_25,
+    /// `resources/subscribe` and `resources/unsubscribe`.
+    ResourceSubscriptions = V2024_11_05..=V2025_11_25,
+    /// `logging/setLevel`, the log level of a session.
+    SessionLogLevel = V2024_11_05..=V2025_11_25,
+    /// `notifications/roots/list_changed` and its capability.
+    RootsListChanged = V2024_11_05..=V2025_11_25,
+    /// The error code -32002 for an unknown resource, which is -32602 otherwise.
+    ResourceNotFoundCode = V2024_11_05..=V2025_11_25,
+    /// Several messages in a JSON array.
+    Batches = V2025_03_26..=V2025_03_26,
+    /// Audio content.
+    Audio = V2025_03_26,
+    /// The hints about a tool's behavior.
+    ToolAnnotations = V2025_03_26,
+    /// `message` in progress notifications.
+    ProgressMessages = V2025_03_26,
+    /// The capability `completions`. Completion itself is older.
+    CompletionsCapability = V2025_03_26,
+    /// `title` in base metadata.
+    Titles = V2025_06_18,
+    /// `_meta` of list entries and content blocks.
+    ObjectMeta = V2025_06_18,
+    /// `lastModified` in annotations.
+    LastModified = V2025_06_18,
+    /// Structured results of tools: objects.
+    StructuredContent = V2025_06_18,
+    /// The schema of a tool's structured results.
+    OutputSchemas = V2025_06_18,
+    /// Content that links to a resource.
+    ResourceLinks = V2025_06_18,
+    /// The values of other arguments in a completion request.
+    CompletionContext = V2025_06_18,
+    /// Requests for input of the user: forms.
+    Elicitation = V2025_06_18,
+    /// Icons of implementations and list entries.
+    Icons = V2025_11_25,
+    /// `description` and `websiteUrl` of implementations.
+    ImplementationDetails = V2025_11_25,
+    /// The modes of elicitation, in requests and in the capability.
+    ElicitationModes = V2025_11_25,
+    /// Elicitation with a URL.
+    UrlElicitation = V2025_11_25,
+    /// Ids of URL elicitations, `notifications/elicitation/complete`, and the error -32042.
+    ElicitationIds = V2025_11_25..=V2025_11_25,
+    /// Form fields with several values, titled values, and defaults of any type.
+    FormChoices = V2025_11_25,
+    /// Tools in sampling, and the capabilities for tools and context.
+    SamplingTools = V2025_11_25,
+    /// Several content blocks in a sampling message.
+    SamplingBlocks = V2025_11_25,
+    /// Invalid arguments are reported as a result of the tool, so that the model can correct them.
+    ArgumentErrorResults = V2025_11_25,
+    /// An error without an id omits the member `id`, which is `null` otherwise.
+    OmittedErrorIds = V2025_11_25,
+    /// Tasks of the specification itself.
+    Tasks = V2025_11_25..=V2025_11_25,
+    /// Requests that carry their revision and capabilities in `_meta`, and `server/discover`.
+    StatelessRequests = V2026_07_28,
+    /// `resultType` and cache hints in results.
+    ResultTypes = V2026_07_28,
+    /// Results that require input, and requests with input responses.
+    InputRequired = V2026_07_28,
+    /// `subscriptions/listen`.
+    Subscriptions = V2026_07_28,
+    /// The log level in the `_meta` of a request.
+    RequestLogLevel = V2026_07_28,
+    /// The capability `extensions`.
+    Extensions = V2026_07_28,
+    /// Tasks as an extension.
+    TasksExtension = V2026_07_28,
+    /// Structured results of any type.
+    StructuredValues = V2026_07_28,
+    /// The error code -32021 for a missing capability of the client, which is -32600 otherwise.
+    MissingCapabilityCode = V2026_07_28,
+    /// An empty cursor is a cursor like any other.
+    EmptyCursors = V2026_07_28,
+}
+
+impl WireFeature {
+    /// The revisions that have the feature.
+    #[must_use]
+    pub const fn revisions(self) -> Revisions {
+        let [first, last] = self.range();
+        Revisions::since(first).and(Revisions::until(last))
+    }
 }
 
 /// The connection model: a handshake with a session, or self-contained requests.
@@ -26,30 +173,18 @@ pub enum Revision {
 pub enum Era {
     /// `initialize` opens a session (revisions up to `2025-11-25`).
     Handshake,
-    /// Every request carries its revision and capabilities (revision `2026-07-28`).
+    /// Every request carries its revision and capabilities (since `2026-07-28`).
     Stateless,
 }
 
 impl Revision {
-    /// All revisions, oldest first.
-    pub const ALL: [Revision; 5] = [
-        Revision::V2024_11_05,
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
-    ];
-
-    /// The name on the wire.
+    /// Whether the revision has this feature.
+    // Always inline: for a constant feature this is one comparison.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Revision::V2024_11_05 => "2024-11-05",
-            Revision::V2025_03_26 => "2025-03-26",
-            Revision::V2025_06_18 => "2025-06-18",
-            Revision::V2025_11_25 => "2025-11-25",
-            Revision::V2026_07_28 => "2026-07-28",
-        }
+    #[inline(always)]
+    pub const fn has(self, feature: WireFeature) -> bool {
+        let [first, last] = feature.range();
+        first.position() <= self.position() && self.position() <= last.position()
     }
 
     /// The revision with exactly this name. Names are not compared by order or prefix.
@@ -65,20 +200,23 @@ impl Revision {
     /// The era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
-        match self {
-            Revision::V2026_07_28 => Era::Stateless,
-            _ => Era::Handshake,
-        }
+        if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
+    }
+
+    const LATEST: Revision = {
+        let [.., latest] = Revision::ALL;
+        latest
+    };
+
+    /// The index in [`ALL`](Revision::ALL).
+    #[inline(always)]
+    #[expect(clippy::as_conversions, reason = "the discriminants count the rows of the table")]
+    const fn position(self) -> u32 {
+        self as u32
     }
 
     const fn bit(self) -> u8 {
-        match self {
-            Revision::V2024_11_05 => 1,
-            Revision::V2025_03_26 => 2,
-            Revision::V2025_06_18 => 4,
-            Revision::V2025_11_25 => 8,
-            Revision::V2026_07_28 => 16,
-        }
+        1u8.wrapping_shl(self.position())
     }
 }
 
@@ -100,15 +238,18 @@ prints!(Revision);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Revisions(u8);
 
+// One bit for each revision; `InboundRequest` has three bits for the position of one.
+const _: () = assert!(Revision::ALL.len() <= 8);
+
 impl Revisions {
     /// The empty set.
     pub const NONE: Revisions = Revisions(0);
     /// All revisions.
-    pub const ALL: Revisions = Revisions(31);
-    /// The four revisions with a handshake.
-    pub const HANDSHAKE: Revisions = Revisions(15);
-    /// The revision without a handshake.
-    pub const STATELESS: Revisions = Revisions(16);
+    pub const ALL: Revisions = Revisions::until(Revision::LATEST);
+    /// The revisions with a handshake.
+    pub const HANDSHAKE: Revisions = WireFeature::Handshake.revisions();
+    /// The revisions without a handshake.
+    pub const STATELESS: Revisions = WireFeature::StatelessRequests.revisions();
 
     /// The set of this revision only.
     #[must_use]
@@ -119,7 +260,13 @@ impl Revisions {
     /// This revision and every later one.
     #[must_use]
     pub const fn since(revision: Revision) -> Revisions {
-        Revisions(31 & !(revision.bit().wrapping_sub(1)))
+        Revisions(Revisions::ALL.0 & !revision.bit().wrapping_sub(1))
+    }
+
+    /// This revision and every earlier one.
+    #[must_use]
+    pub const fn until(revision: Revision) -> Revisions {
+        Revisions(revision.bit() | revision.bit().wrapping_sub(1))
     }
 
     /// This set with one more revision.
@@ -138,6 +285,12 @@ impl Revisions {
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & revision.bit() != 0
+    }
+
+    /// Whether both sets have a revision in common.
+    #[must_use]
+    pub const fn intersects(self, other: Revisions) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Whether the set is empty.
@@ -182,13 +335,26 @@ mod tests {
     #[test]
     fn revision_sets_contain_their_members() {
         assert_eq!(Revisions::HANDSHAKE.latest(), Some(Revision::V2025_11_25));
-        assert_eq!(Revisions::ALL.latest(), Some(Revision::V2026_07_28));
+        assert_eq!(Revisions::ALL.latest(), Revision::ALL.into_iter().last());
         assert_eq!(Revisions::ALL.and(Revisions::STATELESS), Revisions::STATELESS);
         assert_eq!(Revisions::HANDSHAKE.and(Revisions::STATELESS).latest(), None);
         for first in Revision::ALL {
             for revision in Revision::ALL {
                 assert_eq!(Revisions::since(first).contains(revision), revision >= first);
+                assert_eq!(Revisions::until(first).contains(revision), revision <= first);
             }
+        }
+    }
+    #[test]
+    fn features_are_sorted_by_first_revision() {
+        let first = |feature: &WireFeature| Revision::ALL.into_iter().find(|it| it.has(*feature)).unwrap();
+        assert!(WireFeature::ALL.is_sorted_by_key(first));
+    }
+
+    #[test]
+    fn each_revision_has_a_handshake_or_stateless_requests() {
+        for revision in Revision::ALL {
+            assert_ne!(revision.has(WireFeature::Handshake), revision.has(WireFeature::StatelessRequests));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Typed tool arguments: `Tool::with_arguments` and `Call::with`.
 
 #[cfg(feature = "derive")]
+use crate::protocol::objects::tool::Tool;
+#[cfg(feature = "derive")]
 use crate::schema::ToolArguments;
 use crate::server::call::Call;
-#[cfg(feature = "derive")]
-use crate::server::features::tools::Tool;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {

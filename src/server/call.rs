@@ -3,11 +3,12 @@
 use crate::error::ProtocolError;
 use crate::json::{Json, WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::objects::tool::Tool;
+use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
-use crate::server::features::tool_result::ToolResult;
-use crate::server::features::tools::{Tool, UNKNOWN_TOOL};
+use crate::server::features::tools::UNKNOWN_TOOL;
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
 use crate::server::request_methods::{input_methods, request_methods};

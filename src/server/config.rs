@@ -1,9 +1,10 @@
 //! Configuration of a server: identity, features, revisions, limits.
 
 use crate::json::{DEPTH_LIMIT, Writer};
-use crate::protocol::icon::{Icon, Icons};
-use crate::protocol::implementation::Identity;
 use crate::protocol::meta;
+use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::icon::{Icon, Icons};
+use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::server::compat::CompatOptions;
 use crate::server::feature::Feature;
@@ -21,7 +22,7 @@ use crate::time::Millis;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ServerConfig<'i> {
-    pub(crate) identity: Identity<'i>,
+    pub(crate) identity: Implementation<'i>,
     pub(crate) instructions: Option<&'i str>,
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
@@ -146,7 +147,7 @@ impl<'i> ServerConfig<'i> {
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {
-            identity: Identity::new(name, version),
+            identity: Implementation::new(name, version),
             instructions: None,
             features: &[],
             revisions: Revisions::ALL,
@@ -275,21 +276,19 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Writes the first members of every result of the stateless era, with its cache lifetime.
-    pub(crate) fn write_head(&self, shape: Shape, out: &mut Writer<'_>) {
+    /// Writes the first members of every result that has a `resultType`, with its cache lifetime.
+    pub(crate) fn write_head(&self, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
         let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
         out.field_string("resultType", kind);
         if self.identify || shape == Shape::Discovery {
             out.key("_meta");
             out.begin_object();
             out.key(meta::SERVER_INFO);
-            self.identity.write(Revision::V2026_07_28, out);
+            self.identity.write(revision, out);
             out.end_object();
         }
         if matches!(shape, Shape::List | Shape::Discovery) {
-            out.key("ttlMs");
-            out.unsigned(self.fresh_for.0);
-            out.field_string("cacheScope", if self.shared_cache { "public" } else { "private" });
+            Freshness { fresh_for: self.fresh_for, shared: self.shared_cache }.write(out);
         }
     }
 

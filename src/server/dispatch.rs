@@ -196,7 +196,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let params = request.params;
     let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
     request.find_params();
-    let speaks_stateless = request.state.config.revisions.contains(Revision::V2026_07_28);
+    let speaks_stateless = request.state.config.revisions.intersects(Revisions::STATELESS);
     let has_meta = speaks_stateless && !request.meta.is_missing();
     let meta = match has_meta {
         true => request.state.memo.parse_meta(request.view(request.meta)),
@@ -312,7 +312,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     match handler {
         Handler::Ping => return request.result(&mut |_| {}),
         _ if session.is_some() => {}
-        _ if revisions.contains(Revision::V2026_07_28) => return refuse_missing_meta(request),
+        _ if revisions.intersects(Revisions::STATELESS) => return refuse_missing_meta(request),
         Handler::Discover => return request.refuse(ProtocolError::UnknownMethod, &method),
         _ => return request.refuse(ProtocolError::NotInitialized, &method),
     }
@@ -337,10 +337,10 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
 
 /// Refuses a request that names no revision outside of a session.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.state.config.revisions.and(Revisions::HANDSHAKE).is_empty() {
-        ""
-    } else {
+    let how = if request.state.config.revisions.intersects(Revisions::HANDSHAKE) {
         ", or send `initialize` first"
+    } else {
+        ""
     };
     request.refuse(ProtocolError::InvalidParams, &(NEEDED, how))
 }

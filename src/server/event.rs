@@ -2,11 +2,11 @@
 
 use core::mem;
 
-use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::{Json, SortKey, Span, Str, text_of};
 use crate::peer::inbound::Source;
+use crate::peer::progress_event::Progress;
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;

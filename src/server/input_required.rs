@@ -10,7 +10,7 @@ use crate::error::ProtocolError;
 use crate::json::{Json, Str, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, OpenUrl, Sealed, To};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::WireFeature;
 use crate::rpc::code;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
@@ -62,7 +62,7 @@ impl Reply<'_> {
     /// Before `2026-07-28`, defer the call and send a request instead:
     ///
     /// ```no_run
-    /// use mcp_proto::input::{ElicitResult, Field, Form};
+    /// use mcp_proto::input::{ElicitResultView, Field, Form};
     /// use mcp_proto::server::{RequestOptions, Call};
     /// use mcp_proto::{SendError, Server, Ticket};
     ///
@@ -74,7 +74,7 @@ impl Reply<'_> {
     ///     if !call.can_require_input() {
     ///         return call.defer(None).map_err(Call::busy).ok();
     ///     }
-    ///     match call.input("name").and_then(ElicitResult::from_json) {
+    ///     match call.input("name").and_then(ElicitResultView::from_json) {
     ///         None => call.require_input(&[("name", &FORM)], None),
     ///         Some(result) => match result.field("name").and_then(|name| name.string()) {
     ///             Some(name) => call.text(format_args!("Hello, {name}!")),
@@ -100,13 +100,13 @@ impl Reply<'_> {
     /// page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        match self.pending.context.revision {
-            Revision::V2026_07_28 => {
+        let revision = self.pending.context.revision;
+        match pages.first() {
+            _ if revision.has(WireFeature::InputRequired) => {
                 self.require(&|at| pages.get(at).map(|page| (page.id(), page as &dyn Input)), None);
             }
-            Revision::V2025_11_25 if opens => {
-                let to =
-                    To { revision: self.pending.context.revision, client: self.pending.context.capabilities };
+            _ if opens && revision.has(WireFeature::ElicitationIds) => {
+                let to = To { revision, client: self.pending.context.capabilities };
                 self.error_with(code::URL_ELICITATION_REQUIRED, "URL elicitation required", |out| {
                     out.begin_object();
                     out.key("elicitations");
@@ -120,13 +120,11 @@ impl Reply<'_> {
                     out.end_object();
                 });
             }
-            _ => match pages.first() {
-                Some(page) => {
-                    let why = ("Open this page first: ", page.url(), " (", page.message(), ")");
-                    self.error(code::INTERNAL_ERROR, why);
-                }
-                None => self.error(code::INTERNAL_ERROR, "Open a page first"),
-            },
+            Some(page) => {
+                let why = ("Open this page first: ", page.url(), " (", page.message(), ")");
+                self.error(code::INTERNAL_ERROR, why);
+            }
+            None => self.error(code::INTERNAL_ERROR, "Open a page first"),
         }
     }
 
@@ -134,9 +132,10 @@ impl Reply<'_> {
     ///
     /// The member `data.requiredCapabilities` names it.
     pub fn require_capability(self, missing: ClientCapabilities) {
-        let code = match self.pending.context.revision {
-            Revision::V2026_07_28 => code::MISSING_CLIENT_CAPABILITY,
-            _ => code::INVALID_REQUEST,
+        let code = if self.pending.context.revision.has(WireFeature::MissingCapabilityCode) {
+            code::MISSING_CLIENT_CAPABILITY
+        } else {
+            code::INVALID_REQUEST
         };
         self.error_with(code, "Missing required client capability", |out| {
             out.begin_object();

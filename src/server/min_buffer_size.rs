@@ -3,7 +3,7 @@
 use crate::error::ConfigError;
 use crate::json::Writer;
 use crate::peer::inbound::END;
-use crate::protocol::revision::Era;
+use crate::protocol::revision::{Era, Revision};
 use crate::server::config::ServerConfig;
 use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
@@ -18,11 +18,11 @@ const MIN_ERROR: usize =
 
 /// Size of the largest error response, about an unsupported revision, without its id and framing.
 const MAX_ERROR: usize = concat!(
-    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":"#,
-    r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"#,
-    r#""requested":"00000000000000000000000000000000"}}}"#,
+    r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","#,
+    r#""data":{"supported":[]"requested":"00000000000000000000000000000000"}}}"#,
 )
-.len();
+.len()
+.saturating_add(Revision::ALL.len().saturating_mul(r#""2026-07-28","#.len()));
 
 impl ServerState<'_> {
     /// Size of the error response that must always fit, with its id and framing, in bytes.

@@ -20,8 +20,8 @@
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era it calls
 //! [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` it calls [`Call::require_input`].
 //!
-//! Protocol types in this module and in the crate root are written by the server. Types of the same name in
-//! [`client`](crate::client) are read by the client.
+//! Objects of the protocol in this module and in the crate root are written by the server. A client reads each one with
+//! the view of its name: [`Tool`] with [`ToolView`](crate::client::ToolView).
 
 #[cfg(feature = "serde")]
 mod arguments;
@@ -53,24 +53,28 @@ mod write_message;
 pub use crate::server::call::{Call, Connected};
 pub use crate::server::send_request::{RequestOptions, Response};
 
-pub use crate::client::Progress;
-pub use crate::protocol::resource::{Resource, Template};
+pub use crate::protocol::objects::completion::ReferenceView;
+pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
+pub use crate::protocol::objects::prompt_result::Messages;
+pub use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+pub use crate::protocol::objects::resource_contents::Contents;
+pub use crate::protocol::objects::tool::Tool;
+pub use crate::protocol::objects::tool_result::ToolResult;
 pub use crate::protocol::uri_template::{Matches, Variable};
 pub use crate::server::config::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
 pub use crate::server::event::Event;
 pub use crate::server::feature::{Change, Feature};
-pub use crate::server::features::completion::{Complete, Completion, Reference};
+pub use crate::server::features::completion::{Complete, Completion};
 pub use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
 pub use crate::server::features::extensions::{Experimental, Extensions};
-pub use crate::server::features::get_prompt::{GetPrompt, Messages};
+pub use crate::server::features::get_prompt::GetPrompt;
 pub use crate::server::features::logging::Logging;
-pub use crate::server::features::prompts::{Argument, Prompt, Prompts};
-pub use crate::server::features::read_resource::{Contents, ReadResource};
+pub use crate::server::features::prompts::Prompts;
+pub use crate::server::features::read_resource::ReadResource;
 pub use crate::server::features::resources::Resources;
 pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
-pub use crate::server::features::tool_result::ToolResult;
-pub use crate::server::features::tools::{Tool, Tools};
+pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
 
 use crate::error::SendError;

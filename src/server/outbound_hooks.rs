@@ -3,12 +3,12 @@
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.
 
-use crate::client::Progress;
 use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Envelope, Json, Kind, Span, Str};
 use crate::peer::lifecycle::role;
+use crate::peer::progress_event::Progress;
 use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;

@@ -7,7 +7,7 @@ use crate::error::ProtocolError;
 use crate::json::Span;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
 use crate::server::context::PackedContext;
 use crate::server::event::MakeEvent;
@@ -131,6 +131,6 @@ impl RequestKind {
     pub(crate) fn can_require_input(self, revision: Revision) -> bool {
         let kind =
             matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);
-        kind && revision >= Revision::V2026_07_28
+        kind && revision.has(WireFeature::InputRequired)
     }
 }

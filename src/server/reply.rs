@@ -7,13 +7,14 @@ use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::revision::Revision;
+use crate::protocol::objects::application_json::write_once;
+use crate::protocol::objects::tool_result::{ToolResult, write_text};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::context::Context;
 use crate::server::feature::Change;
 use crate::server::features::catalogue::{Catalogue, Found, find};
-use crate::server::features::tool_result::{ToolResult, write_text};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
@@ -157,7 +158,7 @@ impl<'a> Reply<'a> {
     /// (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        if self.pending.context.revision >= Revision::V2025_11_25 {
+        if self.pending.context.revision.has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
@@ -283,16 +284,6 @@ impl<'a> Reply<'a> {
             state.peer.pending_error = Some(error);
         });
     }
-}
-
-/// Calls `body` to write one value. Returns `false` if it does not write exactly one valid value.
-pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
-    let mut write = |out: &mut Writer<'_>| {
-        if let Some(body) = body.take() {
-            body(out);
-        }
-    };
-    out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
 fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText) {

@@ -119,7 +119,7 @@ macro_rules! input_methods {
         impl<'a> $request<'a> {
             /// The client's response to the input that this request [required](Self::require_input) under `key`.
             ///
-            /// Read it with [`ElicitResult::from_json`](crate::input::ElicitResult::from_json) or a similar function.
+            /// Read it with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a similar function.
             /// It is untrusted input, like the rest of a request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {

@@ -16,7 +16,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::meta;
 use crate::protocol::methods;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
 use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
@@ -89,9 +89,9 @@ impl<'a> Response<'a> {
 
     /// The result, error or failure of the request.
     ///
-    /// Read a result with [`Roots::from_json`](input::Roots::from_json),
-    /// [`ElicitResult::from_json`](input::ElicitResult::from_json) or
-    /// [`Sampled::from_json`](input::Sampled::from_json).
+    /// Read a result with [`RootsView::from_json`](input::RootsView::from_json),
+    /// [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or
+    /// [`SampledView::from_json`](input::SampledView::from_json).
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
@@ -108,7 +108,7 @@ impl Server<'_> {
     /// see [`Call::require_input`](crate::server::Call::require_input).
     ///
     /// ```no_run
-    /// use mcp_proto::input::{ElicitResult, Field, Form};
+    /// use mcp_proto::input::{ElicitResultView, Field, Form};
     /// use mcp_proto::server::{RequestOptions, Event};
     /// use mcp_proto::{SendError, Outcome, Server, Ticket};
     ///
@@ -122,7 +122,7 @@ impl Server<'_> {
     /// fn on_event(event: Event<'_>) {
     ///     let Event::Response(response) = event else { return };
     ///     if let Outcome::Result(result) = response.outcome()
-    ///         && let Some(name) = ElicitResult::from_json(result).and_then(|result| result.field("name"))
+    ///         && let Some(name) = ElicitResultView::from_json(result).and_then(|result| result.field("name"))
     ///     {
     ///         println!("the user is {}", name.raw());
     ///     }
@@ -198,7 +198,7 @@ impl Server<'_> {
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
         let session = self.ready_session()?;
         let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        if session.revision != Revision::V2025_11_25 || !supported {
+        if !session.revision.has(WireFeature::ElicitationIds) || !supported {
             return Err(SendError::Unsupported);
         }
         self.ensure_response_space()?;

@@ -13,7 +13,8 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::revision::{Revision, Revisions};
+use crate::protocol::objects::log_message::write_log;
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
@@ -26,7 +27,7 @@ use crate::server::memo::RequestMemo;
 use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
-use crate::server::write_message::{begin_result, write_error, write_log};
+use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
 /// A session of the handshake era, as a value: a server with many clients keeps one for each.
@@ -76,12 +77,11 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
-/// between them.
+/// The small fields and those of most messages are near the start, because Thumb loads encode only small offsets. The
+/// order leaves no padding between the fields.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
-    /// Deadline of the current phase of `ending`.
-    pub(crate) ending_deadline: Millis,
+    pub(crate) config: &'b ServerConfig<'b>,
     /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
@@ -92,12 +92,13 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    pub(crate) peer: Peer<'b, role::Server>,
-    pub(crate) config: &'b ServerConfig<'b>,
-    /// The event that `event` returns next.
-    pub(crate) pending_event: Option<PendingEvent>,
     /// Writes change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
+    /// The event that `event` returns next.
+    pub(crate) pending_event: Option<PendingEvent>,
+    pub(crate) peer: Peer<'b, role::Server>,
+    /// Deadline of the current phase of `ending`.
+    pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. The first outbound request sets them.
@@ -155,7 +156,7 @@ impl ServerState<'_> {
     /// Hooks of batches, if the session has a revision with batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
         let hooks = self.batch.hooks?;
-        let has_batches = self.peer.session.is_some_and(|session| session.revision == Revision::V2025_03_26);
+        let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
         has_batches.then_some(hooks)
     }
 
@@ -280,8 +281,8 @@ impl ServerState<'_> {
     /// Without a session it is `null`, unless the server supports only the stateless era.
     fn missing_id(&self) -> &'static [u8] {
         let known = self.peer.session.map(|session| session.revision);
-        let only_stateless = self.config.revisions.and(Revisions::HANDSHAKE).is_empty();
-        let omitted = known.map_or(only_stateless, |revision| revision >= Revision::V2025_11_25);
+        let only_stateless = !self.config.revisions.intersects(Revisions::HANDSHAKE);
+        let omitted = known.map_or(only_stateless, |revision| revision.has(WireFeature::OmittedErrorIds));
         if omitted { b"" } else { b"null" }
     }
 
@@ -350,7 +351,7 @@ impl ServerState<'_> {
         message: &str,
     ) -> Result<(), SendError> {
         let Pending { source, context } = pending;
-        let message = if context.revision >= Revision::V2025_03_26 { message } else { "" };
+        let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
         let reserved = self.min_error_size();
         self.peer.write_progress(source, context.stream, reserved, progress, total, message)
     }
@@ -365,9 +366,10 @@ impl ServerState<'_> {
         if !self.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let wanted = match context.revision {
-            Revision::V2026_07_28 => context.level.is_some_and(|least| level >= least),
-            _ => self.session_level().is_none_or(|least| level >= least),
+        let wanted = if context.revision.has(WireFeature::RequestLogLevel) {
+            context.level.is_some_and(|least| level >= least)
+        } else {
+            self.session_level().is_none_or(|least| level >= least)
         };
         if !wanted {
             return Err(SendError::NotWanted);

@@ -2,8 +2,7 @@
 
 use crate::error::ProtocolError;
 use crate::json::{Str, WriteText, Writer};
-use crate::protocol::level::Level;
-use crate::protocol::revision::{Revision, Revisions};
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
@@ -21,8 +20,8 @@ pub(crate) fn begin_result(
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"#);
-    if revision >= Revision::V2026_07_28 {
-        config.write_head(shape, out);
+    if revision.has(WireFeature::ResultTypes) {
+        config.write_head(revision, shape, out);
     }
 }
 
@@ -62,24 +61,4 @@ pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<
     out.begin_array();
     revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
     out.end_array();
-}
-
-/// Writes `notifications/message`, with the data that `data` writes.
-pub(crate) fn write_log(
-    out: &mut Writer<'_>,
-    level: Level,
-    logger: Option<&str>,
-    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
-    out.string(level.as_str());
-    if let Some(logger) = logger {
-        out.key("logger");
-        out.string(logger);
-    }
-    out.key("data");
-    if !data(out) {
-        out.fail();
-    }
-    out.token("}}");
 }

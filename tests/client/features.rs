@@ -2,8 +2,8 @@
 use crate::support::FailureContext;
 use crate::support::client::{ClientHarness, META, Setup};
 use crate::support::transport::exchange;
-use mcp_proto::client::{Event, Options, Outcome, Reference, Response};
-use mcp_proto::{Action, Client, Level, Millis, Revision, SendError, ServerCapabilities, Ticket};
+use mcp_proto::client::{Event, Options, Reference, Response};
+use mcp_proto::{Action, Client, Level, Millis, Outcome, Revision, SendError, ServerCapabilities, Ticket};
 
 const DEFAULT: Options<'static> = Options::DEFAULT;
 const EVERYTHING: &str =

@@ -2,7 +2,7 @@
 use crate::support::FailureContext;
 use crate::support::client::{ClientHarness, META, Setup};
 use crate::support::transport::give_input;
-use mcp_proto::client::{Content, Event, Options};
+use mcp_proto::client::{ContentView, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
 /// Calls the tool `add` and answers it.
@@ -348,9 +348,9 @@ fn tool_result_view_shows_its_content() {
         let kinds: Vec<String> = result
             .content()
             .map(|content| match content {
-                Content::Text(text) => text.to_string(),
-                Content::Other(other) => other.at("type").string().unwrap().to_string(),
-                Content::Image { data, mime: Some(mime) } if data.decoded_len() == 0 => mime.to_string(),
+                ContentView::Text(text) => text.to_string(),
+                ContentView::Other(other) => other.at("type").string().unwrap().to_string(),
+                ContentView::Image { data, mime: Some(mime) } if data.decoded_len() == 0 => mime.to_string(),
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -1,7 +1,7 @@
 //! Tool result views do not depend on how the line was cut.
 
 use crate::support::transport::{feed, take};
-use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResult};
+use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResultView};
 use mcp_proto::json::Json;
 use mcp_proto::{Action, Client, Millis};
 
@@ -14,7 +14,7 @@ fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
 }
 
 /// All parts of a result as text.
-fn told(result: ToolResult<'_>) -> String {
+fn told(result: ToolResultView<'_>) -> String {
     let blocks: Vec<_> = result.blocks().map(|block| (block.content(), block.raw())).collect();
     let (text, structured, meta) = (result.text(), result.structured(), result.meta());
     format!("{} {text:?} {structured:?} {meta:?} {blocks:?} {:?}", result.is_error(), result.raw())
@@ -73,7 +73,7 @@ const RESULTS: &[&str] = &[
 #[test]
 fn tool_result_view_does_not_depend_on_cuts() {
     for result in RESULTS {
-        let expected = told(ToolResult::from_json(Json::parse(result.as_bytes()).unwrap()));
+        let expected = told(ToolResultView::from_json(Json::parse(result.as_bytes()).unwrap()));
         let message = message(result);
         for cut in 0..=message.len() + 1 {
             assert_eq!(events(&message, cut), expected, "{result} at {cut}");
@@ -86,7 +86,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
 fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;
     for second in RESULTS {
-        let expected = told(ToolResult::from_json(Json::parse(second.as_bytes()).unwrap()));
+        let expected = told(ToolResultView::from_json(Json::parse(second.as_bytes()).unwrap()));
         let twice = message(first)
             .replace(r#","result""#, &format!(r#","result":{first},"params":{first},"result""#));
         let twice = twice.replacen(&format!(r#""result":{first}}}"#), &format!(r#""result":{second}}}"#), 1);

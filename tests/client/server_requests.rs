@@ -1,8 +1,8 @@
 //! Server requests of the handshake era: events, replies, refusals, views.
 use crate::support::FailureContext;
 use crate::support::client::Setup;
-use mcp_proto::client::{Content, IncludeContext, InputRequest, Property, Role, ServerRequest, ToolChoice};
-use mcp_proto::{ClientCapabilities as C, Revision};
+use mcp_proto::client::{ContentView, FieldView, InputRequest, ServerRequest};
+use mcp_proto::{ClientCapabilities as C, IncludeContext, Revision, Role, ToolChoice};
 
 const ALL: C = C::ROOTS_LIST_CHANGED
     .with(C::ROOTS)
@@ -310,7 +310,7 @@ fn elicitation_view_shows_the_form_fields() {
         harness.connect();
         harness.on_server_request(move |asked| {
             let InputRequest::Elicit(form) = asked.input() else { panic!("it is a form") };
-            let lines: Vec<String> = form.properties().map(line).collect();
+            let lines: Vec<String> = form.fields().map(line).collect();
             assert_eq!(lines, expected);
             asked.cancel();
             None
@@ -322,7 +322,7 @@ fn elicitation_view_shows_the_form_fields() {
     });
 }
 
-fn line(field: Property<'_>) -> String {
+fn line(field: FieldView<'_>) -> String {
     let required = if field.is_required() { "required" } else { "optional" };
     let (least, most) = field.limits();
     let limits = (least.map(|it| it.to_string()), most.map(|it| it.to_string()));
@@ -358,7 +358,7 @@ fn sampling_view_shows_messages_and_options() {
             let said: Vec<String> = sample
                 .messages()
                 .map(|message| {
-                    let blocks: Vec<Content<'_>> = message.content().collect();
+                    let blocks: Vec<ContentView<'_>> = message.content().collect();
                     format!("{} {blocks:?}", message.role() == Some(Role::Assistant))
                 })
                 .collect();

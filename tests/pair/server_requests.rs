@@ -15,7 +15,7 @@ fn answer(asked: ServerRequest<'_>) {
     match asked.input() {
         InputRequest::Roots => asked.roots(|roots| roots.add("file:///a", "A")),
         InputRequest::Elicit(form) => {
-            assert_eq!(form.properties().count(), 2);
+            assert_eq!(form.fields().count(), 2);
             asked.accept(|content| content.field_string("name", "octocat"));
         }
         InputRequest::Sample(_) => asked.sampled("m", "endTurn", |content| content.text("it")),

@@ -3,7 +3,7 @@
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
 use crate::support::server::catalogue::{BY_HOST, LIBRARY};
-use mcp_proto::server::{Argument, Prompt, Prompts};
+use mcp_proto::server::{Prompt, PromptArgument, Prompts};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
@@ -132,7 +132,7 @@ fn prompt_catalogue_is_validated() {
     let (a, b) = (Prompt::new("a"), Prompt::new("b"));
     assert!(Prompts::try_new(&[a, b]).is_ok());
     assert_eq!(Prompts::try_new(&[a, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
-    let (x, y) = (Argument::new("x"), Argument::new("y"));
+    let (x, y) = (PromptArgument::new("x"), PromptArgument::new("y"));
     assert!(Prompts::try_new(&[a.arguments(&[x, y])]).is_ok());
     assert_eq!(
         Prompts::try_new(&[a, b.arguments(&[x, y, y])]).map(drop),

@@ -3,7 +3,7 @@
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
 use crate::support::server::catalogue::{BY_HOST, LIBRARY};
-use mcp_proto::server::{Feature, Resource, Resources, ServerConfig, Template};
+use mcp_proto::server::{Feature, Resource, ResourceTemplate, Resources, ServerConfig};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
 #[test]
@@ -50,8 +50,8 @@ fn each_catalogue_is_listed_page_by_page() {
     };
     const RESOURCE: Resource<'static> = Resource::new("a:1", "r").description(LONG);
     const OTHER: Resource<'static> = Resource::new("a:2", "r").description(LONG);
-    const TEMPLATE: Template<'static> = Template::new("a:{x}", "t").description(LONG);
-    const LAST: Template<'static> = Template::new("b:{x}", "t").description(LONG);
+    const TEMPLATE: ResourceTemplate<'static> = ResourceTemplate::new("a:{x}", "t").description(LONG);
+    const LAST: ResourceTemplate<'static> = ResourceTemplate::new("b:{x}", "t").description(LONG);
     static RESOURCES: Resources<'static> = Resources::new(&[RESOURCE, OTHER]).templates(&[TEMPLATE, LAST]);
     static FEATURES: [&dyn Feature; 1] = [&RESOURCES];
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
@@ -207,9 +207,9 @@ fn resource_catalogue_is_validated() {
     assert!(Resources::try_new(&[a, b]).is_ok());
     assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
     let none = Resources::try_new(&[]).unwrap();
-    let (x, y) = (Template::new("lib:{x}", "x"), Template::new("lib:{y}", "x"));
+    let (x, y) = (ResourceTemplate::new("lib:{x}", "x"), ResourceTemplate::new("lib:{y}", "x"));
     assert!(none.try_templates(&[x, y]).is_ok());
     assert_eq!(none.try_templates(&[x, y, x]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));
-    let bad = Template::new("lib:{y", "x");
+    let bad = ResourceTemplate::new("lib:{y", "x");
     assert_eq!(none.try_templates(&[x, bad]).map(drop), Err(ConfigError::InvalidTemplate { entry: 1 }));
 }

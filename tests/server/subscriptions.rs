@@ -277,10 +277,10 @@ fn session_and_subscriptions_are_both_notified() {
 /// With a catalogue: only its resources can be subscribed to.
 mod watching {
     use super::*;
-    use mcp_proto::server::{Resource, Resources, Template};
+    use mcp_proto::server::{Resource, ResourceTemplate, Resources};
 
     static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")])
-        .templates(&[Template::new("lib:book/{id}", "book")]);
+        .templates(&[ResourceTemplate::new("lib:book/{id}", "book")]);
     static WATCHED: Resources<'static> = RESOURCES.subscribe().list_changed();
 
     static DECLARED: [&dyn Feature; 2] = [&WATCHED, &Subscriptions];

@@ -163,7 +163,7 @@ pub struct PeerError {
 }
 
 impl PeerError {
-    pub(crate) fn from_rpc(error: client::RpcError<'_>) -> PeerError {
+    pub(crate) fn from_rpc(error: mcp_proto::RpcError<'_>) -> PeerError {
         PeerError {
             code: error.code(),
             message: error.message().map(|message| message.to_string()).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::input::{ElicitResult, Input, Roots, Sampled};
+use mcp_proto::input::{ElicitResultView, Input, RootsView, SampledView};
 use mcp_proto::json::Json;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
@@ -33,20 +33,20 @@ impl ClientResponse {
 
     /// The user's response to an elicitation, or `None` if the result has another shape.
     #[must_use]
-    pub fn elicited(&self) -> Option<ElicitResult<'_>> {
-        ElicitResult::from_json(self.json())
+    pub fn elicited(&self) -> Option<ElicitResultView<'_>> {
+        ElicitResultView::from_json(self.json())
     }
 
     /// The model's message, or `None` if the result has another shape.
     #[must_use]
-    pub fn sampled(&self) -> Option<Sampled<'_>> {
-        Sampled::from_json(self.json())
+    pub fn sampled(&self) -> Option<SampledView<'_>> {
+        SampledView::from_json(self.json())
     }
 
     /// The client's roots, or `None` if the result has another shape.
     #[must_use]
-    pub fn roots(&self) -> Option<Roots<'_>> {
-        Roots::from_json(self.json())
+    pub fn roots(&self) -> Option<RootsView<'_>> {
+        RootsView::from_json(self.json())
     }
 }
 

@@ -47,12 +47,12 @@ impl CallResult {
 
     /// The result as a typed view with access to all members.
     #[must_use]
-    pub fn view(&self) -> client::ToolResult<'_> {
-        client::ToolResult::from_json(self.json())
+    pub fn view(&self) -> client::ToolResultView<'_> {
+        client::ToolResultView::from_json(self.json())
     }
 
     /// Iterates over the content blocks.
-    pub fn content(&self) -> impl Iterator<Item = client::Content<'_>> {
+    pub fn content(&self) -> impl Iterator<Item = client::ContentView<'_>> {
         self.view().content()
     }
 
@@ -101,13 +101,13 @@ pub struct ToolDescription {
 impl ToolDescription {
     /// The tool as a typed view with access to all members.
     #[must_use]
-    pub fn view(&self) -> client::Tool<'_> {
-        client::Tool::from_json(view(&self.json))
+    pub fn view(&self) -> client::ToolView<'_> {
+        client::ToolView::from_json(view(&self.json))
     }
 
     /// Returns `None` if the entry has no name.
     pub(crate) fn from_json(json: &str) -> Option<ToolDescription> {
-        let tool = client::Tool::from_json(view(json));
+        let tool = client::ToolView::from_json(view(json));
         let name = tool.name()?.to_string();
         Some(ToolDescription {
             title: tool.display_name().map_or_else(|| name.clone(), |title| title.to_string()),
@@ -170,7 +170,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(progress: client::Progress<'_>) -> Progress {
+    pub(crate) fn new(progress: mcp_proto::Progress<'_>) -> Progress {
         Progress {
             progress: progress.progress(),
             total: progress.total(),

@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use mcp_proto::client::{Event, Outcome, RequestFailure};
+use mcp_proto::client::Event;
 use mcp_proto::json::Json;
-use mcp_proto::{Client, Millis, SendError, Ticket};
+use mcp_proto::{Client, Millis, Outcome, RequestFailure, SendError, Ticket};
 
 use crate::Wake;
 use crate::client_shared::{ClientShared, Command};

@@ -41,32 +41,32 @@ macro_rules! owned_json {
 
 owned_json! {
     /// The server's description of a resource.
-    ResourceDescription as Resource
+    ResourceDescription as ResourceView
 }
 
 owned_json! {
     /// The server's description of a resource template.
-    TemplateDescription as ResourceTemplate
+    TemplateDescription as ResourceTemplateView
 }
 
 owned_json! {
     /// The server's description of a prompt.
-    PromptDescription as Prompt
+    PromptDescription as PromptView
 }
 
 owned_json! {
     /// The contents of a resource.
-    ReadResult as ReadResult
+    ReadResult as ReadResultView
 }
 
 owned_json! {
     /// The messages of a prompt.
-    PromptResult as PromptResult
+    PromptResult as PromptResultView
 }
 
 owned_json! {
     /// Completions for the value of an argument.
-    CompleteResult as Completion
+    CompleteResult as CompletionView
 }
 
 impl ResourceDescription {

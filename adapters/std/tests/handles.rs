@@ -13,8 +13,8 @@ use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
 use mcp_proto::server::{
-    Argument, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions, Tool,
-    Tools,
+    Completion, Event, Prompt, PromptArgument, Prompts, Resource, Resources, ServerConfig, Subscriptions,
+    Tool, Tools,
 };
 use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
 
@@ -22,7 +22,7 @@ static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
 static RESOURCES: Resources =
     Resources::new(&[Resource::new("a:log", "log"), Resource::new(SLOW, "slow")]).subscribe();
-static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[PromptArgument::new("file")])]);
 static INFO: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 

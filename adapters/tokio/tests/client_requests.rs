@@ -229,7 +229,7 @@ async fn one_callback_answers_requests_of_both_eras() {
                 InputRequest::Roots => InputResponse::roots([("file:///a", "A"), ("file:///b", "")]),
                 InputRequest::Elicit(form) => {
                     assert_eq!(form.message(), "Who are you?");
-                    let field = form.properties().next().unwrap();
+                    let field = form.fields().next().unwrap();
                     InputResponse::accept(
                         &[(field.name().to_string(), "Ada \"L\"")]
                             .into_iter()

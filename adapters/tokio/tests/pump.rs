@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::peer::{SOON, Trickle, call, initialize};
-use mcp_proto::client::{ClientConfig, Connect, Options, Outcome};
+use mcp_proto::client::{ClientConfig, Connect, Options};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
-use mcp_proto::{Buffer, Client, Machine, Millis, Server, client};
+use mcp_proto::{Buffer, Client, Machine, Millis, Outcome, Server, client};
 use mcp_proto_tokio::{Pump, PumpStatus};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
@@ -99,7 +99,7 @@ async fn call_all<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
                 Some(client::Event::Connected(_)) => false,
                 Some(client::Event::Response(end)) => {
                     let Outcome::Result(result) = end.outcome() else { panic!("{:?}", end.outcome()) };
-                    let result = client::ToolResult::from_json(result);
+                    let result = client::ToolResultView::from_json(result);
                     received.push(result.text().unwrap().to_string());
                     received.len() == arguments.len()
                 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::peer::{Peer, call, cancel};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
-    Argument, Change, Completion, Event, Prompt, Prompts, Resource, Resources, ServerConfig, Subscriptions,
-    Template, Tool, Tools,
+    Change, Completion, Event, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources,
+    ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto_tokio::ServerHandle;
 use tokio::sync::mpsc;
@@ -18,9 +18,10 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("touch", "{}"),
     Tool::new("impatient", "{}"),
 ]);
-static RESOURCES: Resources =
-    Resources::new(&[Resource::new("a:log", "log")]).templates(&[Template::new("a:{n}", "n")]).subscribe();
-static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Argument::new("file")])]);
+static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")])
+    .templates(&[ResourceTemplate::new("a:{n}", "n")])
+    .subscribe();
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[PromptArgument::new("file")])]);
 static INFO: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 static FIELDS: [Field; 1] = [Field::text("name").required()];

@@ -5,8 +5,8 @@
 use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use proto::json::Json;
 use proto::server::{
-    Argument, RequestOptions, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Reference, Reply,
-    Resource, Resources, ServerConfig, Subscriptions, Template, Tool, Tools,
+    PromptArgument, RequestOptions, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, ReferenceView, Reply,
+    Resource, Resources, ServerConfig, Subscriptions, ResourceTemplate, Tool, Tools,
 };
 use proto::{ClientCapabilities, Decimal, Level, Millis, SendError, Server, StreamId, Ticket};
 
@@ -27,11 +27,11 @@ static TOOLS: Tools = Tools::new(&[
 ])
 .list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("note:one", "one")])
-    .templates(&[Template::new("note:{name}", "any")])
+    .templates(&[ResourceTemplate::new("note:{name}", "any")])
     .list_changed()
     .subscribe();
 static PROMPTS: Prompts = Prompts::new(&[
-    Prompt::new("greet").arguments(&[Argument::new("who").required(), Argument::new("how").values(&HOW)])
+    Prompt::new("greet").arguments(&[PromptArgument::new("who").required(), PromptArgument::new("how").values(&HOW)])
 ])
 .list_changed();
 static HOW: [&str; 3] = ["kindly", "kindlier", "loudly"];
@@ -168,8 +168,8 @@ impl<'b> App<'b> {
             }
             Event::Complete(complete) => {
                 let reference = match complete.reference() {
-                    Reference::Prompt(name) => format!("prompt {name}"),
-                    Reference::Resource(uri) => format!("resource {uri}"),
+                    ReferenceView::Prompt(name) => format!("prompt {name}"),
+                    ReferenceView::Resource(uri) => format!("resource {uri}"),
                 };
                 let (argument, value) = (complete.argument().to_string(), complete.value().to_string());
                 let who = words::option(complete.context("who"));
@@ -193,7 +193,7 @@ impl<'b> App<'b> {
             }
             Event::ListTemplates(list) => {
                 let text = format!("list templates, revision {}", list.revision());
-                list.templates(|at| (at < 40).then(|| Template::new("note:{name}", "any")));
+                list.templates(|at| (at < 40).then(|| ResourceTemplate::new("note:{name}", "any")));
                 text
             }
             Event::ListPrompts(list) => {

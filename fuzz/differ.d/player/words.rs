@@ -1,12 +1,9 @@
 //! The harness's own words for what the crate calls something: they stay when the crate renames it.
 
-use proto::client::{ConnectFailure, IncludeContext, InputRequest, Listed, ToolChoice};
-use proto::input::{Action as ElicitAction, ElicitResult};
+use proto::client::{ConnectFailure, InputRequest, Listed};
+use proto::input::{ElicitAction, ElicitResultView};
 use proto::json::{Json, ScanError, ScanErrorKind, Str};
-use proto::{
-    Relation, ClientCapabilities, ProtocolError, OutboundMessage, ErrorHint, Level, RequestFailure, ConfigError, SendError, Outcome,
-    RpcError, State, StreamId,
-};
+use proto::{ClientCapabilities, ConfigError, ErrorHint, IncludeContext, Level, OutboundMessage, Outcome, ProtocolError, Relation, RequestFailure, RpcError, SendError, State, StreamId, ToolChoice};
 
 pub fn option(text: Option<impl std::fmt::Display>) -> String {
     text.map_or("-".into(), |text| text.to_string())
@@ -164,7 +161,7 @@ pub fn level_named(name: &str) -> Level {
 
 pub fn outcome(outcome: Outcome<'_>) -> String {
     match outcome {
-        Outcome::Result(result) => match ElicitResult::from_json(result) {
+        Outcome::Result(result) => match ElicitResultView::from_json(result) {
             Some(answer) => format!("result {} ({})", result.raw(), elicited(&answer)),
             None => format!("result {}", result.raw()),
         },
@@ -191,7 +188,7 @@ pub fn rpc_error(error: RpcError<'_>) -> String {
     format!("error {code} {message:?} data {data}, hint {hint}, capabilities {capabilities}, urls [{urls}]")
 }
 
-fn elicited(answer: &ElicitResult<'_>) -> String {
+fn elicited(answer: &ElicitResultView<'_>) -> String {
     let action = match answer.action() {
         ElicitAction::Accept => "accept",
         ElicitAction::Decline => "decline",
@@ -231,7 +228,7 @@ pub fn input(input: &InputRequest<'_>) -> (&'static str, String) {
             let (message, schema) = (form.message(), form.requested_schema());
             (
                 "form",
-                format!("form {:?} {} of {}", message.to_string(), form.properties().count(), schema.raw()),
+                format!("form {:?} {} of {}", message.to_string(), form.fields().count(), schema.raw()),
             )
         }
         InputRequest::OpenUrl(open) => {

@@ -2,7 +2,7 @@
 
 use mcp_proto::input::{Field, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Change, Event, Prompt, Reply, Resource, Template, Tool};
+use mcp_proto::server::{Change, Event, Prompt, Reply, Resource, ResourceTemplate, Tool};
 use mcp_proto::{ClientCapabilities, Level, Millis, SendError, Ticket};
 
 use super::operation::{Behaviour, Changed};
@@ -134,7 +134,7 @@ pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
             list.resources(|index| (index < 30).then_some(Resource::new("m:a", "a")))
         }
         Event::ListTemplates(list) => {
-            list.templates(|index| (index < 2).then_some(Template::new("m:{a}", "a")))
+            list.templates(|index| (index < 2).then_some(ResourceTemplate::new("m:{a}", "a")))
         }
         Event::ListPrompts(list) => list.prompts(|index| (index < 30).then_some(Prompt::new("a"))),
         Event::Listening(listening) => {

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use mcp_proto::input::{CreateMessage, ListRoots, SampleMessage};
 use mcp_proto::server::{
-    Argument, Completion, Feature, Limits, Logging, Prompt, Prompts, RequestOptions, Resource, Resources,
-    SecondInitialize, Server, ServerConfig, Slot, Subscriptions, Template, Tool, Tools,
+    Completion, Feature, Limits, Logging, Prompt, PromptArgument, Prompts, RequestOptions, Resource,
+    ResourceTemplate, Resources, SecondInitialize, Server, ServerConfig, Slot, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{Action, ConfigError, KeepAlive, Level, Millis, SendError, State};
 
@@ -56,11 +56,11 @@ static TOOLS: Tools<'static> = Tools::new(&[
 ])
 .list_changed();
 static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("m:log", "log")])
-    .templates(&[Template::new("m:{name}", "any")])
+    .templates(&[ResourceTemplate::new("m:{name}", "any")])
     .list_changed()
     .subscribe();
 static PROMPTS: Prompts<'static> = Prompts::new(&[
-    Prompt::new("answer").arguments(&[Argument::new("free")]),
+    Prompt::new("answer").arguments(&[PromptArgument::new("free")]),
     Prompt::new("error"),
     Prompt::new("drop"),
     Prompt::new("defer"),

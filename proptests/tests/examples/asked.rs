@@ -1,11 +1,12 @@
 //! Examples of input requests and input responses, in a retried request.
 
 use mcp_proto::client::{
-    ElicitForm, Event, IncludeContext, InputRequest, InputResponses, ModelPreferences, Options, Property,
-    PropertyKind, Sample, SampleMessage, ToolChoice,
+    CreateMessageView, Event, FieldKind, FieldView, FormView, InputRequest, InputResponses,
+    ModelPreferencesView, Options, SampleMessageView,
 };
-use mcp_proto::input::{Action, ElicitResult, Roots, Sampled};
+use mcp_proto::input::{ElicitAction, ElicitResultView, RootsView, SampledView};
 use mcp_proto::json::Json;
+use mcp_proto::{IncludeContext, ToolChoice};
 use serde_json::{Value, json};
 
 use super::peer::Peer;
@@ -31,9 +32,9 @@ fn questions(event: &Event<'_>) -> Value {
     Value::Object(asked.collect())
 }
 
-fn form(form: ElicitForm<'_>) -> Value {
-    let required = form.properties().filter(Property::is_required).map(|it| string(it.name()));
-    let properties = form.properties().map(|it| (it.name().to_string(), property(it)));
+fn form(form: FormView<'_>) -> Value {
+    let required = form.fields().filter(FieldView::is_required).map(|it| string(it.name()));
+    let properties = form.fields().map(|it| (it.name().to_string(), property(it)));
     let schema = object([
         ("type", Some("object".into())),
         ("properties", Some(Value::Object(properties.collect()))),
@@ -42,14 +43,14 @@ fn form(form: ElicitForm<'_>) -> Value {
     json!({"mode": "form", "message": string(form.message()), "requestedSchema": schema})
 }
 
-fn property(it: Property<'_>) -> Value {
+fn property(it: FieldView<'_>) -> Value {
     let kind = it.kind();
     let name = match kind {
-        PropertyKind::Text | PropertyKind::Choice => "string",
-        PropertyKind::Number => "number",
-        PropertyKind::Integer => "integer",
-        PropertyKind::Boolean => "boolean",
-        PropertyKind::Choices => "array",
+        FieldKind::Text | FieldKind::Choice => "string",
+        FieldKind::Number => "number",
+        FieldKind::Integer => "integer",
+        FieldKind::Boolean => "boolean",
+        FieldKind::Choices => "array",
         other => panic!("{other:?}"),
     };
     let titled = it.choices().any(|choice| choice.title != choice.value);
@@ -59,11 +60,11 @@ fn property(it: Property<'_>) -> Value {
     }));
     let (least, most) = it.limits();
     let limits = match kind {
-        PropertyKind::Choices => ["minItems", "maxItems"],
-        PropertyKind::Text => ["minLength", "maxLength"],
+        FieldKind::Choices => ["minItems", "maxItems"],
+        FieldKind::Text => ["minLength", "maxLength"],
         _ => ["minimum", "maximum"],
     };
-    let (one, many) = if kind == PropertyKind::Choices { (None, choices) } else { (choices, None) };
+    let (one, many) = if kind == FieldKind::Choices { (None, choices) } else { (choices, None) };
     let items = many.map(|list| match titled {
         true => json!({"anyOf": list}),
         false => json!({"type": "string", "enum": list}),
@@ -81,7 +82,7 @@ fn property(it: Property<'_>) -> Value {
     ])
 }
 
-fn sample(it: Sample<'_>) -> Value {
+fn sample(it: CreateMessageView<'_>) -> Value {
     assert_eq!(it.include_context(), IncludeContext::None, "no example says anything else");
     let choice = match it.tool_choice() {
         // Present or absent, the meaning is the same.
@@ -101,7 +102,7 @@ fn sample(it: Sample<'_>) -> Value {
     ])
 }
 
-fn preferences(it: ModelPreferences<'_>) -> Value {
+fn preferences(it: ModelPreferencesView<'_>) -> Value {
     object([
         ("hints", some(it.hints().map(|hint| json!({"name": string(hint)})))),
         ("costPriority", it.cost().map(number)),
@@ -111,7 +112,7 @@ fn preferences(it: ModelPreferences<'_>) -> Value {
 }
 
 /// A single block is no array, as in every example.
-fn message(it: SampleMessage<'_>) -> Value {
+fn message(it: SampleMessageView<'_>) -> Value {
     let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
     json!({"role": it.role().unwrap().as_str(), "content": content})
@@ -233,15 +234,15 @@ fn write(answers: &mut InputResponses<'_, '_>, key: &str, response: &Value) {
 
 /// A response, rebuilt from the server's view.
 fn seen_by_a_server(response: Json<'_>) -> Value {
-    if let Some(answer) = ElicitResult::from_json(response) {
-        assert_eq!(answer.action(), Action::Accept);
+    if let Some(answer) = ElicitResultView::from_json(response) {
+        assert_eq!(answer.action(), ElicitAction::Accept);
         let content = open(answer.content());
         return object([
             ("action", Some("accept".into())),
             ("content", (content != json!({})).then_some(content)),
         ]);
     }
-    if let Some(said) = Sampled::from_json(response) {
+    if let Some(said) = SampledView::from_json(response) {
         let mut pieces: Vec<Value> = said.blocks().map(block).collect();
         let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
         return object([
@@ -251,7 +252,7 @@ fn seen_by_a_server(response: Json<'_>) -> Value {
             ("stopReason", said.stop_reason().map(string)),
         ]);
     }
-    let roots = Roots::from_json(response).expect("it is one of these");
+    let roots = RootsView::from_json(response).expect("it is one of these");
     let roots =
         roots.map(|root| object([("uri", Some(string(root.uri()))), ("name", root.name().map(string))]));
     json!({"roots": roots.collect::<Vec<_>>()})

@@ -11,7 +11,7 @@ mod told;
 use std::collections::BTreeMap;
 use std::fs;
 
-use mcp_proto::client::{Block, Event, Options, Reference, Resource, ResourceContents, Tool};
+use mcp_proto::client::{BlockView, Event, Options, Reference, ResourceContentsView, ResourceView, ToolView};
 use mcp_proto::json::Json;
 use mcp_proto::{Client, SendError, Ticket};
 use mcp_proto_proptests::schema::spec_dir;
@@ -64,8 +64,8 @@ const READ: How = How::Result(|client| client.read_resource("u", DEFAULT), rebui
 const GET: How = How::Result(|client| client.get_prompt("p", &[], DEFAULT), rebuild::prompt_result);
 const COMPLETE: How =
     How::Result(|client| client.complete(Reference::Prompt("p"), "a", "", &[], DEFAULT), rebuild::completion);
-const BLOCK: How = View(|json| rebuild::block(Block::from_json(json)));
-const CONTENTS: How = View(|json| rebuild::contents(ResourceContents::from_json(json)));
+const BLOCK: How = View(|json| rebuild::block(BlockView::from_json(json)));
+const CONTENTS: How = View(|json| rebuild::contents(ResourceContentsView::from_json(json)));
 const PROGRESS: How = Notification("notifications/progress", rebuild::progress);
 const LOG: How = Notification("notifications/message", rebuild::log);
 const UPDATED: How = Told("notifications/resources/updated");
@@ -144,7 +144,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("ReadResourceRequest", Request(read)),
     ("ReadResourceResult", READ),
     ("ReadResourceResultResponse", READ),
-    ("Resource", View(|json| rebuild::resource(Resource::from_json(json)))),
+    ("Resource", View(|json| rebuild::resource(ResourceView::from_json(json)))),
     ("ResourceLink", BLOCK),
     ("ResourceListChangedNotification", Told("notifications/resources/list_changed")),
     ("ResourceUpdatedNotification", UPDATED),
@@ -161,7 +161,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("TextResourceContents", CONTENTS),
     ("TitledMultiSelectEnumSchema", PROPERTY),
     ("TitledSingleSelectEnumSchema", PROPERTY),
-    ("Tool", View(|json| rebuild::tool(Tool::from_json(json)))),
+    ("Tool", View(|json| rebuild::tool(ToolView::from_json(json)))),
     ("ToolListChangedNotification", Told("notifications/tools/list_changed")),
     ("ToolResultContent", Asked(asks_with_result, "/k/params/messages/1/content")),
     ("ToolUseContent", Asked(asks_with_use, "/k/params/messages/0/content")),

@@ -1,12 +1,12 @@
 //! Rebuilds JSON from the getters of views. Only open values are copied:
 //! `_meta`, schemas, structured content, the data of logs and errors.
 
-use mcp_proto::ServerCapabilities;
 use mcp_proto::client::{
-    Annotations, Base64, Block, Content, Event, Freshness, Icon, Implementation, Outcome, Prompt, Resource,
-    ResourceContents, ResourceTemplate, Tool,
+    AnnotationsView, Base64, BlockView, ContentView, Event, Freshness, IconView, ImplementationView,
+    PromptView, ResourceContentsView, ResourceTemplateView, ResourceView, ToolView,
 };
 use mcp_proto::json::{Json, Str};
+use mcp_proto::{Outcome, ServerCapabilities};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn string(text: Str<'_>) -> Value {
@@ -44,7 +44,7 @@ fn fresh(mut value: Value, freshness: Freshness) -> Value {
 /// The client accepts only complete results.
 const COMPLETE: &str = "complete";
 
-fn icon(icon: Icon<'_>) -> Value {
+fn icon(icon: IconView<'_>) -> Value {
     object([
         ("src", icon.source().map(string)),
         ("mimeType", icon.mime().map(string)),
@@ -53,7 +53,7 @@ fn icon(icon: Icon<'_>) -> Value {
     ])
 }
 
-fn annotations(about: Annotations<'_>) -> Option<Value> {
+fn annotations(about: AnnotationsView<'_>) -> Option<Value> {
     let value = object([
         ("audience", some(about.audience().map(|role| role.as_str().into()))),
         ("priority", about.priority().map(number)),
@@ -70,7 +70,7 @@ fn base64(data: Base64<'_>) -> Value {
     string(data.text())
 }
 
-pub(crate) fn contents(contents: ResourceContents<'_>) -> Value {
+pub(crate) fn contents(contents: ResourceContentsView<'_>) -> Value {
     object([
         ("uri", contents.uri().map(string)),
         ("mimeType", contents.mime().map(string)),
@@ -80,29 +80,29 @@ pub(crate) fn contents(contents: ResourceContents<'_>) -> Value {
     ])
 }
 
-pub(crate) fn block(block: Block<'_>) -> Value {
+pub(crate) fn block(block: BlockView<'_>) -> Value {
     let mut value = match block.content() {
-        Content::Text(text) => json!({"type": "text", "text": string(text)}),
-        Content::Image { data, mime } => object([
+        ContentView::Text(text) => json!({"type": "text", "text": string(text)}),
+        ContentView::Image { data, mime } => object([
             ("type", Some("image".into())),
             ("data", Some(base64(data))),
             ("mimeType", mime.map(string)),
         ]),
-        Content::Audio { data, mime } => object([
+        ContentView::Audio { data, mime } => object([
             ("type", Some("audio".into())),
             ("data", Some(base64(data))),
             ("mimeType", mime.map(string)),
         ]),
-        Content::Resource(resource) => json!({"type": "resource", "resource": contents(resource)}),
-        Content::Link(link) => {
+        ContentView::Resource(resource) => json!({"type": "resource", "resource": contents(resource)}),
+        ContentView::Link(link) => {
             let mut value = resource(link);
             value["type"] = "resource_link".into();
             value
         }
-        Content::ToolUse { id, name, input } => {
+        ContentView::ToolUse { id, name, input } => {
             json!({"type": "tool_use", "id": string(id), "name": string(name), "input": open(input)})
         }
-        Content::ToolResult { tool_use_id, result } => object([
+        ContentView::ToolResult { tool_use_id, result } => object([
             ("type", Some("tool_result".into())),
             ("toolUseId", Some(string(tool_use_id))),
             ("content", Some(result.blocks().map(self::block).collect())),
@@ -120,7 +120,7 @@ pub(crate) fn block(block: Block<'_>) -> Value {
     value
 }
 
-pub(crate) fn resource(resource: Resource<'_>) -> Value {
+pub(crate) fn resource(resource: ResourceView<'_>) -> Value {
     object([
         ("uri", resource.uri().map(string)),
         ("name", resource.name().map(string)),
@@ -134,7 +134,7 @@ pub(crate) fn resource(resource: Resource<'_>) -> Value {
     ])
 }
 
-fn template(template: ResourceTemplate<'_>) -> Value {
+fn template(template: ResourceTemplateView<'_>) -> Value {
     object([
         ("uriTemplate", template.uri_template().map(string)),
         ("name", template.name().map(string)),
@@ -147,7 +147,7 @@ fn template(template: ResourceTemplate<'_>) -> Value {
     ])
 }
 
-fn prompt(prompt: Prompt<'_>) -> Value {
+fn prompt(prompt: PromptView<'_>) -> Value {
     let arguments = prompt.arguments().map(|argument| {
         object([
             ("name", argument.name().map(string)),
@@ -166,7 +166,7 @@ fn prompt(prompt: Prompt<'_>) -> Value {
     ])
 }
 
-pub(crate) fn tool(tool: Tool<'_>) -> Value {
+pub(crate) fn tool(tool: ToolView<'_>) -> Value {
     let hints = tool.hints();
     let defaults = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
     assert_eq!(defaults, [false, true, false, true], "no example says anything else");
@@ -251,7 +251,7 @@ pub(crate) fn completion(event: &Event<'_>) -> Value {
     ])
 }
 
-fn implementation(who: Implementation<'_>) -> Value {
+fn implementation(who: ImplementationView<'_>) -> Value {
     object([
         ("name", who.name().map(string)),
         ("title", who.title().map(string)),

@@ -1,7 +1,7 @@
 //! Examples of subscriptions and cancellations, whose request id the client chooses.
 
-use mcp_proto::client::{Event, Filter, Listed, Options, Outcome};
-use mcp_proto::{Client, SendError, Ticket};
+use mcp_proto::client::{Event, Filter, Listed, Options};
+use mcp_proto::{Client, Outcome, SendError, Ticket};
 use serde_json::{Value, json};
 
 use super::peer::Peer;

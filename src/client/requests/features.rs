@@ -6,22 +6,13 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::methods;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::objects::completion::Reference;
+use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::options::Options;
-
-/// The owner of the argument to complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reference<'r> {
-    /// The prompt of this name.
-    Prompt(&'r str),
-    /// The resource template with this URI.
-    Resource(&'r str),
-}
 
 impl Client<'_> {
     /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each page. The
@@ -75,7 +66,7 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no resource
     /// subscriptions, or the revision is `2026-07-28`, which uses [`listen`](Client::listen) instead.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.require_feature(WireFeature::ResourceSubscriptions, ServerCapabilities::RESOURCES_SUBSCRIBE)?;
         self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
@@ -84,7 +75,7 @@ impl Client<'_> {
     /// # Errors
     /// As [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.require_handshake_capability(ServerCapabilities::RESOURCES_SUBSCRIBE)?;
+        self.require_feature(WireFeature::ResourceSubscriptions, ServerCapabilities::RESOURCES_SUBSCRIBE)?;
         self.begin_with_uri(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
@@ -129,28 +120,18 @@ impl Client<'_> {
         context: &[(&str, &str)],
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        let revision = self.revision().unwrap_or(Revision::V2024_11_05);
-        let needed = match revision {
-            Revision::V2024_11_05 => ServerCapabilities::NONE,
-            _ => ServerCapabilities::COMPLETIONS,
-        };
-        self.require_capability(needed)?;
-        let (kind, member, name) = match reference {
-            Reference::Prompt(name) => ("ref/prompt", "name", name),
-            Reference::Resource(uri) => ("ref/resource", "uri", uri),
-        };
+        if self.state.has(WireFeature::CompletionsCapability) {
+            self.require_capability(ServerCapabilities::COMPLETIONS)?;
+        }
+        let has_context = self.state.has(WireFeature::CompletionContext);
         self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
-            out.key("ref");
-            out.begin_object();
-            out.field_string("type", kind);
-            out.field_string(member, name);
-            out.end_object();
+            reference.write(out);
             out.key("argument");
             out.begin_object();
             out.field_string("name", argument);
             out.field_string("value", value);
             out.end_object();
-            if revision >= Revision::V2025_06_18 && !context.is_empty() {
+            if has_context && !context.is_empty() {
                 out.key("context");
                 out.begin_object();
                 write_arguments(context, out);
@@ -167,19 +148,16 @@ impl Client<'_> {
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no logging, or the
     /// revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.require_handshake_capability(ServerCapabilities::LOGGING)?;
+        self.require_feature(WireFeature::SessionLogLevel, ServerCapabilities::LOGGING)?;
         self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })
     }
 
-    fn require_handshake_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
+    fn require_feature(&self, feature: WireFeature, capability: ServerCapabilities) -> Result<(), SendError> {
         self.require_capability(capability)?;
-        match self.state.era() {
-            Some(Era::Handshake) => Ok(()),
-            _ => Err(SendError::Unsupported),
-        }
+        if self.state.has(feature) { Ok(()) } else { Err(SendError::Unsupported) }
     }
 }
 

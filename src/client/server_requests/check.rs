@@ -3,11 +3,13 @@
 //! Specification: *Sampling*, *Elicitation*, *Roots*: *Error handling*; 2025-11-25 and later, *Sampling*, *Message
 //! content constraints*.
 
-use crate::client::views::{OpenUrl, SampleMessage, has_text, text};
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
-use crate::protocol::annotations::Role;
 use crate::protocol::capabilities::ClientCapabilities as Declared;
+use crate::protocol::elicitation::OpenUrlView;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::view::{has_text, text};
+use crate::protocol::sampling::message::SampleMessageView;
 use crate::rpc::hash_text;
 
 use crate::client::server_requests::input_request::InputKind;
@@ -63,7 +65,7 @@ fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> 
         return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
     }
     let is_url = has_text(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
-    (is_url && OpenUrl::is_one(params)).then_some(InputKind::Url)
+    (is_url && OpenUrlView::is_one(params)).then_some(InputKind::Url)
 }
 
 fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
@@ -95,7 +97,7 @@ impl Ids {
 /// message, and each use has a result.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
-    for message in messages.elements().map(SampleMessage::from_json) {
+    for message in messages.elements().map(SampleMessageView::from_json) {
         if message.raw().kind() != Kind::Object {
             return false;
         }

@@ -1,9 +1,10 @@
 //! An input request: roots, form, URL or sampling.
 
-use crate::client::views::{ElicitForm, OpenUrl, Sample};
 use crate::json::Json;
 use crate::peer::request::InboundData;
+use crate::protocol::elicitation::{FormView, OpenUrlView};
 use crate::protocol::methods;
+use crate::protocol::sampling::CreateMessageView;
 
 /// A request of the server for input.
 #[derive(Debug, Clone, Copy)]
@@ -12,11 +13,11 @@ pub enum InputRequest<'a> {
     /// The roots: the directories that the server may work in.
     Roots,
     /// A form for the user to fill in.
-    Elicit(ElicitForm<'a>),
+    Elicit(FormView<'a>),
     /// A URL for the user to open.
-    OpenUrl(OpenUrl<'a>),
+    OpenUrl(OpenUrlView<'a>),
     /// A message for a model to generate.
-    Sample(Sample<'a>),
+    Sample(CreateMessageView<'a>),
 }
 
 /// The kind of an input request.
@@ -78,9 +79,9 @@ impl<'a> InputRequest<'a> {
     pub(crate) fn from_json(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
         match kind {
             InputKind::Roots => InputRequest::Roots,
-            InputKind::Form => InputRequest::Elicit(ElicitForm::from_json(params)),
-            InputKind::Url => InputRequest::OpenUrl(OpenUrl::from_json(params)),
-            InputKind::Sample => InputRequest::Sample(Sample::from_json(params)),
+            InputKind::Form => InputRequest::Elicit(FormView::from_json(params)),
+            InputKind::Url => InputRequest::OpenUrl(OpenUrlView::from_json(params)),
+            InputKind::Sample => InputRequest::Sample(CreateMessageView::from_json(params)),
         }
     }
 }

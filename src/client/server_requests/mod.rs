@@ -5,22 +5,22 @@
 pub(crate) mod check;
 pub(crate) mod input_request;
 mod respond;
-pub(crate) mod results;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, StreamId};
 use crate::json::{Decimal, Json, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
-use crate::client::server_requests::results::{
-    Action, Roots, Sampled, once, write_form, write_object, write_roots, write_sampled,
-};
+use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::objects::application_json::{once, write_object};
+use crate::protocol::roots::{Roots, write_roots};
+use crate::protocol::sampling::result::{Sampled, write_sampled};
 
 /// The properties of a request that its answer depends on.
 #[derive(Debug, Clone, Copy)]
@@ -272,7 +272,7 @@ impl ServerRequestReply<'_> {
         message: &str,
     ) -> Result<(), SendError> {
         let ServerRequestReply { state, pending: Pending { source, context } } = self;
-        let message = if context.revision >= Revision::V2025_03_26 { message } else { "" };
+        let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
         let (progress, mut outcome) = (progress.into(), Ok(()));
         state.with(&mut |state| {
             let reserved = state.own_response_size();

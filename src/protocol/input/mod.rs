@@ -1,7 +1,7 @@
 //! Input requests that a server sends to a client, and their results.
 //!
 //! A server requests input with [`ListRoots`], a [`Form`], [`OpenUrl`] or [`CreateMessage`]. It reads the results with
-//! [`Roots`], [`ElicitResult`] and [`Sampled`].
+//! [`RootsView`], [`ElicitResultView`] and [`SampledView`].
 //!
 //! In the handshake era a server sends the requests itself: [`Server::request`](crate::Server::request). In
 //! `2026-07-28` it answers a client's request with the input requests, and the client repeats its request with the
@@ -9,36 +9,32 @@
 //!
 //! | to request | write | the client must have declared | read the result with |
 //! |---|---|---|---|
-//! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`Roots::from_json`] |
-//! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResult::from_json`] |
-//! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResult::from_json`] |
-//! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`Sampled::from_json`] |
+//! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`RootsView::from_json`] |
+//! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
+//! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResultView::from_json`] |
+//! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //!
 //! These types are for servers. A client sees an [`InputRequest`](crate::client::InputRequest).
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
-mod content_block;
-mod elicitation;
-mod form_field;
-mod results;
-mod sampling;
-
-pub use crate::protocol::input::content_block::Block;
-pub use crate::protocol::input::elicitation::{Form, OpenUrl};
-pub use crate::protocol::input::form_field::{Choice, Field};
-pub use crate::protocol::input::results::{Action, ElicitResult, Root, Roots, Sampled};
-pub use crate::protocol::input::sampling::{CreateMessage, ModelPreferences, SampleMessage};
+pub use crate::protocol::elicitation::choice::Choice;
+pub use crate::protocol::elicitation::field::Field;
+pub use crate::protocol::elicitation::result::{ElicitAction, ElicitResultView};
+pub use crate::protocol::elicitation::{Form, OpenUrl};
+pub use crate::protocol::roots::{ListRoots, RootView, RootsView};
+pub use crate::protocol::sampling::CreateMessage;
+pub use crate::protocol::sampling::block::Block;
+pub use crate::protocol::sampling::message::SampleMessage;
+pub use crate::protocol::sampling::model_preferences::ModelPreferences;
+pub use crate::protocol::sampling::result::SampledView;
 
 #[cfg(feature = "alloc")]
 use crate::buffer::BufferMut;
-pub use crate::protocol::annotations::Role;
-pub use crate::protocol::sampling_options::{IncludeContext, ToolChoice};
 
 use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::methods;
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, Revisions};
 
 /// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
@@ -49,12 +45,12 @@ pub trait Input: Sealed {
     /// The capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The first revision that has the request.
-    fn since(&self) -> Revision;
+    /// The revisions that have the request.
+    fn revisions(&self) -> Revisions;
 
     /// Whether a client with these capabilities accepts the request in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
-        revision >= self.since() && client.has(self.needs())
+        self.revisions().contains(revision) && client.has(self.needs())
     }
 }
 
@@ -95,32 +91,6 @@ pub(crate) trait Sealed {
 pub(crate) struct To {
     pub(crate) revision: Revision,
     pub(crate) client: ClientCapabilities,
-}
-
-/// A request for the roots: the directories that the server may work in. Read the result with [`Roots::from_json`].
-///
-/// Specification: *Roots*.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ListRoots;
-
-impl Input for ListRoots {
-    fn method(&self) -> &'static str {
-        methods::ROOTS_LIST.name
-    }
-
-    fn needs(&self) -> ClientCapabilities {
-        ClientCapabilities::ROOTS
-    }
-
-    fn since(&self) -> Revision {
-        Revision::V2024_11_05
-    }
-}
-
-impl Sealed for ListRoots {
-    fn write(&self, _: To, _: &mut Writer<'_>) -> bool {
-        true
-    }
 }
 
 /// Writes `"method":…,"params":{…}`, without `params` if the closure writes nothing. Returns `false` if the parameters

@@ -2,6 +2,7 @@ use super::*;
 use crate::buffer::BufferMut;
 use crate::json::{Decimal, Json};
 use crate::server::Tool;
+use crate::{IncludeContext, Role, ToolChoice};
 use ClientCapabilities as C;
 use Revision::*;
 use std::string::{String, ToString};
@@ -42,7 +43,10 @@ fn input_requests_declare_capability_and_revision() {
         (&with_tools, "sampling/createMessage", sampling, V2025_11_25),
     ];
     for (input, method, needs, since) in cases {
-        assert_eq!((input.method(), input.needs(), input.since()), (method, needs, since));
+        assert_eq!(
+            (input.method(), input.needs(), input.revisions()),
+            (method, needs, Revisions::since(since))
+        );
         for revision in Revision::ALL {
             assert_eq!(input.fits(revision, needs), revision >= since);
             assert!(!input.fits(revision, C::NONE));
@@ -245,24 +249,29 @@ fn tool_result_writes_structured_value() {
 
 #[test]
 fn elicit_result_reads_three_actions() {
-    let texts = |answer: ElicitResult<'_>| {
+    let texts = |answer: ElicitResultView<'_>| {
         let choices: Vec<String> = answer.choices("c").map(|text| text.to_string()).collect();
         (answer.action(), answer.content().raw().to_string(), choices.join("+"))
     };
     let cases = [
-        (r#"{"action":"accept","content":{"c":["a","b"]}}"#, Action::Accept, r#"{"c":["a","b"]}"#, "a+b"),
-        (r#"{"action":"accept","content":{"c":"a"}}"#, Action::Accept, r#"{"c":"a"}"#, "a"),
-        (r#"{"action":"accept"}"#, Action::Accept, "{}", ""),
-        (r#"{"action":"accept","content":[]}"#, Action::Accept, "{}", ""),
-        (r#"{"action":"decline","content":{"c":"a"}}"#, Action::Decline, "{}", ""),
-        (r#"{"action":"c\u0061ncel"}"#, Action::Cancel, "{}", ""),
+        (
+            r#"{"action":"accept","content":{"c":["a","b"]}}"#,
+            ElicitAction::Accept,
+            r#"{"c":["a","b"]}"#,
+            "a+b",
+        ),
+        (r#"{"action":"accept","content":{"c":"a"}}"#, ElicitAction::Accept, r#"{"c":"a"}"#, "a"),
+        (r#"{"action":"accept"}"#, ElicitAction::Accept, "{}", ""),
+        (r#"{"action":"accept","content":[]}"#, ElicitAction::Accept, "{}", ""),
+        (r#"{"action":"decline","content":{"c":"a"}}"#, ElicitAction::Decline, "{}", ""),
+        (r#"{"action":"c\u0061ncel"}"#, ElicitAction::Cancel, "{}", ""),
     ];
     for (text, action, content, choices) in cases {
-        let answer = ElicitResult::from_json(json(text)).unwrap();
+        let answer = ElicitResultView::from_json(json(text)).unwrap();
         assert_eq!(texts(answer), (action, content.into(), choices.into()), "{text}");
     }
     for text in ["{}", r#"{"action":"agree"}"#, r#"{"action":1}"#, "[]"] {
-        assert!(ElicitResult::from_json(json(text)).is_none(), "{text}");
+        assert!(ElicitResultView::from_json(json(text)).is_none(), "{text}");
     }
 }
 
@@ -270,34 +279,36 @@ fn elicit_result_reads_three_actions() {
 fn sampled_reads_one_block_or_several() {
     let one =
         r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m","stopReason":"endTurn"}"#;
-    let answer = Sampled::from_json(json(one)).unwrap();
+    let answer = SampledView::from_json(json(one)).unwrap();
     assert_eq!((answer.role(), answer.content().count()), (Role::Assistant, 1));
     assert!(answer.text().unwrap() == "hi" && answer.model() == "m");
     assert!(answer.stop_reason().unwrap() == "endTurn");
     let many = r#"{"role":"user","content":[{"type":"image"},{"type":"text","text":"hi"},7],"model":""}"#;
-    let answer = Sampled::from_json(json(many)).unwrap();
+    let answer = SampledView::from_json(json(many)).unwrap();
     assert_eq!((answer.role(), answer.content().count()), (Role::User, 2));
     assert!(answer.text().unwrap() == "hi" && answer.stop_reason().is_none());
     let odd = r#"{"role":"assistant","content":{},"model":"m","stopReason":"stop_sequence"}"#;
-    assert!(Sampled::from_json(json(odd)).unwrap().stop_reason().unwrap() == "stop_sequence");
+    assert!(SampledView::from_json(json(odd)).unwrap().stop_reason().unwrap() == "stop_sequence");
     for wrong in [
         "{}",
         r#"{"role":"system","content":{},"model":"m"}"#,
         r#"{"role":"user","content":"text","model":"m"}"#,
         r#"{"role":"user","content":{}}"#,
     ] {
-        assert!(Sampled::from_json(json(wrong)).is_none(), "{wrong}");
+        assert!(SampledView::from_json(json(wrong)).is_none(), "{wrong}");
     }
 }
 
 #[test]
 fn roots_report_file_uris() {
     let text = r#"{"roots":[{"uri":"file:///a","name":"A"},{"uri":"FILE:///b"},7,{"name":"none"},{"uri":"https://x/"},{"uri":"file:"}]}"#;
-    let roots: Vec<Root<'_>> = Roots::from_json(json(text)).unwrap().collect();
+    let roots: Vec<RootView<'_>> = RootsView::from_json(json(text)).unwrap().collect();
     let seen: Vec<(String, bool)> =
         roots.iter().map(|root| (root.uri().to_string(), root.is_file())).collect();
     let expected = [("file:///a", true), ("FILE:///b", true), ("https://x/", false), ("file:", false)];
     assert_eq!(seen, expected.map(|(uri, file)| (uri.to_string(), file)));
     assert!(roots[0].name().unwrap() == "A" && roots[1].name().is_none());
-    assert!(Roots::from_json(json("{}")).is_none() && Roots::from_json(json(r#"{"roots":{}}"#)).is_none());
+    assert!(
+        RootsView::from_json(json("{}")).is_none() && RootsView::from_json(json(r#"{"roots":{}}"#)).is_none()
+    );
 }

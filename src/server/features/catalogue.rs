@@ -1,9 +1,10 @@
 //! Catalogue lookup and duplicate detection, shared by features.
 
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::prompt::Prompt;
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
-use crate::server::features::prompts::Prompt;
-use crate::server::features::tools::Tool;
 
 /// The catalogues that a lookup can search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) enum Found<'f> {
     Dynamic,
     Tool(&'f Tool<'f>),
     Resource(&'f Resource<'f>),
-    Template(&'f Template<'f>),
+    Template(&'f ResourceTemplate<'f>),
     Prompt(&'f Prompt<'f>),
 }
 
@@ -41,6 +42,18 @@ pub(crate) fn find<'i>(
 ) -> Found<'i> {
     let mut found = config.features.iter().map(|feature| feature.find(catalogue, is));
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
+}
+
+/// Finds the entry of a static catalogue whose key `is` accepts.
+pub(crate) fn find_in<'f, E: ListEntry>(
+    catalogue: Option<&'f [E]>,
+    is: &dyn Fn(&str) -> bool,
+    found: fn(&'f E) -> Found<'f>,
+) -> Found<'f> {
+    match catalogue {
+        Some(entries) => entries.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
+        None => Found::Dynamic,
+    }
 }
 
 /// Whether two strings are equal. (`==` is not `const`.)

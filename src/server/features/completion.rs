@@ -7,7 +7,8 @@ use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::Revision;
+use crate::protocol::objects::completion::{ReferenceView, write_completion};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::event::{Event, RequestParts};
@@ -18,15 +19,9 @@ use crate::server::reply::Reply;
 use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
-/// Maximum number of values in one response.
-const MAX_VALUES: usize = 100;
-
-/// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
-const TAIL: usize = 56;
-
 /// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
 ///
-/// The server completes arguments with [`values`](crate::server::Argument::values) by itself. Other requests emit
+/// The server completes arguments with [`values`](crate::server::PromptArgument::values) by itself. Other requests emit
 /// [`Event::Complete`]. The server refuses requests about prompts and templates that are not in a static catalogue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
@@ -35,7 +30,7 @@ impl Feature for Completion {}
 
 impl Sealed for Completion {
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision >= Revision::V2025_03_26 {
+        if revision.has(WireFeature::CompletionsCapability) {
             out.key("completions");
             out.token("{}");
         }
@@ -46,7 +41,7 @@ impl Sealed for Completion {
     }
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
-        let Some(reference) = Reference::from_json(request.params.json()) else {
+        let Some(reference) = ReferenceView::from_json(request.params.json()) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(ProtocolError::InvalidParams, &what);
         };
@@ -56,10 +51,10 @@ impl Sealed for Completion {
                 .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
         };
         let found = match reference {
-            Reference::Prompt(prompt) => {
+            ReferenceView::Prompt(prompt) => {
                 find(request.state.config, Catalogue::Prompts, &|name| prompt == *name)
             }
-            Reference::Resource(uri) => {
+            ReferenceView::Resource(uri) => {
                 find(request.state.config, Catalogue::Templates, &|text| uri == *text)
             }
         };
@@ -91,10 +86,10 @@ impl Sealed for Completion {
 }
 
 /// Refuses completion for an unknown prompt or template.
-fn refuse_unknown(request: &mut Request<'_, '_>, reference: Reference<'_>) -> Received {
+fn refuse_unknown(request: &mut Request<'_, '_>, reference: ReferenceView<'_>) -> Received {
     match reference {
-        Reference::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
-        Reference::Resource(uri) => {
+        ReferenceView::Prompt(name) => request.refuse(ProtocolError::UnknownPrompt, &name),
+        ReferenceView::Resource(uri) => {
             request.refuse(ProtocolError::InvalidParams, &("unknown resource template: ", uri))
         }
     }
@@ -117,29 +112,6 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
             None => false,
         });
     })
-}
-
-/// The prompt or resource template of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference<'a> {
-    /// The prompt with this name.
-    Prompt(Str<'a>),
-    /// The resource template with this URI template.
-    Resource(Str<'a>),
-}
-
-impl<'a> Reference<'a> {
-    fn from_json(params: Json<'a>) -> Option<Reference<'a>> {
-        let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
-        let kind = kind?.string()?;
-        if kind == "ref/prompt" {
-            Some(Reference::Prompt(name?.string()?))
-        } else if kind == "ref/resource" {
-            Some(Reference::Resource(uri?.string()?))
-        } else {
-            None
-        }
-    }
 }
 
 /// A request for completions of an argument: the typed text, and its response methods.
@@ -177,9 +149,9 @@ impl<'a> Complete<'a> {
 
     /// The prompt or resource template of the argument.
     #[must_use]
-    pub fn reference(&self) -> Reference<'a> {
+    pub fn reference(&self) -> ReferenceView<'a> {
         // `handle` has checked that it is valid.
-        Reference::from_json(self.params).unwrap_or(Reference::Prompt(Str::trusted(b"")))
+        ReferenceView::from_json(self.params).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
     }
 
     /// The name of the argument.
@@ -235,34 +207,4 @@ impl Reply<'_> {
             true
         });
     }
-}
-
-/// Writes the member `completion`, with the values that `next` writes until it returns `false`.
-fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-    out.key("completion");
-    out.begin_object();
-    out.key("values");
-    out.begin_array();
-    let mut count = 0usize;
-    let cut = loop {
-        let before = out.mark();
-        if !next(out) {
-            break false;
-        }
-        if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {
-            out.rollback(before);
-            break true;
-        }
-        count = count.wrapping_add(1);
-    };
-    out.end_array();
-    let total = total.map(|total| total.max(count as u64));
-    if let Some(total) = total {
-        out.key("total");
-        out.unsigned(total);
-    }
-    if cut || total.is_some() {
-        out.field_boolean("hasMore", cut || total.is_some_and(|total| total > count as u64));
-    }
-    out.end_object();
 }

@@ -5,13 +5,14 @@
 
 use crate::error::ProtocolError;
 use crate::json::{WriteText, Writer};
-use crate::protocol::base_metadata::not_an_object;
-use crate::protocol::resource::{Resource, Template};
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::prompt::Prompt;
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::pagination;
-use crate::server::features::prompts::Prompt;
-use crate::server::features::tools::Tool;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
@@ -39,7 +40,7 @@ impl Reply<'_> {
 }
 
 macro_rules! list {
-    ($request:ident, $entry:ident, $method:ident, $key:literal, $(#[$about:meta])*) => {
+    ($request:ident, $entry:ident, $method:ident, $(#[$about:meta])*) => {
         $(#[$about])*
         #[must_use = "a request has to be answered"]
         #[derive(Debug)]
@@ -65,7 +66,7 @@ macro_rules! list {
             /// [`ProtocolError`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
-                self.reply.list($key, &mut |index, out| {
+                self.reply.list($entry::LIST, &mut |index, out| {
                     let entry = entry(index)?;
                     entry.write(revision, out);
                     Some(not_an_object(entry.objects()).is_none())
@@ -80,22 +81,22 @@ macro_rules! list {
     };
 }
 
-list! { ListTools, Tool, tools, "tools",
+list! { ListTools, Tool, tools,
     /// A request for one page of the dynamic list of tools.
     ///
     /// Specification: *Tools*, *Listing tools*.
 }
-list! { ListResources, Resource, resources, "resources",
+list! { ListResources, Resource, resources,
     /// A request for one page of the dynamic list of resources.
     ///
     /// Specification: *Resources*, *Listing resources*.
 }
-list! { ListTemplates, Template, templates, "resourceTemplates",
+list! { ListTemplates, ResourceTemplate, templates,
     /// A request for one page of the dynamic list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*.
 }
-list! { ListPrompts, Prompt, prompts, "prompts",
+list! { ListPrompts, Prompt, prompts,
     /// A request for one page of the dynamic list of prompts.
     ///
     /// Specification: *Prompts*, *Listing prompts*.

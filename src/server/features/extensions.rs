@@ -4,7 +4,7 @@
 
 use crate::error::ConfigError;
 use crate::json::{Json, Kind, Writer};
-use crate::protocol::revision::Revision;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Sealed};
 
@@ -33,7 +33,7 @@ impl Feature for Extensions<'_> {}
 
 impl Sealed for Extensions<'_> {
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision >= Revision::V2026_07_28 {
+        if revision.has(WireFeature::Extensions) {
             write("extensions", self.0, out);
         }
     }

@@ -3,14 +3,12 @@
 //! Specification: *Prompts*, *Getting a prompt*.
 
 use crate::error::ProtocolError;
-use crate::json::{Json, Kind, Str, WriteText, Writer};
-use crate::protocol::annotations::Role;
-use crate::protocol::content::{ContentBlock, Items};
-use crate::protocol::revision::Revision;
+use crate::json::{Json, Kind, Str, WriteText};
+use crate::protocol::objects::prompt::Prompt;
+use crate::protocol::objects::prompt_result::Messages;
 use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
-use crate::server::features::prompts::Prompt;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
@@ -116,45 +114,11 @@ impl Reply<'_> {
             (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision);
         let mut body = Some(body);
         self.result(fits, Shape::Result, &mut |out| {
-            let mut messages = Messages { out, items: Items::new("messages"), revision };
+            let mut messages = Messages::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut messages);
             }
-            let Messages { out, mut items, .. } = messages;
-            items.end(out);
-            items.valid
+            messages.end()
         });
-    }
-}
-
-/// Writes the messages of a prompt, each with one content block.
-#[derive(Debug)]
-pub struct Messages<'w, 'a> {
-    out: &'w mut Writer<'a>,
-    items: Items,
-    revision: Revision,
-}
-
-impl<'a> Messages<'_, 'a> {
-    /// Writes the description of the prompt. Call this at most once, before or after the messages.
-    pub fn description(&mut self, text: impl WriteText) {
-        self.items.member(self.out);
-        self.out.key("description");
-        self.out.display(&text);
-    }
-
-    /// Begins a message of the user.
-    pub fn user(&mut self) -> ContentBlock<'_, 'a> {
-        self.message(Role::User)
-    }
-
-    /// Begins a message of the assistant.
-    pub fn assistant(&mut self) -> ContentBlock<'_, 'a> {
-        self.message(Role::Assistant)
-    }
-
-    /// Begins a message with this role.
-    pub fn message(&mut self, role: Role) -> ContentBlock<'_, 'a> {
-        ContentBlock::new(self.out, &mut self.items, self.revision, Some(role))
     }
 }

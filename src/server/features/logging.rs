@@ -8,12 +8,12 @@ use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
 use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::application_json::write_once;
+use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::reply::write_once;
-use crate::server::write_message::write_log;
 
 /// The feature *logging*: log messages, filtered by level.
 ///

@@ -13,5 +13,4 @@ pub(crate) mod prompts;
 pub(crate) mod read_resource;
 pub(crate) mod resources;
 pub(crate) mod subscriptions;
-pub(crate) mod tool_result;
 pub(crate) mod tools;

@@ -5,7 +5,8 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Writer, magnitude};
-use crate::protocol::base_metadata::{Objects, not_an_object};
+use crate::protocol::objects::application_json::{Objects, not_an_object};
+use crate::protocol::objects::base_metadata::ListEntry;
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
@@ -81,8 +82,20 @@ pub(crate) fn write(
     page
 }
 
-/// Responds with a page of a static catalogue, or emits the request if the list is dynamic (`length` is `None`).
-pub(crate) fn respond(
+/// Responds with a page of a static catalogue, or emits the request if the list is dynamic.
+pub(crate) fn respond<E: ListEntry>(
+    request: &mut Request<'_, '_>,
+    catalogue: Option<&[E]>,
+    event: MakeEvent,
+) -> Received {
+    respond_with(request, E::LIST, catalogue.map(<[E]>::len), event, &mut |index, revision, out| {
+        catalogue.unwrap_or_default().get(index)?.write(revision, out);
+        Some(true)
+    })
+}
+
+/// Responds with a page, or emits the request if the `length` of the list is unknown.
+fn respond_with(
     request: &mut Request<'_, '_>,
     key: &str,
     length: Option<usize>,
@@ -106,22 +119,25 @@ pub(crate) fn respond(
     })
 }
 
-/// A catalogue entry to check when the server is created.
-pub(crate) struct Entry<'e> {
-    /// The key of the list.
-    pub(crate) key: &'static str,
-    pub(crate) index: usize,
-    /// The JSON texts that must be objects.
-    pub(crate) objects: Objects<'e>,
+/// Checks the entries of a catalogue, and measures a page with each entry alone.
+pub(crate) fn check<E: ListEntry>(
+    catalogue: Option<&[E]>,
+    revision: Revision,
+    measure: Measure<'_>,
+) -> Result<(), ConfigError> {
+    for (index, entry) in catalogue.unwrap_or_default().iter().enumerate() {
+        check_entry(E::LIST, index, entry.objects(), measure, &mut |out| entry.write(revision, out))?;
+    }
+    Ok(())
 }
 
-/// Checks an entry, and measures a page with this entry alone.
-pub(crate) fn check(
-    entry: Entry<'_>,
+fn check_entry(
+    key: &str,
+    entry: usize,
+    objects: Objects<'_>,
     measure: Measure<'_>,
     write: &mut dyn FnMut(&mut Writer<'_>),
 ) -> Result<(), ConfigError> {
-    let Entry { key, index: entry, objects } = entry;
     match not_an_object(objects) {
         Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
         Some(None) => return Err(ConfigError::NotAnObject { entry }),

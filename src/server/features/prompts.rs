@@ -4,123 +4,16 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Writer};
-use crate::protocol::base_metadata::{Details, Objects, details};
 use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
-
-/// A prompt: a template of messages for the model, with arguments that the user chooses.
-///
-/// ```
-/// use mcp_proto::server::{Argument, Prompt};
-/// static REVIEW: Prompt = Prompt::new("review")
-///     .description("Review a file")
-///     .arguments(&[Argument::new("file").required(), Argument::new("style").values(&["short", "thorough"])]);
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Prompt<'t> {
-    pub(crate) details: Details<'t>,
-    pub(crate) arguments: &'t [Argument<'t>],
-}
-
-details!(Prompt);
-
-impl<'t> Prompt<'t> {
-    /// A prompt with this name and no arguments.
-    #[must_use]
-    pub const fn new(name: &'t str) -> Prompt<'t> {
-        Prompt { details: Details::new(name), arguments: &[] }
-    }
-
-    /// Sets the arguments.
-    #[must_use]
-    pub const fn arguments(mut self, arguments: &'t [Argument<'t>]) -> Self {
-        self.arguments = arguments;
-        self
-    }
-
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
-        [self.details.meta, None, None]
-    }
-
-    /// Writes the entry of the list.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        self.details.write(revision, out);
-        if !self.arguments.is_empty() {
-            out.key("arguments");
-            out.begin_array();
-            self.arguments.iter().for_each(|argument| argument.write(revision, out));
-            out.end_array();
-        }
-        out.end_object();
-    }
-}
-
-/// An argument of a prompt. Its value is a string.
-#[derive(Debug, Clone, Copy)]
-pub struct Argument<'t> {
-    pub(crate) name: &'t str,
-    title: Option<&'t str>,
-    description: Option<&'t str>,
-    required: bool,
-    pub(crate) values: &'t [&'t str],
-}
-
-impl<'t> Argument<'t> {
-    /// An optional argument with this name.
-    #[must_use]
-    pub const fn new(name: &'t str) -> Argument<'t> {
-        Argument { name, title: None, description: None, required: false, values: &[] }
-    }
-
-    /// Sets the display name (since `2025-06-18`).
-    #[must_use]
-    pub const fn title(mut self, title: &'t str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    #[must_use]
-    pub const fn description(mut self, text: &'t str) -> Self {
-        self.description = Some(text);
-        self
-    }
-
-    /// Makes the argument required. The server refuses requests without it.
-    #[must_use]
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
-    }
-
-    /// Sets suggested values. Other values are accepted, too.
-    ///
-    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
-    /// values.
-    #[must_use]
-    pub const fn values(mut self, values: &'t [&'t str]) -> Self {
-        self.values = values;
-        self
-    }
-
-    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        out.field_string("name", self.name);
-        out.field_optional("title", self.title.filter(|_| revision >= Revision::V2025_06_18));
-        out.field_optional("description", self.description);
-        out.field_boolean("required", self.required);
-        out.end_object();
-    }
-}
 
 /// The feature *prompts*: a static catalogue, or a dynamic list that the application provides.
 ///
@@ -140,7 +33,7 @@ pub struct Prompts<'t> {
 }
 
 duplicate_of!(duplicate, Prompt, name());
-duplicate_of!(duplicate_argument, Argument, name);
+duplicate_of!(duplicate_argument, PromptArgument, name);
 
 /// Returns the index of the first prompt with two arguments of the same name.
 const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
@@ -231,16 +124,17 @@ impl Sealed for Prompts<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST { self.list(request) } else { self.get(request) }
+        if method == LIST {
+            pagination::respond(request, self.catalogue, ListPrompts::event)
+        } else {
+            self.get(request)
+        }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match self.catalogue.filter(|_| catalogue == Catalogue::Prompts) {
-            Some(prompts) => {
-                prompts.iter().find(|prompt| is(prompt.name())).map_or(Found::Absent, Found::Prompt)
-            }
-            None if catalogue == Catalogue::Prompts => Found::Dynamic,
-            None => Found::Absent,
+        match catalogue {
+            Catalogue::Prompts => find_in(self.catalogue, is, Found::Prompt),
+            _ => Found::Absent,
         }
     }
 
@@ -254,29 +148,11 @@ impl Sealed for Prompts<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, prompt) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "prompts", index, objects: prompt.objects() };
-            pagination::check(entry, measure, &mut |out| prompt.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)
     }
 }
 
 impl Prompts<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "prompts",
-            self.catalogue.map(<[_]>::len),
-            ListPrompts::event,
-            &mut |index, revision, out| {
-                let prompt = self.catalogue.unwrap_or_default().get(index)?;
-                prompt.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn get(&self, request: &mut Request<'_, '_>) -> Received {
         let (subject, arguments) = (request.name, request.arguments);
         let Some(name) = request.view(subject).string() else {
@@ -294,7 +170,7 @@ impl Prompts<'_> {
         }
         match self.find(Catalogue::Prompts, &|prompt| name == *prompt) {
             Found::Prompt(prompt) => {
-                let missing = |argument: &&Argument<'_>| {
+                let missing = |argument: &&PromptArgument<'_>| {
                     argument.required && given.get(argument.name).is_none_or(Json::is_null)
                 };
                 if let Some(argument) = prompt.arguments.iter().find(missing) {

@@ -3,9 +3,9 @@
 //! Specification: *Resources*, *Reading resources*.
 
 use crate::error::ProtocolError;
-use crate::json::{Chars, WriteText, Writer};
-use crate::protocol::content::{Body, Items, write_contents};
-use crate::protocol::resource::{Resource, Template};
+use crate::json::{Chars, WriteText};
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::resource_contents::{Body, Contents, write_contents};
 use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
@@ -67,7 +67,7 @@ impl<'a> ReadResource<'a> {
 
     /// The first template in a static catalogue that matches the URI, or `None`.
     #[must_use]
-    pub fn template(&self) -> Option<&'a Template<'a>> {
+    pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
         match self.reply.find(Catalogue::Templates, &matches) {
             Found::Template(template) => Some(template),
@@ -130,13 +130,11 @@ impl Reply<'_> {
         let fits = self.pending.context.kind == RequestKind::ReadResource;
         let mut body = Some(body);
         self.result(fits, Shape::List, &mut |out| {
-            let mut contents = Contents { out, items: Items::new("contents") };
+            let mut contents = Contents::begin(out);
             if let Some(body) = body.take() {
                 body(&mut contents);
             }
-            let Contents { out, mut items } = contents;
-            items.end(out);
-            items.valid
+            contents.end()
         });
     }
 
@@ -148,30 +146,5 @@ impl Reply<'_> {
             write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out| out.string(uri));
             true
         });
-    }
-}
-
-/// Writes the contents of a resource.
-#[derive(Debug)]
-pub struct Contents<'w, 'a> {
-    out: &'w mut Writer<'a>,
-    items: Items,
-}
-
-impl Contents<'_, '_> {
-    /// Adds text. The default media type is `text/plain`.
-    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
-        self.add(uri, mime_type, Body::Text(&text));
-    }
-
-    /// Adds bytes. The default media type is `application/octet-stream`.
-    pub fn blob(&mut self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
-        self.add(uri, mime_type, Body::Blob(bytes));
-    }
-
-    fn add(&mut self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-        if self.items.element(self.out) {
-            write_contents(self.out, uri, mime_type, body);
-        }
     }
 }

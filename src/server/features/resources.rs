@@ -5,12 +5,12 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Span, Str, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::resource::{Resource, Template};
-use crate::protocol::revision::Revision;
+use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
@@ -19,9 +19,9 @@ use crate::server::pending_event::RequestKind;
 /// The feature *resources*: static catalogues, or dynamic lists that the application provides.
 ///
 /// ```
-/// use mcp_proto::server::{Resource, Resources, ServerConfig, Template};
+/// use mcp_proto::server::{Resource, Resources, ServerConfig, ResourceTemplate};
 /// static RESOURCES: Resources = Resources::new(&[Resource::new("board://log", "log")])
-///     .templates(&[Template::new("board://pin/{number}", "pin")]);
+///     .templates(&[ResourceTemplate::new("board://pin/{number}", "pin")]);
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
@@ -30,16 +30,16 @@ use crate::server::pending_event::RequestKind;
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
-    templates: Option<&'t [Template<'t>]>,
+    templates: Option<&'t [ResourceTemplate<'t>]>,
     list_changed: bool,
     subscribe: bool,
 }
 
 duplicate_of!(duplicate, Resource, uri);
-duplicate_of!(duplicate_template, Template, uri);
+duplicate_of!(duplicate_template, ResourceTemplate, uri);
 
 /// Returns the index of the first invalid template.
-const fn invalid_template(templates: &[Template<'_>]) -> Option<usize> {
+const fn invalid_template(templates: &[ResourceTemplate<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (templates, 0usize);
     while let [template, tail @ ..] = rest {
         if !uri_template::is_valid(template.uri) {
@@ -104,15 +104,15 @@ impl<'t> Resources<'t> {
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
     /// ```compile_fail,E0080
-    /// use mcp_proto::server::{Resources, Template};
-    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[Template::new("a:{b", "b")]);
+    /// use mcp_proto::server::{Resources, ResourceTemplate};
+    /// static RESOURCES: Resources = Resources::new(&[]).templates(&[ResourceTemplate::new("a:{b", "b")]);
     /// ```
     ///
     /// # Panics
     /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
     #[must_use]
     #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
-    pub const fn templates(self, templates: &'t [Template<'t>]) -> Self {
+    pub const fn templates(self, templates: &'t [ResourceTemplate<'t>]) -> Self {
         match self.try_templates(templates) {
             Ok(resources) => resources,
             Err(ConfigError::DuplicateName { .. }) => panic!("two templates have the same pattern"),
@@ -125,7 +125,7 @@ impl<'t> Resources<'t> {
     /// # Errors
     /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or cannot be matched.
     /// [`ConfigError::DuplicateName`]: two templates are equal.
-    pub const fn try_templates(mut self, templates: &'t [Template<'t>]) -> Result<Self, ConfigError> {
+    pub const fn try_templates(mut self, templates: &'t [ResourceTemplate<'t>]) -> Result<Self, ConfigError> {
         if let Some(entry) = invalid_template(templates) {
             return Err(ConfigError::InvalidTemplate { entry });
         }
@@ -172,22 +172,15 @@ impl Sealed for Resources<'_> {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             READ => self.read(request),
-            LIST => self.list(request),
-            _ => self.list_templates(request),
+            LIST => pagination::respond(request, self.catalogue, ListResources::event),
+            _ => pagination::respond(request, self.templates, ListTemplates::event),
         }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match (catalogue, self.catalogue, self.templates) {
-            (Catalogue::Resources, Some(resources), _) => {
-                let found = resources.iter().find(|resource| is(resource.uri));
-                found.map_or(Found::Absent, Found::Resource)
-            }
-            (Catalogue::Templates, _, Some(templates)) => {
-                let found = templates.iter().find(|template| is(template.uri));
-                found.map_or(Found::Absent, Found::Template)
-            }
-            (Catalogue::Resources | Catalogue::Templates, ..) => Found::Dynamic,
+        match catalogue {
+            Catalogue::Resources => find_in(self.catalogue, is, Found::Resource),
+            Catalogue::Templates => find_in(self.templates, is, Found::Template),
             _ => Found::Absent,
         }
     }
@@ -219,48 +212,12 @@ impl Sealed for Resources<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, resource) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "resources", index, objects: resource.objects() };
-            pagination::check(entry, measure, &mut |out| resource.write(revision, out))?;
-        }
-        for (index, template) in self.templates.unwrap_or_default().iter().enumerate() {
-            let objects = template.objects();
-            let entry = pagination::Entry { key: "resourceTemplates", index, objects };
-            pagination::check(entry, measure, &mut |out| template.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)?;
+        pagination::check(self.templates, revision, measure)
     }
 }
 
 impl Resources<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "resources",
-            self.catalogue.map(<[_]>::len),
-            ListResources::event,
-            &mut |index, revision, out| {
-                let resource = self.catalogue.unwrap_or_default().get(index)?;
-                resource.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
-    fn list_templates(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "resourceTemplates",
-            self.templates.map(<[_]>::len),
-            ListTemplates::event,
-            &mut |index, revision, out| {
-                let template = self.templates.unwrap_or_default().get(index)?;
-                template.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn read(&self, request: &mut Request<'_, '_>) -> Received {
         let subject = request.param_span("uri");
         let Some(uri) = request.view(subject).string() else {
@@ -282,7 +239,7 @@ pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received
 
 /// The error code for an unknown resource.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
-    if revision < Revision::V2026_07_28 {
+    if revision.has(WireFeature::ResourceNotFoundCode) {
         crate::rpc::code::RESOURCE_NOT_FOUND
     } else {
         crate::rpc::code::INVALID_PARAMS

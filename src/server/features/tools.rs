@@ -3,137 +3,18 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Writer};
-use crate::protocol::base_metadata::{Details, Objects, details, write_raw};
+use crate::json::{Kind, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::Revision;
+use crate::protocol::objects::tool::Tool;
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::call::Call;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
-
-/// A tool as it appears in `tools/list`.
-#[derive(Debug, Clone, Copy)]
-pub struct Tool<'t> {
-    details: Details<'t>,
-    input_schema: &'t str,
-    output_schema: Option<&'t str>,
-    hints: Hints,
-}
-
-/// The behavior hints of a tool. Clients must treat them as untrusted.
-#[derive(Debug, Clone, Copy)]
-struct Hints([Option<bool>; 4]);
-
-const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-
-details!(Tool);
-
-impl<'t> Tool<'t> {
-    /// A tool with a name and the JSON Schema of its arguments, as JSON text. `{}` means no arguments.
-    ///
-    /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
-    #[must_use]
-    pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
-        Tool { details: Details::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
-    }
-
-    /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
-    #[must_use]
-    pub const fn output_schema(mut self, schema: &'t str) -> Self {
-        self.output_schema = Some(schema);
-        self
-    }
-
-    /// Sets whether the tool only reads (since `2025-03-26`).
-    #[must_use]
-    pub const fn read_only(self, yes: bool) -> Self {
-        self.hint(0, yes)
-    }
-
-    /// Sets whether the tool may perform destructive updates (since `2025-03-26`).
-    #[must_use]
-    pub const fn destructive(self, yes: bool) -> Self {
-        self.hint(1, yes)
-    }
-
-    /// Sets whether repeated calls have no additional effect (since `2025-03-26`).
-    #[must_use]
-    pub const fn idempotent(self, yes: bool) -> Self {
-        self.hint(2, yes)
-    }
-
-    /// Sets whether the tool interacts with external entities (since `2025-03-26`).
-    #[must_use]
-    pub const fn open_world(self, yes: bool) -> Self {
-        self.hint(3, yes)
-    }
-
-    const fn hint(mut self, which: usize, yes: bool) -> Self {
-        if let Some((_, [hint, ..])) = self.hints.0.split_at_mut_checked(which) {
-            *hint = Some(yes);
-        }
-        self
-    }
-
-    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against it.
-    #[must_use]
-    pub const fn input_schema(&self) -> &'t str {
-        self.input_schema
-    }
-
-    /// The JSON Schema of structured results, if it is set. The server does not validate results against it.
-    #[must_use]
-    pub const fn result_schema(&self) -> Option<&'t str> {
-        self.output_schema
-    }
-
-    /// The JSON texts that must be objects.
-    pub(crate) fn objects(&self) -> Objects<'t> {
-        [Some(self.input_schema), self.output_schema, self.details.meta]
-    }
-
-    /// Writes the entry of the list, with the members of the revision.
-    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.begin_object();
-        self.details.write(revision, out);
-        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
-            b"{}" => r#"{"type":"object"}"#,
-            _ => self.input_schema,
-        };
-        write_raw("inputSchema", Some(schema), out);
-        if revision >= Revision::V2025_06_18 {
-            write_raw("outputSchema", self.output_schema, out);
-        }
-        if revision >= Revision::V2025_03_26 {
-            // Revision 2025-03-26 has a title only in the annotations.
-            let title = self.details.title().filter(|_| revision == Revision::V2025_03_26);
-            self.hints.write(title, out);
-        }
-        out.end_object();
-    }
-}
-
-impl Hints {
-    fn write(&self, title: Option<&str>, out: &mut Writer<'_>) {
-        if title.is_none() && self.0.iter().all(Option::is_none) {
-            return;
-        }
-        out.key("annotations");
-        out.begin_object();
-        out.field_optional("title", title);
-        for (key, hint) in HINTS.iter().zip(self.0) {
-            if let Some(hint) = hint {
-                out.field_boolean(key, hint);
-            }
-        }
-        out.end_object();
-    }
-}
 
 /// The feature *tools*: a static catalogue, or a dynamic list that the application provides.
 ///
@@ -224,14 +105,17 @@ impl Sealed for Tools<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST { self.list(request) } else { self.call(request) }
+        if method == LIST {
+            pagination::respond(request, self.catalogue, ListTools::event)
+        } else {
+            self.call(request)
+        }
     }
 
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match self.catalogue.filter(|_| catalogue == Catalogue::Tools) {
-            Some(tools) => tools.iter().find(|tool| is(tool.name())).map_or(Found::Absent, Found::Tool),
-            None if catalogue == Catalogue::Tools => Found::Dynamic,
-            None => Found::Absent,
+        match catalogue {
+            Catalogue::Tools => find_in(self.catalogue, is, Found::Tool),
+            _ => Found::Absent,
         }
     }
 
@@ -245,29 +129,11 @@ impl Sealed for Tools<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (index, tool) in self.catalogue.unwrap_or_default().iter().enumerate() {
-            let entry = pagination::Entry { key: "tools", index, objects: tool.objects() };
-            pagination::check(entry, measure, &mut |out| tool.write(revision, out))?;
-        }
-        Ok(())
+        pagination::check(self.catalogue, revision, measure)
     }
 }
 
 impl Tools<'_> {
-    fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond(
-            request,
-            "tools",
-            self.catalogue.map(<[_]>::len),
-            ListTools::event,
-            &mut |index, revision, out| {
-                let tool = self.catalogue.unwrap_or_default().get(index)?;
-                tool.write(revision, out);
-                Some(true)
-            },
-        )
-    }
-
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments);
         let Some(name) = request.view(subject).string() else {
@@ -289,7 +155,7 @@ impl Tools<'_> {
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
-        let pad_structured = self.always_structured && plain && revision >= Revision::V2025_06_18;
+        let pad_structured = self.always_structured && plain && revision.has(WireFeature::StructuredContent);
         RequestKind::CallTool { pad_structured }
     }
 }

@@ -1,8 +1,8 @@
 //! Text forms of events and messages.
 
-use mcp_proto::Ticket;
-use mcp_proto::client::{ConnectFailure, Event, InputRequest, Outcome};
+use mcp_proto::client::{ConnectFailure, Event, InputRequest};
 use mcp_proto::json::Str;
+use mcp_proto::{Outcome, Ticket};
 
 /// The `_meta` of every stateless request; shown as `{..` in messages.
 pub(crate) const META: &str = concat!(

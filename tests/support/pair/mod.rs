@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 use crate::support::Random;
 use crate::support::transport::{give_input, take_output};
-use mcp_proto::client::{self, Outcome};
+use mcp_proto::client;
 use mcp_proto::server::{self, Call};
-use mcp_proto::{Action, Client, Io, Millis, Revision, Server, Ticket};
+use mcp_proto::{Action, Client, Io, Millis, Outcome, Revision, Server, Ticket};
 
 pub(crate) struct Pipe {
     pub(crate) bytes: VecDeque<u8>,

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use mcp_proto::client::{self, ClientConfig, Connect, Event, Options, ServerRequest};
 use mcp_proto::input::{Choice, CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
 use mcp_proto::server::{
-    self, Argument, Completion, Feature, Logging, Prompt, Prompts, Resource, Resources, ServerConfig,
-    Subscriptions, Template, Tool, Tools,
+    self, Completion, Feature, Logging, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate,
+    Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{
     Action, Client, ClientCapabilities, Level, Millis, Outcome, Revision, Revisions, SendError, Server,
@@ -42,17 +42,18 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("last", "{}").description(LONG),
 ])
 .list_changed();
-static RESOURCES: Resources =
-    Resources::new(&numbered!(Resource::new, "lib:n", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11"))
-        .templates(
-            &numbered!(Template::new, "lib:{a}/{b}/", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11"),
-        )
-        .list_changed()
-        .subscribe();
+static RESOURCES: Resources = Resources::new(
+    &numbered!(Resource::new, "lib:n", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11"),
+)
+.templates(
+    &numbered!(ResourceTemplate::new, "lib:{a}/{b}/", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11"),
+)
+.list_changed()
+.subscribe();
 static PROMPTS: Prompts = Prompts::new(&[
     Prompt::new("review").arguments(&[
-        Argument::new("book").required(),
-        Argument::new("style").values(&["short", "shorter", "long"]),
+        PromptArgument::new("book").required(),
+        PromptArgument::new("style").values(&["short", "shorter", "long"]),
     ]),
     Prompt::new("b").description(LONG),
     Prompt::new("c").description(LONG),

@@ -2,8 +2,8 @@
 
 use super::tools::{Record, name_of};
 use mcp_proto::server::{
-    Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, Resource, Resources,
-    ServerConfig, Subscriptions, Template, Tool, Tools,
+    Call, Change, Completion, Event, Feature, Logging, Prompt, PromptArgument, Prompts, Resource,
+    ResourceTemplate, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{Annotations, Decimal, Icon, Level, Role};
 
@@ -25,14 +25,14 @@ pub(crate) static LOG: Resource<'static> = Resource::new("lib:log", "log")
 
 pub(crate) static RESOURCES: Resources<'static> = Resources::new(&[LOG, Resource::new("lib:b/a", "plain")])
     .templates(&[
-        Template::new("lib:book/{id}", "book")
+        ResourceTemplate::new("lib:book/{id}", "book")
             .title("A book")
             .description("By number")
             .icons(&ICONS)
             .meta("{\"m\":2}")
             .mime_type("text/html")
             .annotations(FOR_PEOPLE),
-        Template::new("lib:{shelf}/{+rest}", "rest"),
+        ResourceTemplate::new("lib:{shelf}/{+rest}", "rest"),
     ])
     .list_changed()
     .subscribe();
@@ -44,9 +44,9 @@ pub(crate) static PROMPTS: Prompts<'static> = Prompts::new(&[
         .icons(&ICONS)
         .meta("{\"m\":3}")
         .arguments(&[
-            Argument::new("book").title("Book").description("Which").required(),
-            Argument::new("style").values(&["short", "shorter \"still\"", "long"]),
-            Argument::new("many").values(&MANY),
+            PromptArgument::new("book").title("Book").description("Which").required(),
+            PromptArgument::new("style").values(&["short", "shorter \"still\"", "long"]),
+            PromptArgument::new("many").values(&MANY),
         ]),
     Prompt::new("empty"),
     Prompt::new("drop"),
@@ -179,7 +179,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
         }
         Event::ListTemplates(list) => {
             record.events.push("list templates".into());
-            list.templates(|index| (index < 1).then_some(Template::new("lib:{x}", "x")));
+            list.templates(|index| (index < 1).then_some(ResourceTemplate::new("lib:{x}", "x")));
         }
         Event::ListPrompts(list) => {
             record.events.push("list prompts".into());

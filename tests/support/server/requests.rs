@@ -2,10 +2,12 @@
 
 use super::ServerHarness;
 use super::tools::Record;
-use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::input::{
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, OpenUrl, SampleMessage,
+};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Call, Progress, RequestOptions, Response, Tool};
-use mcp_proto::{ClientCapabilities, Millis, Outcome, SendError, Ticket};
+use mcp_proto::server::{Call, RequestOptions, Response, Tool};
+use mcp_proto::{ClientCapabilities, Millis, Outcome, Progress, SendError, Ticket};
 
 /// The inputs by their names in scripts.
 pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
@@ -92,7 +94,7 @@ fn number(ticket: Ticket, record: &Record) -> usize {
 pub(crate) fn answered(answered: Response<'_>, record: &Record) -> String {
     let number = number(answered.ticket(), record);
     match answered.outcome() {
-        Outcome::Result(result) => match ElicitResult::from_json(result) {
+        Outcome::Result(result) => match ElicitResultView::from_json(result) {
             Some(answer) => format!("answered {number} {:?} {}", answer.action(), answer.content()),
             None => format!("answered {number} {result}"),
         },

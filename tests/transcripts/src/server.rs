@@ -1,9 +1,11 @@
 //! The server of transcripts, and its application.
 
-use mcp_proto::input::{CreateMessage, ElicitResult, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use mcp_proto::input::{
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, OpenUrl, SampleMessage,
+};
 use mcp_proto::server::{
-    Argument, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, RequestOptions, Resource,
-    Resources, ServerConfig, Subscriptions, Template, Tool, Tools,
+    Call, Change, Completion, Event, Feature, Logging, Prompt, PromptArgument, Prompts, RequestOptions,
+    Resource, ResourceTemplate, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, Outcome, SendError, Server, Ticket};
 
@@ -23,12 +25,11 @@ static TOOLS: Tools = Tools::new(&[
 ])
 .list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("note:one", "one")])
-    .templates(&[Template::new("note:{name}", "any")])
+    .templates(&[ResourceTemplate::new("note:{name}", "any")])
     .list_changed()
     .subscribe();
-static PROMPTS: Prompts = Prompts::new(&[
-    Prompt::new("greet").arguments(&[Argument::new("who").required(), Argument::new("how").values(&HOW)])
-])
+static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet")
+    .arguments(&[PromptArgument::new("who").required(), PromptArgument::new("how").values(&HOW)])])
 .list_changed();
 static HOW: [&str; 3] = ["kindly", "kindlier", "loudly"];
 static FEATURES: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
@@ -142,7 +143,7 @@ impl<'b> Host<'b> {
             Event::Response(answered) => {
                 let number = number(asked, answered.ticket());
                 match answered.outcome() {
-                    Outcome::Result(result) => match ElicitResult::from_json(result) {
+                    Outcome::Result(result) => match ElicitResultView::from_json(result) {
                         Some(answer) => {
                             format!("answered {number} {:?} {}", answer.action(), answer.content())
                         }

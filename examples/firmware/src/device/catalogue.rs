@@ -2,8 +2,8 @@
 
 use mcp_proto::ToolArguments;
 use mcp_proto::server::{
-    Argument, Completion, Limits, Logging, Prompt, Prompts, Resource, Resources, SecondInitialize,
-    ServerConfig, Subscriptions, Template, Tool, Tools,
+    PromptArgument, Completion, Limits, Logging, Prompt, Prompts, Resource, Resources, SecondInitialize,
+    ServerConfig, Subscriptions, ResourceTemplate, Tool, Tools,
 };
 
 use super::questions::AskSomebody;
@@ -47,12 +47,12 @@ static RESOURCES: Resources = Resources::new(&[
     Resource::new(SETTINGS, "settings").mime_type("text/plain"),
     Resource::new(TEMPERATURE, "temperature").mime_type("text/plain"),
 ])
-.templates(&[Template::new("board://pin/{name}", "pin").mime_type("text/plain")])
+.templates(&[ResourceTemplate::new("board://pin/{name}", "pin").mime_type("text/plain")])
 .subscribe();
 
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
     .description("What may be wrong with the board?")
-    .arguments(&[Argument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
+    .arguments(&[PromptArgument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
 
 /// The server's configuration. A UART has no connections, so every `initialize` starts a new session.
 pub static INFO: ServerConfig = ServerConfig::new("board", env!("CARGO_PKG_VERSION"))

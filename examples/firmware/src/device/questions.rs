@@ -5,7 +5,7 @@
 
 use heapless::String;
 use mcp_proto::input::{
-    CreateMessage, ElicitResult, Field, Form, Input, ListRoots, Roots, SampleMessage, Sampled,
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, RootsView, SampleMessage, SampledView,
 };
 use mcp_proto::json::{Json, Str};
 use mcp_proto::server::{Call, RequestOptions, Response};
@@ -49,10 +49,10 @@ impl Whom {
     /// Reads the part of an input response that the device keeps.
     fn read(self, answer: Json<'_>) -> Received {
         let text = match self {
-            Whom::User => ElicitResult::from_json(answer).and_then(|form| form.field("name")?.string()),
-            Whom::Model => Sampled::from_json(answer).and_then(|message| message.text()),
+            Whom::User => ElicitResultView::from_json(answer).and_then(|form| form.field("name")?.string()),
+            Whom::Model => SampledView::from_json(answer).and_then(|message| message.text()),
             Whom::Client => {
-                return Roots::from_json(answer)
+                return RootsView::from_json(answer)
                     .map_or(Received::Nothing, |roots| Received::Count(Decimal::from(roots.count() as u64)));
             }
         };

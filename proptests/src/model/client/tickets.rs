@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_proto::client::{Event, Outcome};
-use mcp_proto::{Era, Revision, ServerCapabilities, Ticket};
+use mcp_proto::client::Event;
+use mcp_proto::{Era, Outcome, Revision, ServerCapabilities, Ticket};
 use serde_json::Value;
 
 use super::super::owed::check;

@@ -15,7 +15,7 @@ use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
@@ -86,7 +86,7 @@ impl Sealed for Subscriptions {
         config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        if revision.era() == Era::Stateless {
+        if revision.has(WireFeature::Subscriptions) {
             // Measured as results, which is an upper bound.
             measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], declared_lists(config), &mut |_| {});

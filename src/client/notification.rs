@@ -1,0 +1,19 @@
+//! Notifications of resource updates, as events.
+
+use crate::json::Str;
+use crate::protocol::objects::view::{text, view};
+
+view! {
+    /// A change of a subscribed resource, or of a part of one.
+    ///
+    /// Specification: *Resources*, *Subscriptions*.
+    Updated with meta
+}
+
+impl<'a> Updated<'a> {
+    /// The URI of the resource. Always present in events of the client.
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        text(self.json, "uri")
+    }
+}

@@ -1,0 +1,417 @@
+//! Fields of a form: written as a schema of each revision, and viewed.
+//!
+//! Specification: *Elicitation*, *Requested schema*.
+
+use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::elicitation::choice::{
+    Choice, ChoiceView, has_titles, write_older_options, write_options, write_texts,
+};
+use crate::protocol::objects::view::{number, text};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
+///
+/// Features that a revision lacks are omitted or replaced. Defaults other than booleans, and fields with several
+/// choices, exist from `2025-11-25` on. In older revisions the user picks one of the choices.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'a> {
+    name: &'a str,
+    kind: Kind<'a>,
+    title: Option<&'a str>,
+    description: Option<&'a str>,
+    required: bool,
+    default: Default<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind<'a> {
+    Text { format: Option<&'a str>, length: [Option<u32>; 2] },
+    Number { integer: bool, bounds: [Option<Decimal>; 2] },
+    Boolean,
+    Choice { options: &'a [Choice<'a>] },
+    Choices { options: &'a [Choice<'a>], count: [Option<u32>; 2] },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Default<'a> {
+    None,
+    Text(&'a str),
+    Number(Decimal),
+    Boolean(bool),
+    Texts(&'a [&'a str]),
+}
+
+impl<'a> Field<'a> {
+    const fn new(name: &'a str, kind: Kind<'a>) -> Field<'a> {
+        Field { name, kind, title: None, description: None, required: false, default: Default::None }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// A text field.
+    #[must_use]
+    pub const fn text(name: &'a str) -> Field<'a> {
+        Field::new(name, Kind::Text { format: None, length: [None, None] })
+    }
+
+    /// A field for an e-mail address.
+    #[must_use]
+    pub const fn email(name: &'a str) -> Field<'a> {
+        Field::formatted(name, "email")
+    }
+
+    /// A field for a URI.
+    #[must_use]
+    pub const fn uri(name: &'a str) -> Field<'a> {
+        Field::formatted(name, "uri")
+    }
+
+    /// A field for a date: `2026-07-28`.
+    #[must_use]
+    pub const fn date(name: &'a str) -> Field<'a> {
+        Field::formatted(name, "date")
+    }
+
+    /// A field for a date with a time: `2026-07-28T12:00:00Z`.
+    #[must_use]
+    pub const fn date_time(name: &'a str) -> Field<'a> {
+        Field::formatted(name, "date-time")
+    }
+
+    const fn formatted(name: &'a str, format: &'a str) -> Field<'a> {
+        Field::new(name, Kind::Text { format: Some(format), length: [None, None] })
+    }
+
+    /// A field for a number.
+    #[must_use]
+    pub const fn number(name: &'a str) -> Field<'a> {
+        Field::new(name, Kind::Number { integer: false, bounds: [None, None] })
+    }
+
+    /// A field for an integer.
+    #[must_use]
+    pub const fn integer(name: &'a str) -> Field<'a> {
+        Field::new(name, Kind::Number { integer: true, bounds: [None, None] })
+    }
+
+    /// A field for a boolean.
+    #[must_use]
+    pub const fn boolean(name: &'a str) -> Field<'a> {
+        Field::new(name, Kind::Boolean)
+    }
+
+    /// A field for one of these values.
+    #[must_use]
+    pub const fn choice(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
+        Field::new(name, Kind::Choice { options })
+    }
+
+    /// A field for any number of these values. Clients before `2025-11-25` answer with one.
+    #[must_use]
+    pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
+        Field::new(name, Kind::Choices { options, count: [None, None] })
+    }
+
+    /// Makes the field required.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Sets the title for the user.
+    #[must_use]
+    pub const fn title(mut self, title: &'a str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub const fn description(mut self, text: &'a str) -> Self {
+        self.description = Some(text);
+        self
+    }
+
+    /// Sets the minimum and maximum length of a text in characters, or the number of chosen values. No effect on other
+    /// fields.
+    #[must_use]
+    pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
+        match &mut self.kind {
+            Kind::Text { length, .. } => *length = [least, most],
+            Kind::Choices { count, .. } => *count = [least, most],
+            _ => {}
+        }
+        self
+    }
+
+    /// Sets the minimum and maximum of a number. No effect on other fields.
+    #[must_use]
+    pub const fn range(mut self, least: Option<Decimal>, greatest: Option<Decimal>) -> Self {
+        if let Kind::Number { bounds, .. } = &mut self.kind {
+            *bounds = [least, greatest];
+        }
+        self
+    }
+
+    /// Sets the default of a text or a single choice. No effect on other fields.
+    #[must_use]
+    pub const fn default_text(mut self, value: &'a str) -> Self {
+        if matches!(self.kind, Kind::Text { .. } | Kind::Choice { .. }) {
+            self.default = Default::Text(value);
+        }
+        self
+    }
+
+    /// Sets the default of a number. No effect on other fields.
+    #[must_use]
+    pub const fn default_number(mut self, value: Decimal) -> Self {
+        if matches!(self.kind, Kind::Number { .. }) {
+            self.default = Default::Number(value);
+        }
+        self
+    }
+
+    /// Sets the default of a boolean. No effect on other fields.
+    #[must_use]
+    pub const fn default_boolean(mut self, value: bool) -> Self {
+        if matches!(self.kind, Kind::Boolean) {
+            self.default = Default::Boolean(value);
+        }
+        self
+    }
+
+    /// Sets the default of a field with several choices. No effect on other fields.
+    #[must_use]
+    pub const fn default_choices(mut self, values: &'a [&'a str]) -> Self {
+        if matches!(self.kind, Kind::Choices { .. }) {
+            self.default = Default::Texts(values);
+        }
+        self
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        let modern = revision.has(WireFeature::FormChoices);
+        let kind = match self.kind {
+            Kind::Text { .. } | Kind::Choice { .. } => "string",
+            Kind::Number { integer: true, .. } => "integer",
+            Kind::Number { integer: false, .. } => "number",
+            Kind::Boolean => "boolean",
+            Kind::Choices { .. } => {
+                if modern {
+                    "array"
+                } else {
+                    "string"
+                }
+            }
+        };
+        out.key(self.name);
+        out.begin_object();
+        out.field_string("type", kind);
+        for (key, text) in [("title", self.title), ("description", self.description)] {
+            if let Some(text) = text {
+                out.field_string(key, text);
+            }
+        }
+        match self.kind {
+            Kind::Text { format, length } => {
+                if let Some(format) = format {
+                    out.field_string("format", format);
+                }
+                write_counts(["minLength", "maxLength"], length, out);
+            }
+            Kind::Number { bounds, .. } => {
+                for (key, bound) in ["minimum", "maximum"].into_iter().zip(bounds) {
+                    if let Some(bound) = bound {
+                        out.key(key);
+                        out.decimal(bound);
+                    }
+                }
+            }
+            Kind::Boolean => {}
+            Kind::Choices { options, count } if modern => {
+                write_counts(["minItems", "maxItems"], count, out);
+                out.key("items");
+                out.begin_object();
+                if !has_titles(options) {
+                    out.field_string("type", "string");
+                }
+                write_options(options, "anyOf", out);
+                out.end_object();
+            }
+            Kind::Choice { options } if modern => write_options(options, "oneOf", out),
+            Kind::Choice { options } | Kind::Choices { options, .. } => write_older_options(options, out),
+        }
+        if modern || matches!(self.default, Default::Boolean(_)) {
+            self.default.write(out);
+        }
+        out.end_object();
+    }
+}
+
+impl Default<'_> {
+    fn write(&self, out: &mut Writer<'_>) {
+        match self {
+            Default::None => {}
+            Default::Text(text) => out.field_string("default", text),
+            Default::Boolean(value) => out.field_boolean("default", *value),
+            Default::Number(number) => {
+                out.key("default");
+                out.decimal(*number);
+            }
+            Default::Texts(texts) => {
+                out.key("default");
+                write_texts(texts.iter().copied(), out);
+            }
+        }
+    }
+}
+
+fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>) {
+    for (key, count) in keys.into_iter().zip(counts) {
+        if let Some(count) = count {
+            out.field_integer(key, count.into());
+        }
+    }
+}
+
+/// Writes the schema of a form, an object.
+pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
+    out.begin_object();
+    out.field_string("type", "object");
+    out.key("properties");
+    out.begin_object();
+    for field in fields {
+        field.write(revision, out);
+    }
+    out.end_object();
+    if fields.iter().any(|field| field.required) {
+        out.key("required");
+        write_texts(fields.iter().filter(|field| field.required).map(|field| field.name), out);
+    }
+    out.end_object();
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldView<'a> {
+    pub(super) name: Str<'a>,
+    pub(super) schema: Json<'a>,
+    pub(super) required: Option<Json<'a>>,
+}
+
+/// The type of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// A string; [`FieldView::format`] may restrict it.
+    Text,
+    /// A number.
+    Number,
+    /// An integer.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// One of the [`choices`](FieldView::choices).
+    Choice,
+    /// Any number of the [`choices`](FieldView::choices).
+    Choices,
+    /// A type unknown to the specification.
+    Other,
+}
+
+impl<'a> FieldView<'a> {
+    /// The name of the field in the response.
+    #[must_use]
+    pub fn name(&self) -> Str<'a> {
+        self.name
+    }
+
+    /// The display name: the title, or else the name.
+    #[must_use]
+    pub fn title(&self) -> Str<'a> {
+        text(self.schema, "title").unwrap_or(self.name)
+    }
+
+    /// The description of the field.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.schema, "description")
+    }
+
+    /// Whether the response must contain the field.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        let required = self.required.unwrap_or(Json::NULL);
+        required.elements().filter_map(Json::string).any(|name| name == self.name)
+    }
+
+    /// The type of the field.
+    #[must_use]
+    pub fn kind(&self) -> FieldKind {
+        let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
+        let Some(kind) = kind.and_then(Json::string) else { return FieldKind::Other };
+        let known = [
+            ("string", FieldKind::Text),
+            ("number", FieldKind::Number),
+            ("integer", FieldKind::Integer),
+            ("boolean", FieldKind::Boolean),
+            ("array", FieldKind::Choices),
+        ];
+        match known.into_iter().find(|(name, _)| kind == **name).map(|(_, kind)| kind) {
+            Some(FieldKind::Text) if list.or(titled).is_some() => FieldKind::Choice,
+            known => known.unwrap_or(FieldKind::Other),
+        }
+    }
+
+    /// The values to choose from, with their titles. Empty if the field is not a choice.
+    pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
+        let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
+        let [list, names, one_of, any_of] =
+            of_items.unwrap_or(self.schema).pick(["enum", "enumNames", "oneOf", "anyOf"]);
+        let mut names = names.unwrap_or(Json::NULL).elements();
+        let untitled = list.unwrap_or(Json::NULL).elements().filter_map(move |value| {
+            let title = names.next().and_then(Json::string);
+            let value = value.string()?;
+            Some(ChoiceView { value, title: title.unwrap_or(value) })
+        });
+        let titled = one_of.or(any_of).unwrap_or(Json::NULL).elements().filter_map(|choice| {
+            let [value, title] = choice.pick(["const", "title"]);
+            let value = value?.string()?;
+            Some(ChoiceView { value, title: title.and_then(Json::string).unwrap_or(value) })
+        });
+        untitled.chain(titled)
+    }
+
+    /// The default value.
+    #[must_use]
+    pub fn default(&self) -> Option<Json<'a>> {
+        self.schema.get("default").filter(|value| !value.is_null())
+    }
+
+    /// The format of a string: `email`, `uri`, `date` or `date-time`.
+    #[must_use]
+    pub fn format(&self) -> Option<Str<'a>> {
+        text(self.schema, "format")
+    }
+
+    /// The minimum and maximum: of a number its value, of a string its length in characters, of a multiple choice the
+    /// number of values.
+    #[must_use]
+    pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
+        let [least, most] = match self.kind() {
+            FieldKind::Number | FieldKind::Integer => ["minimum", "maximum"],
+            FieldKind::Choices => ["minItems", "maxItems"],
+            _ => ["minLength", "maxLength"],
+        };
+        (number(self.schema, least), number(self.schema, most))
+    }
+
+    /// The whole schema of the field.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.schema
+    }
+}

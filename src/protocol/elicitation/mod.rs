@@ -1,0 +1,214 @@
+//! Elicitation: forms and URLs for the user, as a server requests them and a client views them.
+//!
+//! Specification: *Elicitation*.
+
+pub(crate) mod choice;
+pub(crate) mod field;
+pub(crate) mod result;
+
+use crate::json::{Json, Kind, Str, Writer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::elicitation::field::{Field, FieldView};
+use crate::protocol::input::{Input, Sealed, To};
+use crate::protocol::methods;
+use crate::protocol::objects::view::{text, view};
+use crate::protocol::revision::{Revisions, WireFeature};
+
+/// A form for the user to fill in (from `2025-06-18` on). Read the response with
+/// [`ElicitResultView::from_json`](super::ElicitResultView::from_json).
+///
+/// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
+///
+/// ```
+/// use mcp_proto::input::{Choice, Field, Form};
+/// static FIELDS: [Field; 2] = [
+///     Field::text("name").title("Your name").required(),
+///     Field::choice("size", &[Choice::new("s").title("Small"), Choice::new("l").title("Large")]).default_text("s"),
+/// ];
+/// static FORM: Form = Form::new("Who gets the shirt?", &FIELDS);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Form<'a> {
+    message: &'a str,
+    schema: Schema<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Schema<'a> {
+    Fields(&'a [Field<'a>]),
+    Raw(&'a str),
+}
+
+impl<'a> Form<'a> {
+    /// Creates a form with a message for the user. Field names must be unique. The schema is written in the client's
+    /// revision.
+    #[must_use]
+    pub const fn new(message: &'a str, fields: &'a [Field<'a>]) -> Form<'a> {
+        Form { message, schema: Schema::Fields(fields) }
+    }
+
+    /// Creates a form with a schema as JSON text: an object whose properties are primitive. The schema is written
+    /// verbatim, so the client's revision must allow it.
+    #[must_use]
+    pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {
+        Form { message, schema: Schema::Raw(schema) }
+    }
+}
+
+impl Input for Form<'_> {
+    fn method(&self) -> &'static str {
+        methods::ELICITATION_CREATE.name
+    }
+
+    fn needs(&self) -> ClientCapabilities {
+        ClientCapabilities::ELICITATION_FORM
+    }
+
+    fn revisions(&self) -> Revisions {
+        WireFeature::Elicitation.revisions()
+    }
+}
+
+impl Sealed for Form<'_> {
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
+        if recipient.revision.has(WireFeature::ElicitationModes) {
+            out.field_string("mode", "form");
+        }
+        out.field_string("message", self.message);
+        out.key("requestedSchema");
+        match self.schema {
+            Schema::Fields(fields) => {
+                field::write_schema(fields, recipient.revision, out);
+                let names = || fields.iter().map(Field::name);
+                names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
+            }
+            Schema::Raw(schema) => out.raw_object(schema),
+        }
+    }
+}
+
+/// A web page for the user to open (from `2025-11-25` on): to log in, to pay, to enter a secret. The response only
+/// reports whether the user agreed. The page itself has to report the outcome to the server.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenUrl<'a> {
+    message: &'a str,
+    url: &'a str,
+    id: &'a str,
+}
+
+impl<'a> OpenUrl<'a> {
+    /// Creates a request with a message for the user, the URL, and a unique id of this elicitation. The client gets the
+    /// id in revisions before `2026-07-28`, and [`Server::elicitation_complete`](crate::Server::elicitation_complete)
+    /// refers to it.
+    #[must_use]
+    pub const fn new(message: &'a str, url: &'a str, id: &'a str) -> OpenUrl<'a> {
+        OpenUrl { message, url, id }
+    }
+
+    /// The message for the user.
+    #[must_use]
+    pub const fn message(&self) -> &'a str {
+        self.message
+    }
+
+    /// The URL.
+    #[must_use]
+    pub const fn url(&self) -> &'a str {
+        self.url
+    }
+
+    /// The id of this elicitation.
+    #[must_use]
+    pub const fn id(&self) -> &'a str {
+        self.id
+    }
+}
+
+impl Input for OpenUrl<'_> {
+    fn method(&self) -> &'static str {
+        methods::ELICITATION_CREATE.name
+    }
+
+    fn needs(&self) -> ClientCapabilities {
+        ClientCapabilities::ELICITATION_URL
+    }
+
+    fn revisions(&self) -> Revisions {
+        WireFeature::UrlElicitation.revisions()
+    }
+}
+
+impl Sealed for OpenUrl<'_> {
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
+        out.field_string("mode", "url");
+        out.field_string("message", self.message);
+        out.field_string("url", self.url);
+        if recipient.revision.has(WireFeature::ElicitationIds) {
+            out.field_string("elicitationId", self.id);
+        }
+        true
+    }
+}
+
+view! {
+    /// A form for the user to fill in. The application has to show which server requests it, and has to let the user
+    /// decline.
+    ///
+    /// Specification: *Elicitation*.
+    FormView with meta
+}
+
+impl<'a> FormView<'a> {
+    /// The message for the user, which explains the request.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.json, "message").unwrap_or_default()
+    }
+
+    /// The JSON Schema of the form's content: an object whose properties are primitive.
+    #[must_use]
+    pub fn requested_schema(&self) -> Json<'a> {
+        self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// The fields of the form, in the order of the schema.
+    pub fn fields(&self) -> impl Iterator<Item = FieldView<'a>> {
+        let [properties, required] = self.requested_schema().pick(["properties", "required"]);
+        let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
+        members.map(move |(name, schema)| FieldView { name, schema, required })
+    }
+}
+
+view! {
+    /// A URL for the user to open. Show the whole URL, do not fetch it, and open it only with the user's consent. The
+    /// response reports the consent only, not what the user does on the page.
+    ///
+    /// Specification: *Elicitation*, *URL mode*.
+    OpenUrlView with meta
+}
+
+impl<'a> OpenUrlView<'a> {
+    /// The message for the user, which explains the request.
+    #[must_use]
+    pub fn message(&self) -> Str<'a> {
+        text(self.json, "message").unwrap_or_default()
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn url(&self) -> Str<'a> {
+        text(self.json, "url").unwrap_or_default()
+    }
+
+    /// The id by which `notifications/elicitation/complete` reports the completion (`2025-11-25`).
+    #[must_use]
+    pub fn elicitation_id(&self) -> Option<Str<'a>> {
+        text(self.json, "elicitationId")
+    }
+
+    /// Whether these are valid parameters of a URL request.
+    pub(crate) fn is_one(params: Json<'_>) -> bool {
+        let [message, url] = params.pick(["message", "url"]);
+        [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))
+    }
+}

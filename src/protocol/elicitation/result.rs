@@ -1,0 +1,118 @@
+//! The user's choice about a form or a URL: written by a client, viewed by a server.
+//!
+//! Specification: *Elicitation*, *Response actions*.
+
+use crate::json::{Json, Kind, Str, Writer};
+use crate::protocol::objects::application_json::written_json;
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// The user's choice about a form or a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+impl Action {
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        out.field_string(
+            "action",
+            match self {
+                Action::Accept => "accept",
+                Action::Decline => "decline",
+                Action::Cancel => "cancel",
+            },
+        );
+    }
+}
+
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans, and from 2025-11-25 on arrays
+/// of strings.
+pub(crate) fn write_form(
+    out: &mut Writer<'_>,
+    revision: Revision,
+    content: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    Action::Accept.write(out);
+    out.key("content");
+    let from = out.len();
+    let valid = content(out);
+    let lists = revision.has(WireFeature::FormChoices);
+    let fits = |value: Json<'_>| match value.kind() {
+        Kind::String | Kind::Number | Kind::Bool => true,
+        Kind::Array => lists && value.elements().all(|entry| entry.kind() == Kind::String),
+        Kind::Null | Kind::Object => false,
+    };
+    let fit =
+        |content: Json<'_>| content.kind() == Kind::Object && content.members().all(|(_, value)| fits(value));
+    valid && written_json(out, from).is_none_or(fit)
+}
+
+/// The result of a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
+#[derive(Debug, Clone, Copy)]
+pub struct ElicitResultView<'a> {
+    action: ElicitAction,
+    content: Option<Json<'a>>,
+}
+
+/// The choice of a user about an input request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ElicitAction {
+    /// The user submitted the form, or agreed to open the page.
+    Accept,
+    /// The user declined.
+    Decline,
+    /// The user dismissed the request without a choice.
+    Cancel,
+}
+
+impl<'a> ElicitResultView<'a> {
+    /// Reads a result. Returns `None` if it is not a result of an elicitation.
+    #[must_use]
+    pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
+        let [action, content] = result.pick(["action", "content"]);
+        let action = action?.string()?;
+        let action = [
+            ("accept", ElicitAction::Accept),
+            ("decline", ElicitAction::Decline),
+            ("cancel", ElicitAction::Cancel),
+        ]
+        .into_iter()
+        .find_map(|(name, found)| (action == *name).then_some(found))?;
+        let content =
+            content.filter(|content| content.kind() == Kind::Object && action == ElicitAction::Accept);
+        Some(ElicitResultView { action, content })
+    }
+
+    /// The user's choice.
+    #[must_use]
+    pub fn action(&self) -> ElicitAction {
+        self.action
+    }
+
+    /// The submitted fields: an object, which is empty if nothing was submitted. The server has to check it against the
+    /// form.
+    #[must_use]
+    pub fn content(&self) -> Json<'a> {
+        self.content.unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// The value of a field, if it was submitted.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Json<'a>> {
+        self.content?.get(name)
+    }
+
+    /// The chosen values of a field with several choices. Older clients send a single value.
+    pub fn choices(&self, name: &str) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        one_or_many(self.field(name)).filter_map(Json::string)
+    }
+}
+
+/// The elements of an array, or the value itself if it is not an array.
+fn one_or_many<'a>(value: Option<Json<'a>>) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    let array = value.filter(|value| value.kind() == Kind::Array);
+    let one = if array.is_some() { None } else { value };
+    one.into_iter().chain(array.into_iter().flat_map(Json::elements))
+}

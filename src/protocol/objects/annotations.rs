@@ -1,0 +1,129 @@
+//! Annotations (audience, priority, age), and the roles of a conversation.
+//!
+//! Specification: *Server features*, *Resources*, *Annotations*.
+
+use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::objects::view::{list, number, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// The role of a speaker, or of an audience.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+
+    pub(crate) fn from_json(json: Json<'_>) -> Option<Role> {
+        let text = json.string()?;
+        [Role::User, Role::Assistant].into_iter().find(|role| text == role.as_str())
+    }
+}
+
+/// Hints for clients on how to show or use a resource or a content block.
+///
+/// ```
+/// use mcp_proto::{Annotations, Decimal, Role};
+/// static FOR_PEOPLE: Annotations =
+///     Annotations::new().audience(&[Role::User]).priority(Decimal::new(8, -1)).last_modified("2026-01-31T12:00:00Z");
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Annotations<'n> {
+    audience: &'n [Role],
+    priority: Option<Decimal>,
+    last_modified: Option<&'n str>,
+}
+
+impl<'n> Annotations<'n> {
+    /// Empty annotations.
+    #[must_use]
+    pub const fn new() -> Annotations<'n> {
+        Annotations { audience: &[], priority: None, last_modified: None }
+    }
+
+    /// Sets the audience. Default: everybody.
+    #[must_use]
+    pub const fn audience(mut self, audience: &'n [Role]) -> Self {
+        self.audience = audience;
+        self
+    }
+
+    /// Sets the importance, from 0 (optional) to 1 (required). Values outside this range are clamped.
+    #[must_use]
+    pub const fn priority(mut self, priority: Decimal) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Sets the time of the last change in ISO 8601, such as `2026-01-31T12:00:00Z` (from `2025-06-18` on).
+    #[must_use]
+    pub const fn last_modified(mut self, time: &'n str) -> Self {
+        self.last_modified = Some(time);
+        self
+    }
+
+    /// Writes the member `annotations`, unless no annotation is set that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        let last_modified = self.last_modified.filter(|_| revision.has(WireFeature::LastModified));
+        if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
+            return;
+        }
+        out.key("annotations");
+        out.begin_object();
+        if !self.audience.is_empty() {
+            out.key("audience");
+            out.begin_array();
+            self.audience.iter().for_each(|role| out.string(role.as_str()));
+            out.end_array();
+        }
+        if let Some(priority) = self.priority {
+            out.key("priority");
+            out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
+        }
+        out.field_optional("lastModified", last_modified);
+        out.end_object();
+    }
+}
+
+view! {
+    /// Annotations: audience, priority and age. Servers may omit all of them.
+    ///
+    /// Specification: *Resources*, *Annotations*.
+    AnnotationsView
+}
+
+impl<'a> AnnotationsView<'a> {
+    /// The intended audience; empty if the server does not specify it.
+    pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
+        list(self.json, "audience").filter_map(Role::from_json)
+    }
+
+    /// Whether the audience includes `role`. Without a specified audience it includes everybody.
+    #[must_use]
+    pub fn is_for(&self, role: Role) -> bool {
+        self.audience().next().is_none() || self.audience().any(|one| one == role)
+    }
+
+    /// The importance, from 0 (entirely optional) to 1 (required).
+    #[must_use]
+    pub fn priority(&self) -> Option<Decimal> {
+        number(self.json, "priority")
+    }
+
+    /// The time of the last change, in ISO 8601.
+    #[must_use]
+    pub fn last_modified(&self) -> Option<Str<'a>> {
+        text(self.json, "lastModified")
+    }
+}

@@ -1,0 +1,226 @@
+//! Base64 decoding into the caller's buffer.
+#![allow(clippy::as_conversions, reason = "only the low byte is needed")]
+
+use crate::json::{Str, WriteText, prints};
+
+/// Binary data in base64, as the server wrote it.
+///
+/// It accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers write all of
+/// these.
+///
+/// ```
+/// use mcp_proto::client::BlockView;
+/// use mcp_proto::client::ContentView;
+/// use mcp_proto::json::Json;
+/// let json = Json::parse(br#"{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}"#)?;
+/// let ContentView::Image { data, .. } = BlockView::from_json(json).content() else { unreachable!() };
+/// let mut buffer = [0; 8];
+/// assert_eq!(data.decode(&mut buffer), Ok(&b"hello"[..]));
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Base64<'a> {
+    text: Str<'a>,
+}
+
+/// The reason why base64 was not decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Base64Error {
+    /// The buffer is too small.
+    TooShort {
+        /// The required size, in bytes.
+        needed: usize,
+    },
+    /// The text is not base64: it has an invalid character, or ends within a group. The server sent invalid data.
+    Invalid,
+}
+
+impl WriteText for Base64Error {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        match self {
+            Base64Error::TooShort { needed } => {
+                ("the buffer is too small: ", *needed, " bytes are enough").pieces(put);
+            }
+            Base64Error::Invalid => put("the text is not valid base64"),
+        }
+    }
+}
+
+prints!(Base64Error);
+
+impl core::error::Error for Base64Error {}
+
+impl<'a> Base64<'a> {
+    /// Wraps base64 text.
+    #[must_use]
+    pub fn new(text: Str<'a>) -> Base64<'a> {
+        Base64 { text }
+    }
+
+    /// The text, still encoded.
+    #[must_use]
+    pub fn text(self) -> Str<'a> {
+        self.text
+    }
+
+    /// The decoded length in bytes, if the text is valid.
+    #[must_use]
+    pub fn decoded_len(self) -> usize {
+        let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
+        // Four digits are three bytes; two or three remaining digits are one or two bytes.
+        (digits / 4).saturating_mul(3).saturating_add((digits % 4).saturating_sub(1))
+    }
+
+    /// Decodes to the start of `target`, and returns the decoded bytes.
+    ///
+    /// # Errors
+    /// `target` is too small, or the text is not base64. The content of `target` is then unspecified.
+    pub fn decode(self, target: &mut [u8]) -> Result<&[u8], Base64Error> {
+        let mut length = 0usize;
+        for byte in self.bytes() {
+            let byte = byte?;
+            let Some(place) = target.get_mut(length) else {
+                return Err(Base64Error::TooShort { needed: self.decoded_len() });
+            };
+            *place = byte;
+            length = length.saturating_add(1);
+        }
+        Ok(target.get(..length).unwrap_or_default())
+    }
+
+    /// Decodes byte by byte, for data larger than any buffer. An error is the last item.
+    pub fn bytes(self) -> impl Iterator<Item = Result<u8, Base64Error>> + use<'a> {
+        Bytes { characters: self.text.chars(), bits: 0, count: 0, state: State::Digits }
+    }
+}
+
+struct Bytes<'a> {
+    characters: crate::json::Chars<'a>,
+    /// The last digits; `count` of their bits have not been returned yet.
+    bits: u32,
+    count: u32,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Digits,
+    /// This number of padding characters was seen; only more padding may follow.
+    Padding(u8),
+    Done,
+}
+
+impl Iterator for Bytes<'_> {
+    type Item = Result<u8, Base64Error>;
+
+    fn next(&mut self) -> Option<Result<u8, Base64Error>> {
+        if self.state == State::Done {
+            return None;
+        }
+        while let Some(character) = self.characters.next() {
+            match (character, digit(character), &self.state) {
+                ('\r' | '\n', _, _) => {}
+                ('=', _, State::Digits) => self.state = State::Padding(1),
+                ('=', _, State::Padding(seen)) => self.state = State::Padding(seen.saturating_add(1)),
+                (_, Some(digit), State::Digits) => {
+                    self.bits = (self.bits << 6) | u32::from(digit);
+                    self.count = self.count.saturating_add(6);
+                    if self.count >= 8 {
+                        self.count = self.count.saturating_sub(8);
+                        return Some(Ok(self.bits.checked_shr(self.count).unwrap_or(0) as u8));
+                    }
+                }
+                _ => return self.invalid(),
+            }
+        }
+        // The rest of the last group: nothing, four bits of two digits, or two bits of three.
+        let whole = match (self.count, &self.state) {
+            (_, State::Digits) => self.count != 6,
+            (4, State::Padding(seen)) => *seen == 2,
+            (2, State::Padding(seen)) => *seen == 1,
+            _ => false,
+        };
+        if !whole {
+            return self.invalid();
+        }
+        self.state = State::Done;
+        None
+    }
+}
+
+impl Bytes<'_> {
+    fn invalid(&mut self) -> Option<Result<u8, Base64Error>> {
+        self.state = State::Done;
+        Some(Err(Base64Error::Invalid))
+    }
+}
+
+fn digit(character: char) -> Option<u8> {
+    let byte = u8::try_from(character).ok()?;
+    Some(match byte {
+        b'A'..=b'Z' => byte.wrapping_sub(b'A'),
+        b'a'..=b'z' => byte.wrapping_sub(b'a').wrapping_add(26),
+        b'0'..=b'9' => byte.wrapping_sub(b'0').wrapping_add(52),
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use std::string::ToString;
+
+    fn decoded<'b>(json: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Base64Error> {
+        Base64::new(Json::parse(json.as_bytes()).unwrap().string().unwrap()).decode(buffer)
+    }
+
+    #[test]
+    fn base64_variants_are_decoded() {
+        // The examples of RFC 4648; both alphabets; without padding; with escapes; with line breaks.
+        let cases: &[(&str, &[u8])] = &[
+            (r#""""#, b""),
+            (r#""Zg==""#, b"f"),
+            (r#""Zm8=""#, b"fo"),
+            (r#""Zm9v""#, b"foo"),
+            (r#""Zm9vYg==""#, b"foob"),
+            (r#""Zm9vYmE=""#, b"fooba"),
+            (r#""Zm9vYmFy""#, b"foobar"),
+            (r#""Zg""#, b"f"),
+            (r#""Zm8""#, b"fo"),
+            (r#""+/+/""#, &[0xFB, 0xFF, 0xBF]),
+            (r#""-_-_""#, &[0xFB, 0xFF, 0xBF]),
+            (r#""+\/\u002b\/""#, &[0xFB, 0xFF, 0xBF]),
+            (r#""Zm9v\r\nYmFy\n""#, b"foobar"),
+        ];
+        for (text, bytes) in cases {
+            let mut buffer = [0; 16];
+            assert_eq!(decoded(text, &mut buffer), Ok(*bytes), "{text}");
+            let mut exact = std::vec![0; bytes.len()];
+            assert_eq!(decoded(text, &mut exact), Ok(*bytes), "{text}, exactly");
+            if let Some((_, short)) = exact.split_first_mut() {
+                assert_eq!(
+                    decoded(text, short),
+                    Err(Base64Error::TooShort { needed: bytes.len() }),
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn invalid_base64_is_refused() {
+        let cases = [
+            "Z", "Zm9vY", "Z===", "Zg=", "Zg===", "Zm8==", "Zm9v=", "Zg==Zg==", "Z g=", "Zg=é", "é", "=",
+            "Zm9v$",
+        ];
+        for text in cases {
+            let text = std::format!("\"{text}\"");
+            assert_eq!(decoded(&text, &mut [0; 16]), Err(Base64Error::Invalid), "{text}");
+        }
+        assert_eq!(Base64Error::Invalid.to_string(), "the text is not valid base64");
+    }
+}

@@ -1,0 +1,157 @@
+//! Base metadata of tools, resources, templates and prompts: name, title, description, icons.
+
+use crate::json::Writer;
+use crate::protocol::objects::application_json::{Objects, write_raw};
+use crate::protocol::objects::icon::Icons;
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
+
+/// The names of text members, each with the revisions that have it.
+pub(crate) type Names = [(&'static str, Revisions)];
+
+/// Writes the texts that are set and that the revision has.
+pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
+    for ((name, revisions), text) in names.iter().zip(texts) {
+        if revisions.contains(revision) {
+            out.field_optional(name, *text);
+        }
+    }
+}
+
+/// An entry of a list: a tool, resource, resource template or prompt.
+pub(crate) trait ListEntry {
+    /// The member of a result that has the list.
+    const LIST: &'static str;
+
+    /// The key of the entry: its name, URI or URI template.
+    fn key(&self) -> &str;
+
+    /// The JSON texts that must be objects.
+    fn objects(&self) -> Objects<'_>;
+
+    /// Writes the entry with the members of the revision.
+    fn write(&self, revision: Revision, out: &mut Writer<'_>);
+}
+
+/// The base metadata of a list entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BaseMetadata<'t> {
+    /// The texts in the order of `NAMES`.
+    texts: [Option<&'t str>; 3],
+    pub(crate) icons: Icons<'t>,
+    /// The JSON text of an object.
+    pub(crate) meta: Option<&'t str>,
+}
+
+const NAMES: &Names =
+    &[("name", Revisions::ALL), ("title", WireFeature::Titles.revisions()), ("description", Revisions::ALL)];
+
+impl<'t> BaseMetadata<'t> {
+    pub(crate) const fn new(name: &'t str) -> BaseMetadata<'t> {
+        BaseMetadata { texts: [Some(name), None, None], icons: Icons::NONE, meta: None }
+    }
+
+    pub(crate) const fn name(&self) -> &'t str {
+        match self.texts {
+            [Some(name), ..] => name,
+            _ => "",
+        }
+    }
+
+    pub(crate) const fn title(&self) -> Option<&'t str> {
+        let [_, title, _] = self.texts;
+        title
+    }
+
+    pub(crate) const fn set_title(&mut self, text: &'t str) {
+        let [_, title, _] = &mut self.texts;
+        *title = Some(text);
+    }
+
+    pub(crate) const fn set_description(&mut self, text: &'t str) {
+        let [.., description] = &mut self.texts;
+        *description = Some(text);
+    }
+
+    /// Writes the members that the revision has. The caller has checked that `_meta` is an object.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        write_texts(NAMES, &self.texts, revision, out);
+        self.icons.write(revision, out);
+        if revision.has(WireFeature::ObjectMeta) {
+            write_raw("_meta", self.meta, out);
+        }
+    }
+}
+
+/// Adds the builder methods that every list entry has.
+macro_rules! base_metadata {
+    ($entry:ident) => {
+        impl<'t> $entry<'t> {
+            /// Sets the title, a human-readable name (from `2025-06-18` on).
+            #[must_use]
+            pub const fn title(mut self, title: &'t str) -> Self {
+                self.base.set_title(title);
+                self
+            }
+
+            /// Sets the description for the model.
+            #[must_use]
+            pub const fn description(mut self, text: &'t str) -> Self {
+                self.base.set_description(text);
+                self
+            }
+
+            /// Sets the icons (from `2025-11-25` on).
+            #[must_use]
+            pub const fn icons(mut self, icons: &'t [$crate::Icon<'t>]) -> Self {
+                self.base.icons = $crate::protocol::objects::icon::Icons::new(icons);
+                self
+            }
+
+            /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on).
+            #[must_use]
+            pub const fn meta(mut self, json: &'t str) -> Self {
+                self.base.meta = Some(json);
+                self
+            }
+
+            /// The name.
+            #[must_use]
+            pub const fn name(&self) -> &'t str {
+                self.base.name()
+            }
+        }
+    };
+}
+pub(crate) use base_metadata;
+
+/// Adds the getters of base metadata and of the description to a view.
+macro_rules! base_metadata_view {
+    ($view:ident, $name:literal, $description:literal) => {
+        impl<'a> $view<'a> {
+            #[doc = $name]
+            #[must_use]
+            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "name")
+            }
+
+            /// The title.
+            #[must_use]
+            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "title")
+            }
+
+            /// The display name: the title, or else the name.
+            #[must_use]
+            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
+                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
+            }
+
+            #[doc = $description]
+            #[must_use]
+            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "description")
+            }
+        }
+    };
+}
+pub(crate) use base_metadata_view;

@@ -1,0 +1,124 @@
+//! Completion: the reference of an argument and the proposed values, written and viewed.
+//!
+//! Specification: *Completion*.
+
+use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::view::{list, view};
+
+/// The owner of the argument to complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reference<'r> {
+    /// The prompt of this name.
+    Prompt(&'r str),
+    /// The resource template with this URI.
+    Resource(&'r str),
+}
+
+impl Reference<'_> {
+    /// Writes the member `ref`.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        let (kind, member, name) = match self {
+            Reference::Prompt(name) => ("ref/prompt", "name", name),
+            Reference::Resource(uri) => ("ref/resource", "uri", uri),
+        };
+        out.key("ref");
+        out.begin_object();
+        out.field_string("type", kind);
+        out.field_string(member, name);
+        out.end_object();
+    }
+}
+
+/// The prompt or resource template of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceView<'a> {
+    /// The prompt with this name.
+    Prompt(Str<'a>),
+    /// The resource template with this URI template.
+    Resource(Str<'a>),
+}
+
+impl<'a> ReferenceView<'a> {
+    pub(crate) fn from_json(params: Json<'a>) -> Option<ReferenceView<'a>> {
+        let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
+        let kind = kind?.string()?;
+        if kind == "ref/prompt" {
+            Some(ReferenceView::Prompt(name?.string()?))
+        } else if kind == "ref/resource" {
+            Some(ReferenceView::Resource(uri?.string()?))
+        } else {
+            None
+        }
+    }
+}
+
+/// Maximum number of values in one response.
+const MAX_VALUES: usize = 100;
+
+/// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
+const TAIL: usize = 56;
+
+/// Writes the member `completion`, with the values that `next` writes until it returns `false`.
+pub(crate) fn write_completion(
+    out: &mut Writer<'_>,
+    total: Option<u64>,
+    next: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.key("completion");
+    out.begin_object();
+    out.key("values");
+    out.begin_array();
+    let mut count = 0usize;
+    let cut = loop {
+        let before = out.mark();
+        if !next(out) {
+            break false;
+        }
+        if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {
+            out.rollback(before);
+            break true;
+        }
+        count = count.wrapping_add(1);
+    };
+    out.end_array();
+    let total = total.map(|total| total.max(count as u64));
+    if let Some(total) = total {
+        out.key("total");
+        out.unsigned(total);
+    }
+    if cut || total.is_some() {
+        out.field_boolean("hasMore", cut || total.is_some_and(|total| total > count as u64));
+    }
+    out.end_object();
+}
+
+view! {
+    /// The result of `completion/complete`: proposed values of an argument.
+    ///
+    /// Specification: *Completion*.
+    CompletionView with meta
+}
+
+impl<'a> CompletionView<'a> {
+    fn inner(&self) -> Json<'a> {
+        self.json.get("completion").unwrap_or(Json::NULL)
+    }
+
+    /// The proposed values, at most 100, the best first.
+    pub fn values(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.inner(), "values").filter_map(Json::string)
+    }
+
+    /// The total number of values, if the server reports it.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.inner().get("total")?.unsigned()
+    }
+
+    /// Whether there are more values than these.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.inner().get("hasMore").and_then(Json::boolean) == Some(true)
+    }
+}

@@ -1,0 +1,289 @@
+//! Content blocks of results, prompts and messages: written for each revision, and viewed.
+//!
+//! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
+
+use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base64::Base64;
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::resource::{Resource, ResourceView};
+use crate::protocol::objects::resource_contents::{Body, ResourceContentsView, write_contents};
+use crate::protocol::objects::tool_result::ToolResultView;
+use crate::protocol::objects::view::{object, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// A content block. Set annotations and `_meta` first, then write the block with one of `text`, `image`, `audio`,
+/// `resource_text`, `resource_blob` and `link`.
+///
+/// ```
+/// # use mcp_proto::server::Call;
+/// use mcp_proto::{Annotations, Role};
+/// # fn answer(call: Call<'_>, png: &[u8]) {
+/// call.content(|result| {
+///     result.text("The plot:");
+///     result.block().annotations(Annotations::new().audience(&[Role::User])).image(png, "image/png");
+/// });
+/// # }
+/// ```
+#[must_use = "nothing is written before a method such as `text` is called"]
+#[derive(Debug)]
+pub struct ContentBlock<'w, 'a> {
+    out: &'w mut Writer<'a>,
+    items: &'w mut Items,
+    revision: Revision,
+    /// The role of the speaker, for a message of a prompt.
+    role: Option<Role>,
+    annotations: Annotations<'w>,
+    meta: Option<&'w str>,
+}
+
+impl<'w, 'a> ContentBlock<'w, 'a> {
+    pub(crate) fn new(
+        out: &'w mut Writer<'a>,
+        items: &'w mut Items,
+        revision: Revision,
+        role: Option<Role>,
+    ) -> ContentBlock<'w, 'a> {
+        ContentBlock { out, items, revision, role, annotations: Annotations::new(), meta: None }
+    }
+
+    /// Sets the annotations. (A link has the annotations of the linked resource.)
+    pub fn annotations(mut self, annotations: Annotations<'w>) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). If the text is invalid, the whole result
+    /// becomes an error.
+    pub fn meta(mut self, json: &'w str) -> Self {
+        self.meta = Some(json);
+        self
+    }
+
+    /// Writes text.
+    pub fn text(self, text: impl WriteText) {
+        self.piece(Piece::Text(&text));
+    }
+
+    /// Writes an image with its media type, such as `image/png`.
+    pub fn image(self, bytes: &[u8], mime_type: &str) {
+        self.piece(Piece::Image { bytes, mime_type });
+    }
+
+    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the block is a text
+    /// placeholder.
+    pub fn audio(self, bytes: &[u8], mime_type: &str) {
+        self.piece(Piece::Audio { bytes, mime_type });
+    }
+
+    fn piece(self, piece: Piece<'_>) {
+        let revision = self.revision;
+        self.write(&mut |out| piece.write(revision, out));
+    }
+
+    /// Writes an embedded text resource. The default media type is `text/plain`.
+    pub fn resource_text(self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
+        self.resource(uri, mime_type, Body::Text(&text));
+    }
+
+    /// Writes an embedded binary resource. The default media type is `application/octet-stream`.
+    pub fn resource_blob(self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
+        self.resource(uri, mime_type, Body::Blob(bytes));
+    }
+
+    fn resource(self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
+        self.write(&mut |out| {
+            out.field_string("type", "resource");
+            out.key("resource");
+            write_contents(out, uri, mime_type, body);
+        });
+    }
+
+    /// Writes a link to a resource (from `2025-06-18` on; older revisions get a text with its name and URI).
+    pub fn link(mut self, resource: &Resource<'w>) {
+        if !self.revision.has(WireFeature::ResourceLinks) {
+            self.annotations = resource.annotations;
+            return self.text((resource.display_name(), ": ", resource.uri));
+        }
+        (self.annotations, self.meta) = (Annotations::new(), None);
+        let revision = self.revision;
+        let valid = self.write(&mut |out| {
+            out.field_string("type", "resource_link");
+            resource.write_members(revision, out);
+        });
+        *valid &= not_an_object(resource.objects()).is_none();
+    }
+
+    /// Writes the block, and returns the validity flag of the array.
+    fn write(self, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
+        let ContentBlock { out, items, revision, role, annotations, meta } = self;
+        if !items.element(out) {
+            return &mut items.valid;
+        }
+        if let Some(role) = role {
+            out.begin_object();
+            out.field_string("role", role.as_str());
+            out.key("content");
+        }
+        out.begin_object();
+        body(out);
+        annotations.write(revision, out);
+        if let Some(meta) = meta.filter(|_| revision.has(WireFeature::ObjectMeta)) {
+            out.key("_meta");
+            items.valid &= out.raw_object(meta);
+        }
+        out.end_object();
+        if role.is_some() {
+            out.end_object();
+        }
+        &mut items.valid
+    }
+}
+
+/// The content of a block without a resource.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece<'x> {
+    Text(&'x dyn WriteText),
+    Image { bytes: &'x [u8], mime_type: &'x str },
+    Audio { bytes: &'x [u8], mime_type: &'x str },
+}
+
+impl Piece<'_> {
+    /// Writes the members of the block.
+    pub(crate) fn write(self, revision: Revision, out: &mut Writer<'_>) {
+        let (kind, bytes, mime_type) = match self {
+            Piece::Text(text) => {
+                out.members(r#""type":"text","text":"#);
+                return out.display(text);
+            }
+            Piece::Audio { bytes, mime_type } if !revision.has(WireFeature::Audio) => {
+                return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]"))
+                    .write(revision, out);
+            }
+            Piece::Image { bytes, mime_type } => ("image", bytes, mime_type),
+            Piece::Audio { bytes, mime_type } => ("audio", bytes, mime_type),
+        };
+        out.field_string("type", kind);
+        out.key("data");
+        out.base64(bytes);
+        out.field_string("mimeType", mime_type);
+    }
+}
+
+view! {
+    /// A content block with its annotations and metadata.
+    ///
+    /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
+    BlockView with meta
+}
+
+/// The content of a block, by type.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ContentView<'a> {
+    /// Text.
+    Text(Str<'a>),
+    /// An image.
+    Image {
+        /// The binary data.
+        data: Base64<'a>,
+        /// The MIME type.
+        mime: Option<Str<'a>>,
+    },
+    /// Audio.
+    Audio {
+        /// The binary data.
+        data: Base64<'a>,
+        /// The MIME type.
+        mime: Option<Str<'a>>,
+    },
+    /// An embedded resource with its contents.
+    Resource(ResourceContentsView<'a>),
+    /// A link to a resource.
+    Link(ResourceView<'a>),
+    /// A tool use that the model requests (sampling).
+    ToolUse {
+        /// The id of this use, which its result refers to.
+        id: Str<'a>,
+        /// The name of the tool.
+        name: Str<'a>,
+        /// The arguments, an object.
+        input: Json<'a>,
+    },
+    /// The result of a tool use (sampling).
+    ToolResult {
+        /// The id of the tool use.
+        tool_use_id: Str<'a>,
+        /// The result.
+        result: ToolResultView<'a>,
+    },
+    /// Any other block, as raw JSON: its type is unknown, or a required member is missing.
+    Other(Json<'a>),
+}
+
+impl<'a> BlockView<'a> {
+    /// The content, by type.
+    #[must_use]
+    pub fn content(&self) -> ContentView<'a> {
+        let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
+        let mime = mime.and_then(Json::string);
+        let data = data.and_then(Json::string).map(Base64::new);
+        let found = match kind.and_then(Json::string) {
+            Some(kind) if kind == "text" => text.and_then(Json::string).map(ContentView::Text),
+            Some(kind) if kind == "image" => data.map(|data| ContentView::Image { data, mime }),
+            Some(kind) if kind == "audio" => data.map(|data| ContentView::Audio { data, mime }),
+            Some(kind) if kind == "resource" => resource(object(self.json, "resource").unwrap_or(self.json)),
+            Some(kind) if kind == "resource_link" => link(self.json),
+            Some(kind) if kind == "tool_use" => tool_use(self.json),
+            Some(kind) if kind == "tool_result" => tool_result(self.json),
+            _ => None,
+        };
+        found.unwrap_or(ContentView::Other(self.json))
+    }
+
+    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because it reads two members only.
+    pub(crate) fn text(&self) -> Option<Str<'a>> {
+        let [kind, text] = self.json.pick(["type", "text"]);
+        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
+        text.filter(|_| is_text).and_then(Json::string)
+    }
+
+    /// The blocks of a member that is a single block or an array of blocks.
+    pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        let one = content.filter(|content| content.kind() == Kind::Object);
+        content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
+    }
+
+    /// The annotations: audience, priority and age.
+    #[must_use]
+    pub fn annotations(&self) -> AnnotationsView<'a> {
+        AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+    }
+}
+
+/// Reads an embedded resource. Some servers embed one without contents, which is read as a link.
+fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
+    let contents = ResourceContentsView::from_json(json);
+    let is_full = contents.text().is_some() || contents.blob().is_some();
+    if is_full { Some(ContentView::Resource(contents)) } else { link(json) }
+}
+
+fn link(json: Json<'_>) -> Option<ContentView<'_>> {
+    let resource = ResourceView::from_json(json);
+    resource.uri().map(|_| ContentView::Link(resource))
+}
+
+fn tool_use(json: Json<'_>) -> Option<ContentView<'_>> {
+    let [id, name, input] = json.pick(["id", "name", "input"]);
+    let input = input.filter(|input| input.kind() == Kind::Object).unwrap_or(Json::EMPTY_OBJECT);
+    Some(ContentView::ToolUse { id: id?.string()?, name: name?.string()?, input })
+}
+
+fn tool_result(json: Json<'_>) -> Option<ContentView<'_>> {
+    Some(ContentView::ToolResult {
+        tool_use_id: text(json, "toolUseId")?,
+        result: ToolResultView::from_json(json),
+    })
+}

@@ -1,0 +1,51 @@
+//! Cache hints of a result: lifetime and scope.
+//!
+//! Specification: 2026-07-28, *Caching*.
+
+use crate::json::{Json, Writer};
+use crate::time::Millis;
+
+/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not report it, so their results are not
+/// fresh.
+///
+/// A change notification ends the freshness at once.
+///
+/// Specification: 2026-07-28, *Caching*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Freshness {
+    /// The lifetime after the result was received, in milliseconds.
+    pub fresh_for: Millis,
+    /// Whether the result is the same for all users. If `false`, do not show it to other users.
+    pub shared: bool,
+}
+
+impl Freshness {
+    /// Writes the members of a result.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        out.key("ttlMs");
+        out.unsigned(self.fresh_for.0);
+        out.field_string("cacheScope", if self.shared { "public" } else { "private" });
+    }
+
+    /// Reads the freshness of a result.
+    #[must_use]
+    pub fn from_json(result: Json<'_>) -> Freshness {
+        let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
+        Freshness {
+            fresh_for: Millis(time.map_or(0, milliseconds)),
+            shared: scope.and_then(Json::string).is_some_and(|scope| scope == "public"),
+        }
+    }
+
+    /// Whether a result received at `since` is still fresh at `now`.
+    #[must_use]
+    pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
+        now < since.plus(self.fresh_for)
+    }
+}
+
+/// Converts a duration: negative or non-integer values are zero, and values past the range saturate.
+fn milliseconds(json: Json<'_>) -> u64 {
+    let beyond = json.is_integer_text() && !json.bytes().starts_with(b"-");
+    json.unsigned().unwrap_or(if beyond { u64::MAX } else { 0 })
+}

@@ -1,0 +1,142 @@
+//! Icons of servers, clients and list entries.
+//!
+//! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
+
+use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::view::{entries, list, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// An image for a name in a user interface (from `2025-11-25` on; omitted in older revisions).
+///
+/// ```
+/// use mcp_proto::{Icon, Theme};
+/// static ICONS: [Icon; 1] =
+///     [Icon::new("https://example.com/led.png").mime_type("image/png").sizes(&["48x48"]).theme(Theme::Dark)];
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Icon<'i> {
+    src: &'i str,
+    mime_type: Option<&'i str>,
+    sizes: &'i [&'i str],
+    theme: Option<Theme>,
+}
+
+/// The background that an icon is designed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    /// A light background.
+    Light,
+    /// A dark background.
+    Dark,
+}
+
+impl<'i> Icon<'i> {
+    /// Creates an icon with this URI: `https:`, or `data:` with the image in base64.
+    #[must_use]
+    pub const fn new(src: &'i str) -> Icon<'i> {
+        Icon { src, mime_type: None, sizes: &[], theme: None }
+    }
+
+    /// Sets the media type, such as `image/png`, if the URI does not determine it.
+    #[must_use]
+    pub const fn mime_type(mut self, mime_type: &'i str) -> Self {
+        self.mime_type = Some(mime_type);
+        self
+    }
+
+    /// Sets the suitable sizes: `48x48`, or `any` for a scalable image.
+    #[must_use]
+    pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
+        self.sizes = sizes;
+        self
+    }
+
+    /// Sets the background that it is designed for.
+    #[must_use]
+    pub const fn theme(mut self, theme: Theme) -> Self {
+        self.theme = Some(theme);
+        self
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("src", self.src);
+        out.field_optional("mimeType", self.mime_type);
+        if !self.sizes.is_empty() {
+            out.key("sizes");
+            out.begin_array();
+            self.sizes.iter().for_each(|size| out.string(size));
+            out.end_array();
+        }
+        let theme = self.theme.map(|theme| if theme == Theme::Light { "light" } else { "dark" });
+        out.field_optional("theme", theme);
+        out.end_object();
+    }
+}
+
+/// A list of icons with their write function. A program without icons does not link that function.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Icons<'i> {
+    icons: &'i [Icon<'i>],
+    write: Option<fn(&[Icon<'_>], &mut Writer<'_>)>,
+}
+
+impl<'i> Icons<'i> {
+    pub(crate) const NONE: Icons<'static> = Icons { icons: &[], write: None };
+
+    pub(crate) const fn new(icons: &'i [Icon<'i>]) -> Icons<'i> {
+        Icons { icons, write: Some(write_icons) }
+    }
+
+    /// Writes the member `icons`, if there are any and the revision has them.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        if let Some(write) = self.write.filter(|_| revision.has(WireFeature::Icons)) {
+            write(self.icons, out);
+        }
+    }
+}
+
+fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
+    if !icons.is_empty() {
+        out.key("icons");
+        out.begin_array();
+        icons.iter().for_each(|icon| icon.write(out));
+        out.end_array();
+    }
+}
+
+view! {
+    /// An icon. The server chooses its URI, so check it before fetching.
+    ///
+    /// Specification: *Icons*.
+    IconView
+}
+
+impl<'a> IconView<'a> {
+    /// The URI of the image: an `https` or a `data` URI.
+    #[must_use]
+    pub fn source(&self) -> Option<Str<'a>> {
+        text(self.json, "src")
+    }
+
+    /// The MIME type.
+    #[must_use]
+    pub fn mime(&self) -> Option<Str<'a>> {
+        text(self.json, "mimeType")
+    }
+
+    /// The intended sizes: `48x48`, or `any`.
+    pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "sizes").filter_map(Json::string)
+    }
+
+    /// The intended theme: `light` or `dark`.
+    #[must_use]
+    pub fn theme(&self) -> Option<Str<'a>> {
+        text(self.json, "theme")
+    }
+}
+
+pub(crate) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+    entries(json, "icons").map(IconView::from_json)
+}

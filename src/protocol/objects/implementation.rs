@@ -1,0 +1,90 @@
+//! Identity of a server or client: `serverInfo` and `clientInfo`, the schemas' `Implementation`.
+//!
+//! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
+
+use crate::json::{Str, Writer};
+use crate::protocol::objects::base_metadata::{Names, base_metadata_view, write_texts};
+use crate::protocol::objects::icon::{IconView, Icons, icons};
+use crate::protocol::objects::view::{text, view};
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
+
+const NAMES: &Names = &[
+    ("name", Revisions::ALL),
+    ("version", Revisions::ALL),
+    ("title", WireFeature::Titles.revisions()),
+    ("description", WireFeature::ImplementationDetails.revisions()),
+    ("websiteUrl", WireFeature::ImplementationDetails.revisions()),
+];
+
+/// The name and version of an implementation, with optional descriptive texts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Implementation<'i> {
+    /// The texts in the order of `NAMES`.
+    texts: [Option<&'i str>; 5],
+    icons: Icons<'i>,
+}
+
+impl<'i> Implementation<'i> {
+    pub(crate) const fn new(name: &'i str, version: &'i str) -> Implementation<'i> {
+        Implementation { texts: [Some(name), Some(version), None, None, None], icons: Icons::NONE }
+    }
+
+    pub(crate) const fn title(mut self, text: &'i str) -> Self {
+        let [_, _, title, ..] = &mut self.texts;
+        *title = Some(text);
+        self
+    }
+
+    pub(crate) const fn description(mut self, text: &'i str) -> Self {
+        let [.., description, _] = &mut self.texts;
+        *description = Some(text);
+        self
+    }
+
+    pub(crate) const fn website(mut self, url: &'i str) -> Self {
+        let [.., website] = &mut self.texts;
+        *website = Some(url);
+        self
+    }
+
+    pub(crate) const fn icons(mut self, icons: Icons<'i>) -> Self {
+        self.icons = icons;
+        self
+    }
+
+    /// Writes the object with the members that the revision has.
+    pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        write_texts(NAMES, &self.texts, revision, out);
+        self.icons.write(revision, out);
+        out.end_object();
+    }
+}
+
+view! {
+    /// A server's description of itself, which is not verified.
+    ///
+    /// Specification: *Lifecycle*, *Implementation*.
+    ImplementationView
+}
+
+base_metadata_view!(ImplementationView, "The programmatic name.", "The description.");
+
+impl<'a> ImplementationView<'a> {
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> Option<Str<'a>> {
+        text(self.json, "version")
+    }
+
+    /// The URL of its website.
+    #[must_use]
+    pub fn website(&self) -> Option<Str<'a>> {
+        text(self.json, "websiteUrl")
+    }
+
+    /// The icons.
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+        icons(self.json)
+    }
+}

@@ -1,0 +1,72 @@
+//! An array in a result, which the application fills.
+
+use crate::json::Writer;
+
+/// State of an array in a result. The first element opens the array, so that other members can precede and follow it.
+#[derive(Debug)]
+pub(crate) struct Items {
+    key: &'static str,
+    position: Position,
+    pub(crate) count: usize,
+    /// Whether all elements so far are valid.
+    pub(crate) valid: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Before,
+    Inside,
+    After,
+}
+
+impl Items {
+    pub(crate) fn new(key: &'static str) -> Items {
+        Items { key, position: Position::Before, count: 0, valid: true }
+    }
+
+    /// Creates the state of an array that is already open.
+    pub(crate) fn within() -> Items {
+        Items { key: "", position: Position::Inside, count: 0, valid: true }
+    }
+
+    /// Whether the array is not opened yet.
+    pub(crate) fn not_begun(&self) -> bool {
+        self.position == Position::Before
+    }
+
+    /// Opens the array if necessary, so that the next value becomes an element. Returns `false` if the array is closed.
+    pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
+        match self.position {
+            Position::Before => {
+                out.key(self.key);
+                out.begin_array();
+                self.position = Position::Inside;
+            }
+            Position::Inside => {}
+            Position::After => {
+                self.valid = false;
+                return false;
+            }
+        }
+        self.count = self.count.saturating_add(1);
+        true
+    }
+
+    /// Closes the array if it is open, so that the next value becomes a member of the result.
+    pub(crate) fn member(&mut self, out: &mut Writer<'_>) {
+        if self.position == Position::Inside {
+            out.end_array();
+            self.position = Position::After;
+        }
+    }
+
+    /// Completes the array: opens it if necessary and closes it.
+    pub(crate) fn end(&mut self, out: &mut Writer<'_>) {
+        if self.position == Position::Before {
+            out.key(self.key);
+            out.begin_array();
+            self.position = Position::Inside;
+        }
+        self.member(out);
+    }
+}

@@ -1,0 +1,54 @@
+//! Log messages, as a server writes them and a client views them.
+//!
+//! Specification: *Logging*.
+
+use crate::json::{Json, Str, Writer};
+use crate::protocol::level::Level;
+use crate::protocol::objects::view::{text, view};
+
+/// Writes `notifications/message`, with the data that `data` writes.
+pub(crate) fn write_log(
+    out: &mut Writer<'_>,
+    level: Level,
+    logger: Option<&str>,
+    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
+    out.string(level.as_str());
+    if let Some(logger) = logger {
+        out.key("logger");
+        out.string(logger);
+    }
+    out.key("data");
+    if !data(out) {
+        out.fail();
+    }
+    out.token("}}");
+}
+
+view! {
+    /// A log message of the server.
+    ///
+    /// Specification: *Logging*.
+    LogMessage with meta
+}
+
+impl<'a> LogMessage<'a> {
+    /// The level, if the server wrote a known one.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        Level::from_json(text(self.json, "level")?)
+    }
+
+    /// The name of the logger in the server.
+    #[must_use]
+    pub fn logger(&self) -> Option<Str<'a>> {
+        text(self.json, "logger")
+    }
+
+    /// The logged data: any value, often a string.
+    #[must_use]
+    pub fn data(&self) -> Json<'a> {
+        self.json.get("data").unwrap_or(Json::NULL)
+    }
+}

@@ -1,0 +1,23 @@
+//! Objects of the protocol, one in each file: what writes it and what views it.
+
+pub(crate) mod annotations;
+pub(crate) mod application_json;
+pub(crate) mod base64;
+pub(crate) mod base_metadata;
+pub(crate) mod completion;
+pub(crate) mod content;
+pub(crate) mod freshness;
+pub(crate) mod icon;
+pub(crate) mod implementation;
+pub(crate) mod items;
+pub(crate) mod log_message;
+pub(crate) mod prompt;
+pub(crate) mod prompt_result;
+pub(crate) mod resource;
+pub(crate) mod resource_contents;
+pub(crate) mod tool;
+pub(crate) mod tool_result;
+pub(crate) mod view;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Prompts and their arguments, as a server lists them and a client views them.
+//!
+//! Specification: *Prompts*, *Prompt*.
+
+use crate::json::{Json, Writer};
+use crate::protocol::objects::application_json::Objects;
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
+use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::view::{entries, view};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// A prompt: a template of messages for the model, with arguments that the user chooses.
+///
+/// ```
+/// use mcp_proto::server::{PromptArgument, Prompt};
+/// static REVIEW: Prompt = Prompt::new("review")
+///     .description("Review a file")
+///     .arguments(&[PromptArgument::new("file").required(), PromptArgument::new("style").values(&["short", "thorough"])]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'t> {
+    pub(crate) base: BaseMetadata<'t>,
+    pub(crate) arguments: &'t [PromptArgument<'t>],
+}
+
+base_metadata!(Prompt);
+
+impl<'t> Prompt<'t> {
+    /// A prompt with this name and no arguments.
+    #[must_use]
+    pub const fn new(name: &'t str) -> Prompt<'t> {
+        Prompt { base: BaseMetadata::new(name), arguments: &[] }
+    }
+
+    /// Sets the arguments.
+    #[must_use]
+    pub const fn arguments(mut self, arguments: &'t [PromptArgument<'t>]) -> Self {
+        self.arguments = arguments;
+        self
+    }
+}
+
+impl ListEntry for Prompt<'_> {
+    const LIST: &'static str = "prompts";
+
+    fn key(&self) -> &str {
+        self.name()
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        [self.base.meta, None, None]
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.base.write(revision, out);
+        if !self.arguments.is_empty() {
+            out.key("arguments");
+            out.begin_array();
+            self.arguments.iter().for_each(|argument| argument.write(revision, out));
+            out.end_array();
+        }
+        out.end_object();
+    }
+}
+
+/// An argument of a prompt. Its value is a string.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptArgument<'t> {
+    pub(crate) name: &'t str,
+    title: Option<&'t str>,
+    description: Option<&'t str>,
+    pub(crate) required: bool,
+    pub(crate) values: &'t [&'t str],
+}
+
+impl<'t> PromptArgument<'t> {
+    /// An optional argument with this name.
+    #[must_use]
+    pub const fn new(name: &'t str) -> PromptArgument<'t> {
+        PromptArgument { name, title: None, description: None, required: false, values: &[] }
+    }
+
+    /// Sets the display name (since `2025-06-18`).
+    #[must_use]
+    pub const fn title(mut self, title: &'t str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub const fn description(mut self, text: &'t str) -> Self {
+        self.description = Some(text);
+        self
+    }
+
+    /// Makes the argument required. The server refuses requests without it.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Sets suggested values. Other values are accepted, too.
+    ///
+    /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
+    /// values.
+    #[must_use]
+    pub const fn values(mut self, values: &'t [&'t str]) -> Self {
+        self.values = values;
+        self
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("name", self.name);
+        out.field_optional("title", self.title.filter(|_| revision.has(WireFeature::Titles)));
+        out.field_optional("description", self.description);
+        out.field_boolean("required", self.required);
+        out.end_object();
+    }
+}
+
+view! {
+    /// A prompt, as the server describes it.
+    ///
+    /// Specification: *Prompts*, *Prompt*.
+    PromptView with meta
+}
+
+base_metadata_view!(
+    PromptView,
+    "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.",
+    "The description."
+);
+
+impl<'a> PromptView<'a> {
+    /// The arguments of the prompt.
+    pub fn arguments(&self) -> impl Iterator<Item = PromptArgumentView<'a>> + use<'a> {
+        entries(self.json, "arguments").map(PromptArgumentView::from_json)
+    }
+
+    /// The icons.
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+        icons(self.json)
+    }
+}
+
+view! {
+    /// An argument of a prompt. Its value is a string.
+    PromptArgumentView
+}
+
+base_metadata_view!(PromptArgumentView, "The name.", "The description.");
+
+impl<'a> PromptArgumentView<'a> {
+    /// Whether the argument is required.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.json.get("required").and_then(Json::boolean) == Some(true)
+    }
+}

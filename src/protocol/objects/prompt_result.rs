@@ -1,0 +1,97 @@
+//! Messages of a prompt: written by a server, viewed by a client.
+//!
+//! Specification: *Prompts*, *Getting a prompt*.
+
+use crate::json::{Json, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::view::{entries, text, view};
+use crate::protocol::revision::Revision;
+
+/// Writes the messages of a prompt, each with one content block.
+#[derive(Debug)]
+pub struct Messages<'w, 'a> {
+    out: &'w mut Writer<'a>,
+    items: Items,
+    revision: Revision,
+}
+
+impl<'w, 'a> Messages<'w, 'a> {
+    pub(crate) fn begin(out: &'w mut Writer<'a>, revision: Revision) -> Messages<'w, 'a> {
+        Messages { out, items: Items::new("messages"), revision }
+    }
+
+    /// Completes the list. Returns `false` if it is not valid.
+    pub(crate) fn end(mut self) -> bool {
+        self.items.end(self.out);
+        self.items.valid
+    }
+
+    /// Writes the description of the prompt. Call this at most once, before or after the messages.
+    pub fn description(&mut self, text: impl WriteText) {
+        self.items.member(self.out);
+        self.out.key("description");
+        self.out.display(&text);
+    }
+
+    /// Begins a message of the user.
+    pub fn user(&mut self) -> ContentBlock<'_, 'a> {
+        self.message(Role::User)
+    }
+
+    /// Begins a message of the assistant.
+    pub fn assistant(&mut self) -> ContentBlock<'_, 'a> {
+        self.message(Role::Assistant)
+    }
+
+    /// Begins a message with this role.
+    pub fn message(&mut self, role: Role) -> ContentBlock<'_, 'a> {
+        ContentBlock::new(self.out, &mut self.items, self.revision, Some(role))
+    }
+}
+
+view! {
+    /// The result of `prompts/get`.
+    ///
+    /// Specification: *Prompts*, *Getting a prompt*.
+    PromptResultView with meta
+}
+
+impl<'a> PromptResultView<'a> {
+    /// The description of the prompt.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// The messages of the prompt.
+    pub fn messages(&self) -> impl Iterator<Item = PromptMessageView<'a>> + use<'a> {
+        entries(self.json, "messages").map(PromptMessageView::from_json)
+    }
+}
+
+view! {
+    /// A message of a prompt.
+    PromptMessageView
+}
+
+impl<'a> PromptMessageView<'a> {
+    /// The role of the speaker.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        Role::from_json(self.json.get("role")?)
+    }
+
+    /// The content of the message.
+    #[must_use]
+    pub fn content(&self) -> ContentView<'a> {
+        self.block().content()
+    }
+
+    /// The content block of the message, with its annotations.
+    #[must_use]
+    pub fn block(&self) -> BlockView<'a> {
+        BlockView::from_json(self.json.get("content").unwrap_or(Json::NULL))
+    }
+}

@@ -1,0 +1,249 @@
+//! Resources and resource templates, as a server lists them and a client views them.
+//!
+//! Specification: *Server features*, *Resources*.
+
+use crate::json::{Chars, Json, Str, Writer};
+use crate::protocol::objects::annotations::{Annotations, AnnotationsView};
+use crate::protocol::objects::application_json::Objects;
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
+use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::view::{text, view};
+use crate::protocol::revision::Revision;
+use crate::protocol::uri_template::{self, Matches};
+
+/// A resource: data that clients read under a URI. A server lists it, or links to it in a tool's result.
+///
+/// ```
+/// use mcp_proto::server::Resource;
+/// static LOG: Resource = Resource::new("board://log", "log").description("What happened").mime_type("text/plain");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Resource<'t> {
+    pub(crate) uri: &'t str,
+    pub(crate) base: BaseMetadata<'t>,
+    pub(crate) mime_type: Option<&'t str>,
+    pub(crate) annotations: Annotations<'t>,
+    size: Option<u64>,
+}
+
+base_metadata!(Resource);
+
+impl<'t> Resource<'t> {
+    /// Creates a resource with its URI (RFC 3986) and its name.
+    #[must_use]
+    pub const fn new(uri: &'t str, name: &'t str) -> Resource<'t> {
+        let base = BaseMetadata::new(name);
+        Resource { uri, base, mime_type: None, annotations: Annotations::new(), size: None }
+    }
+
+    /// Sets the media type of the contents, which results of reading also carry.
+    #[must_use]
+    pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
+        self.mime_type = Some(mime_type);
+        self
+    }
+
+    /// Sets the annotations.
+    #[must_use]
+    pub const fn annotations(mut self, annotations: Annotations<'t>) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// Sets the size in bytes, before any encoding.
+    #[must_use]
+    pub const fn size(mut self, bytes: u64) -> Self {
+        self.size = Some(bytes);
+        self
+    }
+
+    /// The URI.
+    #[must_use]
+    pub const fn uri(&self) -> &'t str {
+        self.uri
+    }
+
+    /// The display name: the title, or else the name.
+    pub(crate) fn display_name(&self) -> &'t str {
+        self.base.title().unwrap_or(self.base.name())
+    }
+
+    /// Writes the members of the list entry that the revision has.
+    pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.field_string("uri", self.uri);
+        self.base.write(revision, out);
+        out.field_optional("mimeType", self.mime_type);
+        self.annotations.write(revision, out);
+        if let Some(size) = self.size {
+            out.key("size");
+            out.unsigned(size);
+        }
+    }
+}
+
+impl ListEntry for Resource<'_> {
+    const LIST: &'static str = "resources";
+
+    fn key(&self) -> &str {
+        self.uri
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        [self.base.meta, None, None]
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.write_members(revision, out);
+        out.end_object();
+    }
+}
+
+/// A template for resources whose URIs follow a pattern.
+///
+/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. The values of `{name}` have no
+/// reserved characters such as `/`; those of `{+name}` may have them. No `{name}` may follow a `{+name}`.
+///
+/// ```
+/// use mcp_proto::server::ResourceTemplate;
+/// static NOTE: ResourceTemplate = ResourceTemplate::new("notes://{folder}/{id}", "note").mime_type("text/plain");
+/// let note = NOTE.matches("notes://work/to%20do").unwrap();
+/// assert_eq!(note.get("folder").unwrap(), "work");
+/// assert_eq!(note.get("id").unwrap(), "to do");
+/// assert!(NOTE.matches("notes://work").is_none());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ResourceTemplate<'t> {
+    pub(crate) uri: &'t str,
+    pub(crate) base: BaseMetadata<'t>,
+    pub(crate) mime_type: Option<&'t str>,
+    annotations: Annotations<'t>,
+}
+
+base_metadata!(ResourceTemplate);
+
+impl<'t> ResourceTemplate<'t> {
+    /// Creates a template with its pattern and its name.
+    #[must_use]
+    pub const fn new(uri_template: &'t str, name: &'t str) -> ResourceTemplate<'t> {
+        let base = BaseMetadata::new(name);
+        ResourceTemplate { uri: uri_template, base, mime_type: None, annotations: Annotations::new() }
+    }
+
+    /// Sets the media type of the contents, if it is the same for all resources. Results of reading also carry it.
+    #[must_use]
+    pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
+        self.mime_type = Some(mime_type);
+        self
+    }
+
+    /// Sets the annotations.
+    #[must_use]
+    pub const fn annotations(mut self, annotations: Annotations<'t>) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// The URI template.
+    #[must_use]
+    pub const fn uri_template(&self) -> &'t str {
+        self.uri
+    }
+
+    /// Matches a URI and returns the values of the variables. If the URI matches in several ways, all values except the
+    /// last are as short as possible. Values may be empty. Returns `None` if the URI does not match.
+    #[must_use]
+    pub fn matches<'a>(&self, uri: &'a str) -> Option<Matches<'a>>
+    where
+        't: 'a,
+    {
+        uri_template::find(self.uri, Chars::new(uri), "")?;
+        Some(Matches { template: self.uri, uri })
+    }
+}
+
+impl ListEntry for ResourceTemplate<'_> {
+    const LIST: &'static str = "resourceTemplates";
+
+    fn key(&self) -> &str {
+        self.uri
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        [self.base.meta, None, None]
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        out.field_string("uriTemplate", self.uri);
+        self.base.write(revision, out);
+        out.field_optional("mimeType", self.mime_type);
+        self.annotations.write(revision, out);
+        out.end_object();
+    }
+}
+
+view! {
+    /// A resource, as the server describes it: a list entry or a link in content.
+    ///
+    /// Specification: *Resources*, *Resource*.
+    ResourceView with meta
+}
+
+view! {
+    /// A resource template, as the server describes it.
+    ///
+    /// Specification: *Resources*, *Resource templates*.
+    ResourceTemplateView with meta
+}
+
+/// Adds the common getters of resources and templates.
+macro_rules! entry {
+    ($name:ident) => {
+        base_metadata_view!($name, "The programmatic name.", "The description.");
+
+        impl<'a> $name<'a> {
+            /// The MIME type.
+            #[must_use]
+            pub fn mime(&self) -> Option<Str<'a>> {
+                text(self.json, "mimeType")
+            }
+
+            /// The annotations: audience, priority and age.
+            #[must_use]
+            pub fn annotations(&self) -> AnnotationsView<'a> {
+                AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+            }
+
+            /// The icons.
+            pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+                icons(self.json)
+            }
+        }
+    };
+}
+
+entry!(ResourceView);
+entry!(ResourceTemplateView);
+
+impl<'a> ResourceView<'a> {
+    /// The URI, which [`Client::read_resource`](crate::Client::read_resource) takes.
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        text(self.json, "uri")
+    }
+
+    /// The size in bytes, before any encoding.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        self.json.get("size")?.unsigned()
+    }
+}
+
+impl<'a> ResourceTemplateView<'a> {
+    /// The URI template (RFC 6570).
+    #[must_use]
+    pub fn uri_template(&self) -> Option<Str<'a>> {
+        text(self.json, "uriTemplate")
+    }
+}

@@ -1,0 +1,133 @@
+//! Contents of resources: written by a server, viewed by a client.
+//!
+//! Specification: *Resources*, *Resource contents*, and *Reading resources*.
+
+use crate::json::{Str, WriteText, Writer};
+use crate::protocol::objects::base64::Base64;
+use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::view::{entries, text, view};
+
+/// The default media types of text and binary resources. Some clients require one with every resource.
+const TEXT: &str = "text/plain";
+const BYTES: &str = "application/octet-stream";
+
+/// The contents of a resource.
+#[derive(Clone, Copy)]
+pub(crate) enum Body<'x> {
+    Text(&'x dyn WriteText),
+    Blob(&'x [u8]),
+}
+
+/// Writes the contents of a resource with its URI.
+pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
+    let fallback = if matches!(body, Body::Text(_)) { TEXT } else { BYTES };
+    out.begin_object();
+    out.field_string("uri", uri);
+    out.field_string("mimeType", mime_type.unwrap_or(fallback));
+    match body {
+        Body::Text(text) => {
+            out.key("text");
+            out.display(text);
+        }
+        Body::Blob(bytes) => {
+            out.key("blob");
+            out.base64(bytes);
+        }
+    }
+    out.end_object();
+}
+
+/// Writes the contents of a resource.
+#[derive(Debug)]
+pub struct Contents<'w, 'a> {
+    out: &'w mut Writer<'a>,
+    items: Items,
+}
+
+impl<'w, 'a> Contents<'w, 'a> {
+    pub(crate) fn begin(out: &'w mut Writer<'a>) -> Contents<'w, 'a> {
+        Contents { out, items: Items::new("contents") }
+    }
+
+    /// Completes the list. Returns `false` if it is not valid.
+    pub(crate) fn end(mut self) -> bool {
+        self.items.end(self.out);
+        self.items.valid
+    }
+
+    /// Adds text. The default media type is `text/plain`.
+    pub fn text(&mut self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
+        self.add(uri, mime_type, Body::Text(&text));
+    }
+
+    /// Adds bytes. The default media type is `application/octet-stream`.
+    pub fn blob(&mut self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
+        self.add(uri, mime_type, Body::Blob(bytes));
+    }
+
+    fn add(&mut self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
+        if self.items.element(self.out) {
+            write_contents(self.out, uri, mime_type, body);
+        }
+    }
+}
+
+view! {
+    /// The contents of a resource, or of one part of it: text or binary data.
+    ///
+    /// Specification: *Resources*, *Resource contents*.
+    ResourceContentsView with meta
+}
+
+impl<'a> ResourceContentsView<'a> {
+    /// The URI of the resource, or of a part of the requested one.
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        text(self.json, "uri")
+    }
+
+    /// The MIME type.
+    #[must_use]
+    pub fn mime(&self) -> Option<Str<'a>> {
+        text(self.json, "mimeType")
+    }
+
+    /// The text, unless the contents are binary.
+    #[must_use]
+    pub fn text(&self) -> Option<Str<'a>> {
+        text(self.json, "text")
+    }
+
+    /// The binary data, unless the contents are text.
+    #[must_use]
+    pub fn blob(&self) -> Option<Base64<'a>> {
+        text(self.json, "blob").map(Base64::new)
+    }
+}
+
+view! {
+    /// The result of `resources/read`.
+    ///
+    /// Specification: *Resources*, *Reading resources*.
+    ReadResultView with meta
+}
+
+impl<'a> ReadResultView<'a> {
+    /// The contents, part by part. A directory, for example, has several parts.
+    pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
+        entries(self.json, "contents").map(ResourceContentsView::from_json)
+    }
+
+    /// The first part that is text.
+    #[must_use]
+    pub fn text(&self) -> Option<Str<'a>> {
+        self.contents().find_map(|contents| contents.text())
+    }
+
+    /// How long the application may cache the result.
+    #[must_use]
+    pub fn freshness(&self) -> Freshness {
+        Freshness::from_json(self.json)
+    }
+}

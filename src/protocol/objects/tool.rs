@@ -1,0 +1,242 @@
+//! Tools, as a server lists them and a client views them.
+//!
+//! Specification: *Tools*, *Tool*.
+
+use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::application_json::{Objects, write_raw};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata};
+use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::view::{object, text, view};
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// A tool as it appears in `tools/list`.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool<'t> {
+    base: BaseMetadata<'t>,
+    input_schema: &'t str,
+    pub(crate) output_schema: Option<&'t str>,
+    hints: Hints,
+}
+
+/// The behavior hints of a tool. Clients must treat them as untrusted.
+#[derive(Debug, Clone, Copy)]
+struct Hints([Option<bool>; 4]);
+
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+base_metadata!(Tool);
+
+impl<'t> Tool<'t> {
+    /// A tool with a name and the JSON Schema of its arguments, as JSON text. `{}` means no arguments.
+    ///
+    /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
+    #[must_use]
+    pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
+        Tool { base: BaseMetadata::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
+    }
+
+    /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
+    #[must_use]
+    pub const fn output_schema(mut self, schema: &'t str) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets whether the tool only reads (since `2025-03-26`).
+    #[must_use]
+    pub const fn read_only(self, yes: bool) -> Self {
+        self.hint(0, yes)
+    }
+
+    /// Sets whether the tool may perform destructive updates (since `2025-03-26`).
+    #[must_use]
+    pub const fn destructive(self, yes: bool) -> Self {
+        self.hint(1, yes)
+    }
+
+    /// Sets whether repeated calls have no additional effect (since `2025-03-26`).
+    #[must_use]
+    pub const fn idempotent(self, yes: bool) -> Self {
+        self.hint(2, yes)
+    }
+
+    /// Sets whether the tool interacts with external entities (since `2025-03-26`).
+    #[must_use]
+    pub const fn open_world(self, yes: bool) -> Self {
+        self.hint(3, yes)
+    }
+
+    const fn hint(mut self, which: usize, yes: bool) -> Self {
+        if let Some((_, [hint, ..])) = self.hints.0.split_at_mut_checked(which) {
+            *hint = Some(yes);
+        }
+        self
+    }
+
+    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against it.
+    #[must_use]
+    pub const fn input_schema(&self) -> &'t str {
+        self.input_schema
+    }
+
+    /// The JSON Schema of structured results, if it is set. The server does not validate results against it.
+    #[must_use]
+    pub const fn result_schema(&self) -> Option<&'t str> {
+        self.output_schema
+    }
+}
+
+impl ListEntry for Tool<'_> {
+    const LIST: &'static str = "tools";
+
+    fn key(&self) -> &str {
+        self.name()
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        [Some(self.input_schema), self.output_schema, self.base.meta]
+    }
+
+    fn write(&self, revision: Revision, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.base.write(revision, out);
+        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
+            b"{}" => r#"{"type":"object"}"#,
+            _ => self.input_schema,
+        };
+        write_raw("inputSchema", Some(schema), out);
+        if revision.has(WireFeature::OutputSchemas) {
+            write_raw("outputSchema", self.output_schema, out);
+        }
+        if revision.has(WireFeature::ToolAnnotations) {
+            // A revision without titles has them in the annotations of a tool.
+            let title = self.base.title().filter(|_| !revision.has(WireFeature::Titles));
+            self.hints.write(title, out);
+        }
+        out.end_object();
+    }
+}
+
+impl Hints {
+    fn write(&self, title: Option<&str>, out: &mut Writer<'_>) {
+        if title.is_none() && self.0.iter().all(Option::is_none) {
+            return;
+        }
+        out.key("annotations");
+        out.begin_object();
+        out.field_optional("title", title);
+        for (key, hint) in HINTS.iter().zip(self.0) {
+            if let Some(hint) = hint {
+                out.field_boolean(key, hint);
+            }
+        }
+        out.end_object();
+    }
+}
+
+view! {
+    /// A tool, as the server describes it.
+    ///
+    /// Specification: *Tools*, *Tool*.
+    ToolView with meta
+}
+
+/// A schema that accepts any object.
+const ANY_OBJECT: &[u8] = br#"{"type":"object"}"#;
+
+impl<'a> ToolView<'a> {
+    /// The name, which [`Client::call_with`](crate::Client::call_with) takes.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        text(self.json, "name")
+    }
+
+    /// The title member. For the title shown to users see [`display_name`](ToolView::display_name), which has fallbacks.
+    #[must_use]
+    pub fn title(&self) -> Option<Str<'a>> {
+        text(self.json, "title")
+    }
+
+    /// The display name: the title, else the title of the hints, else the name.
+    #[must_use]
+    pub fn display_name(&self) -> Option<Str<'a>> {
+        let titles = [self.title(), self.hints().title()];
+        titles.into_iter().flatten().find(|title| !title.is_empty()).or_else(|| self.name())
+    }
+
+    /// The description.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.json, "description")
+    }
+
+    /// The JSON Schema of the arguments. If the server omits it or sends an empty one, a schema that accepts any
+    /// object.
+    #[must_use]
+    pub fn input_schema(&self) -> Json<'a> {
+        let schema = object(self.json, "inputSchema").filter(|schema| schema.members().next().is_some());
+        schema.unwrap_or(Json::trusted(ANY_OBJECT))
+    }
+
+    /// The JSON Schema of structured results.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<Json<'a>> {
+        self.json.get("outputSchema")
+    }
+
+    /// The hints about the tool's behavior.
+    #[must_use]
+    pub fn hints(&self) -> ToolHintsView<'a> {
+        ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+    }
+
+    /// The icons.
+    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
+        icons(self.json)
+    }
+}
+
+view! {
+    /// Hints about a tool's behavior. Do not rely on hints of an untrusted server. Missing hints have the
+    /// specification's defaults, which assume the worst.
+    ///
+    /// Specification: *Tools*, *ToolAnnotations*.
+    ToolHintsView
+}
+
+impl<'a> ToolHintsView<'a> {
+    /// The title in the annotations.
+    #[must_use]
+    pub fn title(&self) -> Option<Str<'a>> {
+        text(self.json, "title")
+    }
+
+    /// Whether the tool has no side effects. Default: false.
+    #[must_use]
+    pub fn read_only(&self) -> bool {
+        self.flag("readOnlyHint", false)
+    }
+
+    /// Whether the tool may destroy data. Default: true. Meaningless for a read-only tool.
+    #[must_use]
+    pub fn destructive(&self) -> bool {
+        self.flag("destructiveHint", true)
+    }
+
+    /// Whether a repeated call with the same arguments has no further effect. Default: false. Meaningless for a
+    /// read-only tool.
+    #[must_use]
+    pub fn idempotent(&self) -> bool {
+        self.flag("idempotentHint", false)
+    }
+
+    /// Whether the tool interacts with external entities, such as the web. Default: true.
+    #[must_use]
+    pub fn open_world(&self) -> bool {
+        self.flag("openWorldHint", true)
+    }
+
+    fn flag(&self, name: &str, default: bool) -> bool {
+        self.json.get(name).and_then(Json::boolean).unwrap_or(default)
+    }
+}

@@ -1,0 +1,258 @@
+//! Results of tools: written by a server, viewed by a client.
+//!
+//! Specification: *Tools*, *Tool result*.
+
+use crate::json::{Json, Kind, Mark, Str, WriteText, Writer};
+use crate::protocol::objects::annotations::Annotations;
+use crate::protocol::objects::application_json::write_once;
+use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
+use crate::protocol::objects::items::Items;
+use crate::protocol::objects::resource::Resource;
+use crate::protocol::objects::view::list;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::Object;
+
+/// Writes the result of a tool: content blocks, structured content, and whether the tool failed.
+///
+/// The blocks form one array, so write other members before the first or after the last block. Otherwise the result is
+/// not valid: the client gets an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
+#[derive(Debug)]
+pub struct ToolResult<'w, 'a> {
+    out: &'w mut Writer<'a>,
+    items: Items,
+    revision: Revision,
+    failed: bool,
+    structured: Option<Structured>,
+}
+
+/// The position of the structured content in the output.
+#[derive(Debug)]
+struct Structured {
+    /// The mark before its key.
+    before: Mark,
+    from: usize,
+    to: usize,
+    /// Whether the revision allows the value. Otherwise `end` removes it.
+    stays: bool,
+}
+
+impl<'w, 'a> ToolResult<'w, 'a> {
+    pub(crate) fn begin(out: &'w mut Writer<'a>, revision: Revision) -> ToolResult<'w, 'a> {
+        ToolResult { out, items: Items::new("content"), revision, failed: false, structured: None }
+    }
+
+    /// Begins a content block that may have annotations and a `_meta`.
+    pub fn block(&mut self) -> ContentBlock<'_, 'a> {
+        ContentBlock::new(self.out, &mut self.items, self.revision, None)
+    }
+
+    /// Begins a content block with these annotations.
+    pub fn annotated<'n>(&'n mut self, annotations: Annotations<'n>) -> ContentBlock<'n, 'a> {
+        self.block().annotations(annotations)
+    }
+
+    /// Adds a text block.
+    pub fn text(&mut self, text: impl WriteText) {
+        self.block().text(text);
+    }
+
+    /// Adds an image with its media type, such as `image/png`.
+    pub fn image(&mut self, bytes: &[u8], mime_type: &str) {
+        self.block().image(bytes, mime_type);
+    }
+
+    /// Adds audio with its media type: see [`ContentBlock::audio`].
+    pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
+        self.block().audio(bytes, mime_type);
+    }
+
+    /// Adds an embedded resource with text. The default media type is `text/plain`.
+    pub fn resource_text(&mut self, uri: &str, mime_type: Option<&str>, text: impl WriteText) {
+        self.block().resource_text(uri, mime_type, text);
+    }
+
+    /// Adds an embedded resource with bytes. The default media type is `application/octet-stream`.
+    pub fn resource_blob(&mut self, uri: &str, mime_type: Option<&str>, bytes: &[u8]) {
+        self.block().resource_blob(uri, mime_type, bytes);
+    }
+
+    /// Adds a link to a resource: see [`ContentBlock::link`].
+    pub fn link(&mut self, resource: &Resource<'_>) {
+        self.block().link(resource);
+    }
+
+    /// Adds structured content (since `2025-06-18`; up to `2025-11-25` only an object).
+    ///
+    /// Without content blocks, it is mirrored as text for clients that do not support it.
+    #[cfg(feature = "serde")]
+    pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
+        self.set_structured(&mut |out| out.serialize(value).is_ok());
+    }
+
+    /// Adds the structured content that `body` writes.
+    pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
+        let mut body = Some(body);
+        self.set_structured(&mut |out| write_once(out, &mut body));
+    }
+
+    fn set_structured(&mut self, value: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        self.items.member(self.out);
+        let before = self.out.mark();
+        self.out.key("structuredContent");
+        let from = self.out.len();
+        let written = value(self.out) || self.out.overflowed();
+        self.items.valid &= written && self.structured.is_none();
+        let is_object = self.out.written().get(from) == Some(&b'{');
+        let stays = may_be_structured(self.revision, is_object);
+        self.structured = Some(Structured { before, from, to: self.out.len(), stays });
+    }
+
+    /// Sets the `_meta` of the result: an object, as JSON text. Call this before all other methods.
+    pub fn meta(&mut self, json: &str) {
+        let first = self.items.not_begun() && self.structured.is_none();
+        // A result of the stateless era may already have a `_meta` with the server's name, as its last member.
+        let written = if self.out.reopen_object() {
+            let written = self.out.raw_members(json);
+            self.out.end_object();
+            written
+        } else {
+            self.out.key("_meta");
+            self.out.raw_object(json)
+        };
+        self.items.valid &= first && (written || self.out.overflowed());
+    }
+
+    /// Marks the result as a failure of the tool.
+    pub fn failed(&mut self) {
+        self.failed = true;
+    }
+
+    /// Completes the result. Returns `false` if it is not valid.
+    pub(crate) fn end(mut self, pad_structured: bool) -> bool {
+        match &self.structured {
+            Some(Structured { from, to, .. }) if self.items.count == 0 => {
+                let (from, to) = (*from, *to);
+                self.items.element(self.out);
+                self.out.members(r#"{"type":"text","text":""#);
+                self.out.escape_own(from, to);
+                self.out.token("\"}");
+            }
+            // Some clients require at least one content block.
+            None if self.items.count == 0 => self.text(""),
+            _ => {}
+        }
+        self.items.end(self.out);
+        write_end(self.out, self.failed, pad_structured && self.structured.is_none());
+        if let Some(Structured { before, to, stays: false, .. }) = self.structured {
+            self.out.cut(before, to);
+        }
+        self.items.valid
+    }
+}
+
+/// Writes a result with one text block.
+pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pad_structured: bool) {
+    out.members(r#""content":[{"type":"text","text":"#);
+    out.display(text);
+    out.token("}]");
+    write_end(out, failed, pad_structured);
+}
+
+/// Writes the members after the content.
+fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
+    if failed {
+        out.field_boolean("isError", true);
+    }
+    if pad_structured {
+        out.key("structuredContent");
+        out.token("{}");
+    }
+}
+
+/// Whether the revision allows a structured tool result of this type.
+pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
+    revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
+}
+
+/// The result of a tool.
+///
+/// ```
+/// use mcp_proto::{client::ToolResultView, json::Json};
+/// let kept = br#"{"content":[{"type":"text","text":"hi"}]}"#;
+/// let result = ToolResultView::from_json(Json::parse(kept)?);
+/// assert!(!result.is_error() && result.text().unwrap() == "hi");
+/// # Ok::<(), mcp_proto::json::ScanError>(())
+/// ```
+///
+/// Specification: *Tools*, *Tool result*.
+#[derive(Clone, Copy)]
+pub struct ToolResultView<'a> {
+    result: Object<'a>,
+    /// The content, if the lookup is done already.
+    content: Option<Json<'a>>,
+}
+
+impl<'a> ToolResultView<'a> {
+    /// Views this value. A value that is not an object has no members.
+    #[must_use]
+    pub fn from_json(json: Json<'a>) -> ToolResultView<'a> {
+        ToolResultView { result: Object::from_json(json), content: None }
+    }
+
+    pub(crate) fn with(result: Object<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
+        ToolResultView { result, content }
+    }
+
+    /// The whole value, as the server wrote it.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.result.json()
+    }
+
+    /// The `_meta` object.
+    #[must_use]
+    pub fn meta(&self) -> Option<Json<'a>> {
+        self.result.get("_meta").filter(|meta| meta.kind() == Kind::Object)
+    }
+
+    /// Whether the tool reports an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.result.get("isError").and_then(Json::boolean) == Some(true)
+    }
+
+    /// The content, one item per block. Empty if the server omitted it.
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
+        self.blocks().map(|block| block.content())
+    }
+
+    /// The content blocks with their annotations.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
+    }
+
+    /// The first text block.
+    #[must_use]
+    pub fn text(&self) -> Option<Str<'a>> {
+        let content = self.content.or_else(|| self.result.get("content"))?;
+        // The view of the first block extends to the end of the array, because its members are found without its length.
+        let first = match content.bytes() {
+            [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
+            _ => None,
+        };
+        first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
+    }
+
+    /// The structured content: an object, or any value in `2026-07-28`.
+    #[must_use]
+    pub fn structured(&self) -> Option<Json<'a>> {
+        self.result.get("structuredContent")
+    }
+}
+
+/// Prints the raw value only, because the content is a part of it.
+impl core::fmt::Debug for ToolResultView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ToolResult").field("json", &self.raw()).finish()
+    }
+}

@@ -1,0 +1,125 @@
+//! Roots: the request of a server, and the list that a client writes and a server views.
+//!
+//! Specification: *Roots*.
+
+use crate::json::{Elements, Json, Kind, Str, Writer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::input::{Input, Sealed, To};
+use crate::protocol::methods;
+use crate::protocol::revision::Revisions;
+
+/// A request for the roots: the directories that the server may work in. Read the result with [`RootsView::from_json`].
+///
+/// Specification: *Roots*.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListRoots;
+
+impl Input for ListRoots {
+    fn method(&self) -> &'static str {
+        methods::ROOTS_LIST.name
+    }
+
+    fn needs(&self) -> ClientCapabilities {
+        ClientCapabilities::ROOTS
+    }
+
+    fn revisions(&self) -> Revisions {
+        Revisions::ALL
+    }
+}
+
+impl Sealed for ListRoots {
+    fn write(&self, _: To, _: &mut Writer<'_>) -> bool {
+        true
+    }
+}
+
+/// Writes the roots of a client, one by one.
+#[derive(Debug)]
+pub struct Roots<'w, 'a> {
+    out: &'w mut Writer<'a>,
+    valid: bool,
+}
+
+impl Roots<'_, '_> {
+    /// Adds a root: its URI, and its human-readable name unless that is empty. The URI must start with `file://` and be
+    /// percent-encoded (`file:///my%20files`).
+    pub fn add(&mut self, uri: &str, name: &str) {
+        // RFC 3986 requires these characters to be percent-encoded.
+        let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
+        self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
+        self.out.begin_object();
+        self.out.field_string("uri", uri);
+        if !name.is_empty() {
+            self.out.field_string("name", name);
+        }
+        self.out.end_object();
+    }
+}
+
+/// Writes a result with roots. It calls `body` once.
+pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
+    out.key("roots");
+    out.begin_array();
+    let mut roots = Roots { out, valid: true };
+    if let Some(body) = body.take() {
+        body(&mut roots);
+    }
+    let valid = roots.valid;
+    out.end_array();
+    valid
+}
+
+/// The roots of a client.
+#[derive(Debug, Clone)]
+pub struct RootsView<'a> {
+    elements: Elements<'a>,
+}
+
+/// A location that a server may work in.
+#[derive(Debug, Clone, Copy)]
+pub struct RootView<'a> {
+    uri: Str<'a>,
+    name: Option<Str<'a>>,
+}
+
+impl<'a> RootsView<'a> {
+    /// Reads a result. Returns `None` if it is not a result of `roots/list`.
+    #[must_use]
+    pub fn from_json(result: Json<'a>) -> Option<RootsView<'a>> {
+        let roots = result.get("roots").filter(|roots| roots.kind() == Kind::Array)?;
+        Some(RootsView { elements: roots.elements() })
+    }
+}
+
+/// Invalid roots are skipped.
+impl<'a> Iterator for RootsView<'a> {
+    type Item = RootView<'a>;
+
+    fn next(&mut self) -> Option<RootView<'a>> {
+        self.elements.find_map(|root| {
+            let [uri, name] = root.pick(["uri", "name"]);
+            Some(RootView { uri: uri?.string()?, name: name.and_then(Json::string) })
+        })
+    }
+}
+
+impl<'a> RootView<'a> {
+    /// The URI.
+    #[must_use]
+    pub fn uri(&self) -> Str<'a> {
+        self.uri
+    }
+
+    /// Whether the URI starts with `file://`, as the specification requires.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.uri.chars().map(|char| char.to_ascii_lowercase()).take(7).eq("file://".chars())
+    }
+
+    /// The human-readable name.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        self.name
+    }
+}

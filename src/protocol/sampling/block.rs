@@ -1,0 +1,133 @@
+//! Content blocks of sampling messages.
+//!
+//! Specification: *Sampling*, *Message content*.
+
+use crate::json::{Json, Kind as JsonKind, Writer};
+use crate::protocol::objects::content::Piece;
+use crate::protocol::objects::tool_result::may_be_structured;
+use crate::protocol::revision::Revision;
+
+/// A content block of a sampling message.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a>(Kind<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum Kind<'a> {
+    Text(&'a str),
+    Image { bytes: &'a [u8], mime_type: &'a str },
+    Audio { bytes: &'a [u8], mime_type: &'a str },
+    ToolUse { id: &'a str, name: &'a str, input: &'a str },
+    ToolResult { id: &'a str, content: &'a [Block<'a>], structured: Option<&'a str>, failed: bool },
+}
+
+impl<'a> Block<'a> {
+    /// A text block.
+    #[must_use]
+    pub const fn text(text: &'a str) -> Block<'a> {
+        Block(Kind::Text(text))
+    }
+
+    /// An image with its MIME type.
+    #[must_use]
+    pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
+        Block(Kind::Image { bytes, mime_type })
+    }
+
+    /// Audio with its MIME type. `2024-11-05` has no audio, so its clients get a text that says so.
+    #[must_use]
+    pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
+        Block(Kind::Audio { bytes, mime_type })
+    }
+
+    /// A tool use by the model (from `2025-11-25` on): its id, the tool's name, and its arguments as the JSON text of
+    /// an object.
+    #[must_use]
+    pub const fn tool_use(id: &'a str, name: &'a str, input: &'a str) -> Block<'a> {
+        Block(Kind::ToolUse { id, name, input })
+    }
+
+    /// The result of the tool use with this id (from `2025-11-25` on): text, images or audio.
+    #[must_use]
+    pub const fn tool_result(id: &'a str, content: &'a [Block<'a>]) -> Block<'a> {
+        Block(Kind::ToolResult { id, content, structured: None, failed: false })
+    }
+
+    /// Sets the structured value of a tool result, as JSON text. `2025-11-25` allows only objects; other values are
+    /// omitted there. No effect on other blocks.
+    #[must_use]
+    pub const fn structured(mut self, json: &'a str) -> Self {
+        if let Kind::ToolResult { structured, .. } = &mut self.0 {
+            *structured = Some(json);
+        }
+        self
+    }
+
+    /// Marks a tool result as an error. No effect on other blocks.
+    #[must_use]
+    pub const fn failed(mut self) -> Self {
+        if let Kind::ToolResult { failed, .. } = &mut self.0 {
+            *failed = true;
+        }
+        self
+    }
+
+    /// The id, if this is a tool use.
+    pub(super) fn tool_use_id(&self) -> Option<&'a str> {
+        if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
+    }
+
+    /// The id of the tool use, if this is a tool result.
+    pub(super) fn tool_result_id(&self) -> Option<&'a str> {
+        if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
+    }
+
+    /// Whether the block requires a client with tool support in sampling.
+    pub(super) fn needs_tools(&self) -> bool {
+        matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
+    }
+
+    /// Writes the block. Returns `false` if it is not valid.
+    pub(super) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
+        let mut valid = true;
+        out.begin_object();
+        match self.0 {
+            Kind::Text(text) => Piece::Text(&text).write(revision, out),
+            Kind::Image { bytes, mime_type } => Piece::Image { bytes, mime_type }.write(revision, out),
+            Kind::Audio { bytes, mime_type } => Piece::Audio { bytes, mime_type }.write(revision, out),
+            Kind::ToolUse { id, name, input } => {
+                out.field_string("type", "tool_use");
+                out.field_string("id", id);
+                out.field_string("name", name);
+                out.key("input");
+                valid = out.raw_object(input);
+            }
+            Kind::ToolResult { id, content, structured, failed } => {
+                out.field_string("type", "tool_result");
+                out.field_string("toolUseId", id);
+                out.key("content");
+                out.begin_array();
+                for block in content {
+                    valid &= !block.needs_tools() && block.write(revision, out);
+                }
+                out.end_array();
+                if let Some(text) = structured {
+                    valid &= write_structured(text, revision, out);
+                }
+                if failed {
+                    out.field_boolean("isError", true);
+                }
+            }
+        }
+        out.end_object();
+        valid
+    }
+}
+
+/// Writes the structured value, if the revision allows it. Returns `false` if the text is not JSON.
+fn write_structured(text: &str, revision: Revision, out: &mut Writer<'_>) -> bool {
+    let Ok(value) = Json::parse(text.as_bytes()) else { return false };
+    if may_be_structured(revision, value.kind() == JsonKind::Object) {
+        out.field_json("structuredContent", value);
+    }
+    true
+}

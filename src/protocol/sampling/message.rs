@@ -1,0 +1,97 @@
+//! Messages of a conversation, as a server writes them and a client views them.
+//!
+//! Specification: *Sampling*, *SamplingMessage*.
+
+use crate::json::Writer;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::content::{BlockView, ContentView};
+use crate::protocol::objects::view::view;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::protocol::sampling::block::Block;
+
+/// A message of a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct SampleMessage<'a> {
+    pub(super) role: Role,
+    content: Content<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Content<'a> {
+    One(Block<'a>),
+    Many(&'a [Block<'a>]),
+}
+
+impl<'a> SampleMessage<'a> {
+    /// A text message of the user.
+    #[must_use]
+    pub const fn user(text: &'a str) -> SampleMessage<'a> {
+        SampleMessage { role: Role::User, content: Content::One(Block::text(text)) }
+    }
+
+    /// A text message of the model.
+    #[must_use]
+    pub const fn assistant(text: &'a str) -> SampleMessage<'a> {
+        SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
+    }
+
+    /// A message of several content blocks. Revisions before `2025-11-25` allow one block per message, so each block
+    /// becomes a message there.
+    #[must_use]
+    pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
+        SampleMessage { role, content: Content::Many(content) }
+    }
+
+    pub(super) fn blocks(&self) -> &[Block<'a>] {
+        match &self.content {
+            Content::One(block) => core::slice::from_ref(block),
+            Content::Many(blocks) => blocks,
+        }
+    }
+
+    pub(super) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
+        let mut valid = true;
+        let mut write = |blocks: &[Block<'_>]| {
+            out.begin_object();
+            out.field_string("role", self.role.as_str());
+            out.key("content");
+            match blocks {
+                [block] => valid &= block.write(revision, out),
+                blocks => {
+                    out.begin_array();
+                    blocks.iter().for_each(|block| valid &= block.write(revision, out));
+                    out.end_array();
+                }
+            }
+            out.end_object();
+        };
+        match self.blocks() {
+            blocks if revision.has(WireFeature::SamplingBlocks) => write(blocks),
+            blocks => blocks.chunks(1).for_each(write),
+        }
+        valid
+    }
+}
+
+view! {
+    /// A message of the conversation.
+    SampleMessageView with meta
+}
+
+impl<'a> SampleMessageView<'a> {
+    /// The role of the speaker.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        Role::from_json(self.json.get("role")?)
+    }
+
+    /// The content of the message, one item per block. A single block and an array are read alike.
+    pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
+        self.blocks().map(|block| block.content())
+    }
+
+    /// The content blocks of the message, with their annotations.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        BlockView::one_or_many(self.json.get("content"))
+    }
+}

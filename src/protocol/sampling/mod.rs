@@ -1,0 +1,292 @@
+//! Sampling: a message for the client's model, as a server requests it and a client views it.
+//!
+//! Specification: *Sampling*.
+
+pub(crate) mod block;
+pub(crate) mod message;
+pub(crate) mod model_preferences;
+pub(crate) mod options;
+pub(crate) mod result;
+
+use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::input::{Input, Sealed, To};
+use crate::protocol::methods;
+use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::tool::{Tool, ToolView};
+use crate::protocol::objects::view::{list, number, text, view};
+use crate::protocol::revision::{Revision, Revisions, WireFeature};
+use crate::protocol::sampling::block::Block;
+use crate::protocol::sampling::message::{SampleMessage, SampleMessageView};
+use crate::protocol::sampling::model_preferences::{ModelPreferences, ModelPreferencesView};
+use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
+
+/// A request for the client's model to continue a conversation. Read the result with
+/// [`SampledView::from_json`](super::SampledView::from_json).
+///
+/// ```
+/// use mcp_proto::input::{CreateMessage, SampleMessage};
+/// let question = [SampleMessage::user("What is the capital of France?")];
+/// let request = CreateMessage::new(&question, 100).system_prompt("Answer with one word.");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct CreateMessage<'a> {
+    messages: &'a [SampleMessage<'a>],
+    max_tokens: u32,
+    preferences: Option<ModelPreferences<'a>>,
+    system_prompt: Option<&'a str>,
+    include_context: Option<IncludeContext>,
+    temperature: Option<Decimal>,
+    stop_sequences: &'a [&'a str],
+    metadata: Option<&'a str>,
+    tools: &'a [Tool<'a>],
+    tool_choice: Option<ToolChoice>,
+}
+
+impl<'a> CreateMessage<'a> {
+    /// Creates a request with a conversation and the maximum number of tokens to generate.
+    #[must_use]
+    pub const fn new(messages: &'a [SampleMessage<'a>], max_tokens: u32) -> CreateMessage<'a> {
+        CreateMessage {
+            messages,
+            max_tokens,
+            preferences: None,
+            system_prompt: None,
+            include_context: None,
+            temperature: None,
+            stop_sequences: &[],
+            metadata: None,
+            tools: &[],
+            tool_choice: None,
+        }
+    }
+
+    /// Sets the preferences for the choice of a model.
+    #[must_use]
+    pub const fn preferences(mut self, preferences: ModelPreferences<'a>) -> Self {
+        self.preferences = Some(preferences);
+        self
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub const fn system_prompt(mut self, text: &'a str) -> Self {
+        self.system_prompt = Some(text);
+        self
+    }
+
+    /// Sets the context of MCP servers to include. From `2025-11-25` on it is omitted, which means none, for clients
+    /// that did not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT).
+    #[must_use]
+    pub const fn include_context(mut self, context: IncludeContext) -> Self {
+        self.include_context = Some(context);
+        self
+    }
+
+    /// Sets the sampling temperature.
+    #[must_use]
+    pub const fn temperature(mut self, temperature: Decimal) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets the strings that stop the generation.
+    #[must_use]
+    pub const fn stop_sequences(mut self, sequences: &'a [&'a str]) -> Self {
+        self.stop_sequences = sequences;
+        self
+    }
+
+    /// Sets metadata for the provider of the model: the JSON text of an object.
+    #[must_use]
+    pub const fn metadata(mut self, object: &'a str) -> Self {
+        self.metadata = Some(object);
+        self
+    }
+
+    /// Sets the tools that the model may call (from `2025-11-25` on, if the client declared
+    /// [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS)). The server executes them itself.
+    #[must_use]
+    pub const fn tools(mut self, tools: &'a [Tool<'a>]) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Sets whether the model may, must or must not call the tools.
+    #[must_use]
+    pub const fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = Some(choice);
+        self
+    }
+
+    fn needs_tools(&self) -> bool {
+        !self.tools.is_empty()
+            || self.tool_choice.is_some()
+            || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
+    }
+
+    /// Whether every tool use has its result in the next message, which is the user's and has only results.
+    fn tool_uses_have_results(&self) -> bool {
+        let mut calls: &[Block<'_>] = &[];
+        for message in self.messages {
+            let blocks = message.blocks();
+            let results = || blocks.iter().filter_map(Block::tool_result_id);
+            let answered = results().count() == blocks.len() && message.role == Role::User;
+            let mut open = calls.iter().filter_map(Block::tool_use_id).peekable();
+            if open.peek().is_some() && !(answered && open.all(|call| results().any(|id| id == call))) {
+                return false;
+            }
+            let known = |id| calls.iter().filter_map(Block::tool_use_id).any(|call| call == id);
+            if results().next().is_some() && !(answered && results().all(known)) {
+                return false;
+            }
+            let may_call = message.role == Role::Assistant;
+            if !may_call && blocks.iter().any(|block| block.tool_use_id().is_some()) {
+                return false;
+            }
+            calls = blocks;
+        }
+        !calls.iter().any(|block| block.tool_use_id().is_some())
+    }
+
+    fn write_tools(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
+        if !self.tools.is_empty() {
+            out.key("tools");
+            out.begin_array();
+            self.tools.iter().for_each(|tool| tool.write(revision, out));
+            out.end_array();
+        }
+        if let Some(choice) = self.tool_choice {
+            out.key("toolChoice");
+            out.begin_object();
+            out.field_string("mode", choice.as_str());
+            out.end_object();
+        }
+        self.tools.iter().all(|tool| not_an_object(tool.objects()).is_none())
+    }
+}
+
+impl Input for CreateMessage<'_> {
+    fn method(&self) -> &'static str {
+        methods::SAMPLING_CREATE_MESSAGE.name
+    }
+
+    fn needs(&self) -> ClientCapabilities {
+        let tools =
+            if self.needs_tools() { ClientCapabilities::SAMPLING_TOOLS } else { ClientCapabilities::NONE };
+        ClientCapabilities::SAMPLING.with(tools)
+    }
+
+    fn revisions(&self) -> Revisions {
+        if self.needs_tools() { WireFeature::SamplingTools.revisions() } else { Revisions::ALL }
+    }
+}
+
+impl Sealed for CreateMessage<'_> {
+    fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
+        let mut valid = self.tool_uses_have_results();
+        out.key("messages");
+        out.begin_array();
+        self.messages.iter().for_each(|message| valid &= message.write(recipient.revision, out));
+        out.end_array();
+        out.field_integer("maxTokens", self.max_tokens.into());
+        if let Some(preferences) = self.preferences {
+            preferences.write(out);
+        }
+        if let Some(prompt) = self.system_prompt {
+            out.field_string("systemPrompt", prompt);
+        }
+        let has_context = !recipient.revision.has(WireFeature::SamplingTools)
+            || recipient.client.has(ClientCapabilities::SAMPLING_CONTEXT)
+            || self.include_context == Some(IncludeContext::None);
+        if let Some(context) = self.include_context.filter(|_| has_context) {
+            out.field_string("includeContext", context.as_str());
+        }
+        if let Some(temperature) = self.temperature {
+            out.key("temperature");
+            out.decimal(temperature);
+        }
+        if !self.stop_sequences.is_empty() {
+            out.key("stopSequences");
+            out.begin_array();
+            self.stop_sequences.iter().for_each(|text| out.string(text));
+            out.end_array();
+        }
+        if let Some(metadata) = self.metadata {
+            out.key("metadata");
+            valid &= out.raw_object(metadata);
+        }
+        valid && self.write_tools(recipient.revision, out)
+    }
+}
+
+view! {
+    /// A sampling request: a message for a model to generate. The application should show it to the user, who may
+    /// change or decline it.
+    ///
+    /// Specification: *Sampling*.
+    CreateMessageView with meta
+}
+
+impl<'a> CreateMessageView<'a> {
+    /// The messages of the conversation so far.
+    pub fn messages(&self) -> impl Iterator<Item = SampleMessageView<'a>> + use<'a> {
+        list(self.json, "messages").map(SampleMessageView::from_json)
+    }
+
+    /// The maximum number of tokens to generate, which is binding.
+    #[must_use]
+    pub fn max_tokens(&self) -> u64 {
+        self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
+    }
+
+    /// The system prompt that the server prefers.
+    #[must_use]
+    pub fn system_prompt(&self) -> Option<Str<'a>> {
+        text(self.json, "systemPrompt")
+    }
+
+    /// The temperature that the server prefers.
+    #[must_use]
+    pub fn temperature(&self) -> Option<Decimal> {
+        number(self.json, "temperature")
+    }
+
+    /// Strings that stop the generation.
+    pub fn stop_sequences(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "stopSequences").filter_map(Json::string)
+    }
+
+    /// The server's preferences for the choice of a model.
+    #[must_use]
+    pub fn model_preferences(&self) -> Option<ModelPreferencesView<'a>> {
+        self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
+    }
+
+    /// The context of MCP servers that the server wants in the prompt. The application may ignore it.
+    #[must_use]
+    pub fn include_context(&self) -> IncludeContext {
+        self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
+    }
+
+    /// The tools that the model may use. Only for clients that declared
+    /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
+    pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
+        list(self.json, "tools").map(ToolView::from_json)
+    }
+
+    /// Whether the model may or must use the tools.
+    #[must_use]
+    pub fn tool_choice(&self) -> ToolChoice {
+        let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
+        mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
+    }
+
+    /// Metadata for the provider of the model.
+    #[must_use]
+    pub fn metadata(&self) -> Option<Json<'a>> {
+        self.json.get("metadata").filter(|metadata| !metadata.is_null())
+    }
+}

@@ -1,0 +1,105 @@
+//! Preferences for the choice of a model, as a server writes them and a client views them.
+//!
+//! Specification: *Sampling*, *Model preferences*.
+
+use crate::json::{Decimal, Str, Writer};
+use crate::protocol::objects::view::{list, number, text, view};
+
+/// Preferences for the choice of a model. The client decides.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelPreferences<'a> {
+    hints: &'a [&'a str],
+    cost: Option<Decimal>,
+    speed: Option<Decimal>,
+    intelligence: Option<Decimal>,
+}
+
+impl<'a> ModelPreferences<'a> {
+    /// Creates preferences with hints: names of models or families, or substrings such as `sonnet`, the preferred
+    /// first.
+    #[must_use]
+    pub const fn new(hints: &'a [&'a str]) -> ModelPreferences<'a> {
+        ModelPreferences { hints, cost: None, speed: None, intelligence: None }
+    }
+
+    /// Sets the priority of a low cost, from 0 to 1.
+    #[must_use]
+    pub const fn cost(mut self, priority: Decimal) -> Self {
+        self.cost = Some(priority);
+        self
+    }
+
+    /// Sets the priority of speed, from 0 to 1.
+    #[must_use]
+    pub const fn speed(mut self, priority: Decimal) -> Self {
+        self.speed = Some(priority);
+        self
+    }
+
+    /// Sets the priority of intelligence, from 0 to 1.
+    #[must_use]
+    pub const fn intelligence(mut self, priority: Decimal) -> Self {
+        self.intelligence = Some(priority);
+        self
+    }
+
+    // Not inlined, so that its stack frame is gone while the messages are written.
+    #[inline(never)]
+    pub(super) fn write(&self, out: &mut Writer<'_>) {
+        out.key("modelPreferences");
+        out.begin_object();
+        if !self.hints.is_empty() {
+            out.key("hints");
+            out.begin_array();
+            for hint in self.hints {
+                out.begin_object();
+                out.field_string("name", hint);
+                out.end_object();
+            }
+            out.end_array();
+        }
+        let priorities = [
+            ("costPriority", self.cost),
+            ("speedPriority", self.speed),
+            ("intelligencePriority", self.intelligence),
+        ];
+        for (key, priority) in priorities {
+            if let Some(priority) = priority {
+                out.key(key);
+                // Not `clamp`, because it keeps a panic for invalid bounds.
+                out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
+            }
+        }
+        out.end_object();
+    }
+}
+
+view! {
+    /// A server's preferences for the choice of a model.
+    ModelPreferencesView
+}
+
+impl<'a> ModelPreferencesView<'a> {
+    /// Substrings of model names, the preferred first.
+    pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        list(self.json, "hints").filter_map(|hint| text(hint, "name"))
+    }
+
+    /// The priority of a low cost, from 0 to 1.
+    #[must_use]
+    pub fn cost(&self) -> Option<Decimal> {
+        number(self.json, "costPriority")
+    }
+
+    /// The priority of speed, from 0 to 1.
+    #[must_use]
+    pub fn speed(&self) -> Option<Decimal> {
+        number(self.json, "speedPriority")
+    }
+
+    /// The priority of intelligence, from 0 to 1.
+    #[must_use]
+    pub fn intelligence(&self) -> Option<Decimal> {
+        number(self.json, "intelligencePriority")
+    }
+}
