@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-fn text(path: &str) -> String {
+pub(crate) fn text(path: &str) -> String {
     read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -64,7 +64,7 @@ fn documented_rust_version_is_that_of_the_manifest() {
 }
 
 /// The Rust files below a folder.
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() {

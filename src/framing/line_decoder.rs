@@ -5,8 +5,7 @@ use core::ops::Range;
 use crate::buffer::Buffer;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
-use crate::platform::find;
+use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span, find};
 
 /// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {

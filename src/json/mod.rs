@@ -15,7 +15,7 @@
 //! ```
 
 #[cfg(feature = "serde")]
-mod de;
+pub(crate) mod de;
 pub(crate) mod decimal;
 mod path;
 pub(crate) mod scanner;
@@ -37,7 +37,7 @@ pub(crate) use decimal::SortKey;
 pub use path::{AccessError, At};
 pub(crate) use scanner::MemberIndex;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use search::find_by_words;
+pub(crate) use search::find;
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;
 pub(crate) use skip::next_value;

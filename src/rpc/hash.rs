@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_changes_hashes() {
+    fn seed_determines_the_bucket_of_an_id() {
         let hash = |seed, text: &str| {
             let mut hasher = Hasher::new(seed);
             hasher.add(text.as_bytes());

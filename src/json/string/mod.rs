@@ -3,7 +3,8 @@
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
 use super::write_text::{WriteText, prints};
-use crate::platform::{copy, find, move_down};
+use crate::json::search::find;
+use crate::platform::{copy, move_down};
 use core::fmt;
 
 /// The text of a JSON string, still escaped, without its quotes. It compares, iterates and copies the decoded text
