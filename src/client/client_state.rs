@@ -8,7 +8,7 @@ use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
-use crate::peer::slots::{Data, Ticket};
+use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
@@ -182,7 +182,7 @@ impl<'b> ClientState<'b> {
             _ => Progress::ExtendsTimeout,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
-        let data = SentRequest { sequence: self.sequence, maximum, level, method, ..Data::EMPTY };
+        let data = SentRequest::new(self.sequence, method, maximum, level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
         // The deadline is immediate: the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
