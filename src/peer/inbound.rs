@@ -60,7 +60,7 @@ fn progress_token(meta: &[u8]) -> &[u8] {
 
 /// Returns the id and the reason of `notifications/cancelled`, or `None` if the parameters are not valid.
 pub(crate) fn parse_cancellation(params: Option<Json<'_>>) -> Option<(Json<'_>, Option<Json<'_>>)> {
-    let [id, reason] = params.filter(|params| params.kind() == Kind::Object)?.pick(["requestId", "reason"]);
+    let [id, reason] = params?.pick(["requestId", "reason"]);
     let id = id.filter(|id| rpc::is_id(*id))?;
     Some((id, reason.filter(|reason| reason.kind() == Kind::String)))
 }

@@ -201,7 +201,6 @@ fn on_progress(
     params: Option<Json<'_>>,
     spans: &mut Spans,
 ) -> Received {
-    let params = params.filter(|params| params.kind() == Kind::Object);
     let parsed = params.and_then(|params| Some((params, outbound::parse_progress(params)?)));
     let Some((params, (token, progress))) = parsed else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
