@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) {
     let plain = Way { grown: input.grown, ..Way::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    // An application step does not wait until all input is read, so the peer must not send ahead of it.
+    // Application steps do not wait for the machine to read all input, so the peer must not send ahead.
     let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
     let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
     let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
@@ -48,7 +48,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Number of responses that an id may have, and has.
+/// The allowed and the actual number of responses to an id.
 #[derive(Debug, Default)]
 struct Tally {
     may: usize,
@@ -77,21 +77,21 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let gone = dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Gone));
     let rest = lines.pop().unwrap_or_default();
     if !rest.is_empty() && !gone {
-        return Err("half a line".into());
+        return Err("the last line is incomplete".into());
     }
     for line in lines {
         let json = Json::parse(line).map_err(|error| format!("no JSON is written: {error}"))?;
         let members: Vec<Json<'_>> =
             if json.kind() == Kind::Array { json.elements().collect() } else { vec![json] };
         if members.is_empty() {
-            return Err("an empty batch is written".into());
+            return Err("the output contains an empty batch".into());
         }
         for message in members {
             let Some(id) = answered(message)? else { continue };
             let tally = tallies.entry(id.clone()).or_default();
             tally.has += 1;
             if tally.has > tally.may {
-                return Err(format!("{} answers to {} requests with the id {id}", tally.has, tally.may));
+                return Err(format!("{} responses to {} requests with the id {id}", tally.has, tally.may));
             }
         }
     }
@@ -119,7 +119,7 @@ fn decoded(id: Json<'_>) -> String {
 /// The id of a response, or `None` for another message. Returns an error if the message is malformed.
 fn answered(message: Json<'_>) -> Result<Option<String>, String> {
     let has = |name: &str| message.get(name).is_some();
-    let odd = || Err(format!("no message of the protocol: {message}"));
+    let odd = || Err(format!("not a protocol message: {message}"));
     if !message.get("jsonrpc").and_then(|version| version.string()).is_some_and(|version| version == "2.0") {
         return odd();
     }
