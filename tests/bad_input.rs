@@ -1,5 +1,5 @@
-//! Bad input: writes the tables of the documents by running each row. To accept changes:
-//! `BLESS=1 cargo test --test it bad_input`, and read the difference.
+//! Bad input: runs each row, and compares the tables in the documents with the results.
+//! To accept changes: `BLESS=1 cargo test --test it bad_input`, and review the difference.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// A row: its name, the setup (whose responses are omitted), and the input.
+/// A row: name, setup (whose responses are omitted), and input.
 type Row = (&'static str, Before, Vec<u8>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ enum Before {
     Nothing,
     /// A session of this revision.
     Session(&'static str),
-    /// The same, with the call 7 of `slow` in flight.
+    /// A session of this revision, with the call 7 of `slow` in flight.
     Busy(&'static str),
 }
 
@@ -252,7 +252,7 @@ fn run((name, before, input): &Row) -> (String, String) {
     let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
-    // The connection continues: a later ping is answered.
+    // The connection continues: a later ping gets a response.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
     (dash(&distinct(&answers)), dash(&distinct(&events)))
@@ -266,7 +266,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// Repetitions in a row are written once.
+/// Writes consecutive repetitions once.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;

@@ -131,7 +131,7 @@ fn pool_is_bounded_and_cancellation_frees_a_worker() {
 }
 
 #[test]
-fn client_with_response_may_call_again_at_once() {
+fn client_with_response_may_call_again_immediately() {
     let (mut peer, server) = connect(&INFO, 1);
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}"));

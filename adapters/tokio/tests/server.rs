@@ -142,7 +142,7 @@ async fn tasks_are_bounded_while_other_messages_are_served() {
 }
 
 #[tokio::test]
-async fn client_with_response_may_call_again_at_once() {
+async fn client_with_response_may_call_again_immediately() {
     let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}")).await;

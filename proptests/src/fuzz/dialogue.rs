@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind, Member, Scanner};
-use mcp_proto_transcripts::direct::{Way, play};
+use mcp_proto_transcripts::direct::{Movement, play};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::{Mutation, chosen, mutate};
@@ -30,13 +30,13 @@ pub fn check(bytes: &[u8]) {
     for mutation in input.mutations.iter().take(12) {
         mutate(&mut dialogue, *mutation, all);
     }
-    let plain = Way { grown: input.grown, ..Way::PLAIN };
+    let plain = Movement { grown: input.grown, ..Movement::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
     // Application steps do not wait for the machine to read all input, so the peer must not send ahead.
-    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
-    let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
-    let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
+    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Command(_)));
+    let cut = Movement { read, write, reads_first: input.reads_first, ahead, ..plain };
+    let [first, second] = [plain, cut].map(|movement| match play(&dialogue, movement) {
         Ok(played) => played,
         Err(why) => panic!("{}\n{why}", shown(&dialogue)),
     });
@@ -138,7 +138,7 @@ fn shown(dialogue: &Dialogue) -> String {
     for (_, step) in &dialogue.steps {
         text += &match step {
             Step::In(bytes) => format!("> {}\n", String::from_utf8_lossy(bytes).trim_end()),
-            Step::Host(command) => format!("* {command}\n"),
+            Step::Command(command) => format!("* {command}\n"),
             Step::Event(_) | Step::Out(_) => continue,
             other => format!("~ {other:?}\n"),
         };
