@@ -1,4 +1,4 @@
-//! What cannot be in the schema is an error of the compiler that says what to do.
+//! Unsupported types are compile errors with advice.
 
 #[test]
 fn unsupported_types_are_compile_errors() {

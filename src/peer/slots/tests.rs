@@ -440,7 +440,7 @@ fn ids_that_collide_under_one_seed_spread_under_another() {
     assert!(chains.iter().all(|length| *length < 30), "{chains:?}");
 }
 
-/// Takes, finds, times and releases requests, with more and more of them in flight.
+/// The cost of taking, finding, timing and releasing requests, with more and more of them in flight.
 #[test]
 fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {
