@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Dropping the future cancels the call.
     let hasty = tokio::time::timeout(Duration::from_millis(100), client.call_json("slow", "{}")).await;
-    println!("hasty: {}", if hasty.is_err() { "given up" } else { "done" });
+    println!("hasty: {}", if hasty.is_err() { "cancelled" } else { "done" });
     client.close().await;
     Ok(())
 }

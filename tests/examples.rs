@@ -71,7 +71,7 @@ fn tokio_client_uses_the_tokio_server() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
-    let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
+    let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: cancelled\n");
     assert_eq!(text, expected);
     // A server that exits quickly may not print the line.
     let said = String::from_utf8(output.stderr).unwrap();
