@@ -367,7 +367,7 @@ fn random_operations_agree_with_a_map() {
     }
 }
 
-/// Takes, finds, times and releases requests, with more and more of them in flight.
+/// The cost of taking, finding, timing and releasing requests, with more and more of them in flight.
 #[test]
 fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {
