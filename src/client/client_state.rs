@@ -109,7 +109,7 @@ impl<'b> ClientState<'b> {
             probe_repeated: false,
             initialized_pending: false,
             roots_changed_pending: false,
-            request_id: Span::EMPTY,
+            request_id: Span::MISSING,
             server_request_waits: false,
         }
     }

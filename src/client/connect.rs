@@ -109,17 +109,12 @@ impl ClientState<'_> {
     }
 
     /// Handles the response to the connecting request.
-    pub(crate) fn handle_connect_response(
-        &mut self,
-        line: &[u8],
-        outcome: Outcome<'_>,
-    ) -> Option<PendingEvent> {
-        let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
+    pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
         match (self.peer.lifecycle.state(), outcome) {
-            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, span_of(result)),
-            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, span_of(error)),
-            (_, Outcome::Result(result)) => self.handle_initialize_result(line, span_of(result)),
-            (_, Outcome::Error(error)) => self.handle_initialize_error(line, span_of(error)),
+            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, result),
+            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, error),
+            (_, Outcome::Result(result)) => self.handle_initialize_result(line, result),
+            (_, Outcome::Error(error)) => self.handle_initialize_error(line, error),
             (State::Probing, Outcome::Malformed) => self.handle_invalid_discovery(),
             (_, Outcome::Malformed) => self.fail_connect(PendingFailure::InvalidResponse),
         }
@@ -140,7 +135,7 @@ impl ClientState<'_> {
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
         let Some(versions) = versions else { return self.handle_invalid_discovery() };
-        let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
+        let (Some(capabilities), true) = (capabilities, is_complete(kind.unwrap_or(Json::NULL))) else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
         let mutual = known_revisions(versions).and(self.config.revisions);

@@ -12,7 +12,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::revision::Revision;
-use crate::rpc::span_of;
+use crate::rpc::Object;
 use crate::time::Millis;
 
 use crate::client::Client;
@@ -244,13 +244,12 @@ impl ClientState<'_> {
     /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
     pub(crate) fn handle_input_required(
         &mut self,
-        line: &[u8],
         ticket: Ticket,
-        result: Json<'_>,
+        result: Object<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
         let outbound = self.peer.in_flight.outbound(ticket).copied().ok_or(RequestFailure::Invalid)?;
         let input_requests =
-            outbound.data.method.resumable_name().and_then(|_| self.check_input_requests(result));
+            outbound.data.method.resumable_name().and_then(|_| self.check_input_requests(result.json()));
         let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
         if outbound.data.partial_results >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
@@ -272,7 +271,7 @@ impl ClientState<'_> {
             _ => outbound.data.maximum,
         };
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
-        Ok(PendingEvent::InputRequired { ticket, result: span_of(line, result.bytes()) })
+        Ok(PendingEvent::InputRequired { ticket, result: result.span() })
     }
 
     fn resume(

@@ -2,19 +2,19 @@
 //!
 //! Specification: *Pagination*.
 
-use crate::json::{Json, Span};
+use crate::json::Json;
 use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
+use crate::rpc::Object;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
 use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::pending_event::PendingEvent;
-use crate::protocol::objects::members::Members;
 
 /// A paginated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,20 +67,14 @@ impl List {
 
 impl ClientState<'_> {
     /// Handles a page of a list and queues the request for the next one, unless the page is the last.
-    pub(crate) fn handle_page(
-        &mut self,
-        list: List,
-        members: Members<'_>,
-        ticket: Ticket,
-        span: Span,
-    ) -> PendingEvent {
+    pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
-        let cursor = members.get("nextCursor");
+        let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outbound, cursor)) = self.peer.in_flight.outbound(ticket).copied().zip(cursor) else {
             self.peer.in_flight.release(ticket);
-            return PendingEvent::Page { ticket, list, result: span, last: true };
+            return PendingEvent::Page { ticket, list, result: result.span(), last: true };
         };
         let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let repeated = outbound.data.partial_results > 0 && last == cursor.bytes();
@@ -102,6 +96,6 @@ impl ClientState<'_> {
             self.peer.in_flight.set_deadline(ticket, Some(deadline));
             self.peer.in_flight.enqueue(ticket);
         }
-        PendingEvent::Page { ticket, list, result: span, last: false }
+        PendingEvent::Page { ticket, list, result: result.span(), last: false }
     }
 }

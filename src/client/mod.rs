@@ -87,7 +87,7 @@ use crate::client::receive::Handled;
 use crate::client::sent_request::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
-use crate::json::{Member, Shape};
+use crate::json::{Member, Shape, Span};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
@@ -95,9 +95,8 @@ use crate::peer::request::{InboundState, Outbound, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
-use crate::protocol::objects::members::ResultIndex;
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::time::Millis;
 
 /// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
@@ -276,7 +275,7 @@ impl Client<'_> {
             }
             Some(Request::Inbound(_)) => {
                 peer.in_flight.release(ticket);
-                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             Some(Request::Outbound(outbound)) => {
                 let method = outbound.data.method;
@@ -333,7 +332,7 @@ impl Client<'_> {
         let class = match line.content {
             LineContent::Message => {
                 let tolerant = self.state.config.missing_jsonrpc;
-                Some(rpc::classify(&rpc::Scanned { scanner: self.input.scanner(), bytes }, tolerant))
+                Some(Class::new(bytes, self.input.scanner(), tolerant))
             }
             _ => None,
         };
@@ -348,7 +347,7 @@ impl Client<'_> {
         };
         if is_request && self.state.answers_requests() {
             let for_application =
-                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, class));
+                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, bytes, class));
             let has_space =
                 if for_application { self.state.peer.reserve_response() } else { self.state.can_answer() };
             self.state.server_request_waits = for_application && !has_space;
@@ -360,8 +359,7 @@ impl Client<'_> {
         self.state.peer.output.observe_sent();
         let received = match class {
             Some(class) => {
-                let index =
-                    self.input.member_index(Member::Result).map(|index| ResultIndex { line: bytes, index });
+                let index = self.input.member_index(Member::Result);
                 receive::handle_message(&mut self.state, bytes, class, index, line.stream)
             }
             None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),
@@ -425,7 +423,7 @@ impl Client<'_> {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
             } else if is_server_request {
-                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             return true;
         }

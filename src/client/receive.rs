@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, ScanErrorKind, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
 use crate::peer::inbound;
 use crate::peer::outbound::IssuedId;
 use crate::peer::response::RequestFailure;
@@ -11,13 +11,12 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
-use crate::rpc::{self, Class, Invalid, Outcome, span_of};
+use crate::rpc::{self, Class, Invalid, Object, Outcome};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::protocol::objects::members::{Members, ResultIndex};
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -35,21 +34,19 @@ impl From<Option<PendingEvent>> for Handled {
     }
 }
 
-/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` locates the
-/// members of a result.
+/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` is the scanner's
+/// index of the result.
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
-    class: Class<'_>,
-    index: Option<ResultIndex<'_>>,
+    class: Class,
+    index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Handled {
     match class {
-        Class::Request { id, method, params } => {
-            handle_request(state, line, id, method.string(), params, stream)
-        }
+        Class::Request { id, method, params } => handle_request(state, line, id, method, params, stream),
         Class::Notification { method, params } => handle_notification(state, line, method, params),
-        Class::Response { id, outcome } => handle_response(state, line, id, outcome, index),
+        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
         Class::ErrorWithoutId { error } => {
             match state.connecting.filter(|_| state.unsent_connect.is_none()) {
                 // While connecting, an error without id belongs to the connecting request or to an abandoned probe.
@@ -57,17 +54,18 @@ pub(crate) fn handle_message(
                     state.handle_connect_response(line, Outcome::Error(error)).into()
                 }
                 _ => {
-                    let code = error.get("code").and_then(Json::integer);
+                    let code = rpc::view(line, error).get("code").and_then(Json::integer);
                     let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
                     Handled::ProtocolError(ProtocolError::ErrorWithoutId { code })
                 }
             }
         }
         // No method, result or error: a malformed response, if a request with this id is pending.
-        Class::Invalid { why: Invalid::Method, id: Some(id), .. }
-            if Json::trusted(line).get("method").is_none() && is_pending_response(state, id) =>
+        Class::Invalid { why: Invalid::Method, id, .. }
+            if Json::trusted(line).get("method").is_none()
+                && is_pending_response(state, rpc::view(line, id)) =>
         {
-            handle_response(state, line, id, Outcome::Malformed, None)
+            handle_response(state, line, rpc::view(line, id), Outcome::Malformed, None)
         }
         Class::Invalid { why, .. } => Handled::ProtocolError(match why {
             Invalid::Batch => ProtocolError::Batch,
@@ -132,12 +130,13 @@ pub(crate) fn handle_unreadable_line(
 fn handle_request(
     state: &mut ClientState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    method: Str<'_>,
-    params: Option<Json<'_>>,
+    id: Span,
+    method: Span,
+    params: Span,
     stream: StreamId,
 ) -> Handled {
-    let id_text = id.bytes();
+    let (id_view, method) = (rpc::view(line, id), rpc::text(line, method));
+    let id_text = id_view.bytes();
     if !state.answers_requests() {
         // The specification forbids any response, even an error.
         return Handled::ProtocolError(ProtocolError::UnknownMethod);
@@ -146,15 +145,17 @@ fn handle_request(
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if state.peer.in_flight.find(id, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
+        () if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
             state.answer(id_text, stream, None);
             return Handled::Done;
         }
-        () => match state.check_server_request(method, params, stream) {
+        () => match state.check_server_request(
+            method,
+            Some(rpc::view(line, params)).filter(|_| !params.is_missing()),
+            stream,
+        ) {
             Ok(context) => {
-                let id = span_of(line, id_text);
-                let params = params.map(|params| span_of(line, params.bytes()));
                 (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
@@ -166,60 +167,60 @@ fn handle_request(
 }
 
 /// Whether the message is a request for the application, whose response needs transmit space.
-pub(crate) fn is_input_request(state: &ClientState<'_>, class: &Class<'_>) -> bool {
+pub(crate) fn is_input_request(state: &ClientState<'_>, line: &[u8], class: &Class) -> bool {
     match class {
-        Class::Request { method, .. } => state.accepts_method(method.string()),
+        Class::Request { method, .. } => state.accepts_method(rpc::text(line, *method)),
         _ => false,
     }
 }
 
-fn handle_notification(
-    state: &mut ClientState<'_>,
-    line: &[u8],
-    name: Str<'_>,
-    params: Option<Json<'_>>,
-) -> Handled {
-    let object = params.filter(|params| params.kind() == Kind::Object);
-    if name == methods::PROGRESS.name {
-        return match object {
-            Some(params) => handle_progress(state, line, params),
-            None => Handled::ProtocolError(ProtocolError::InvalidParams),
-        };
-    }
-    if name == methods::MESSAGE.name {
-        return match object {
-            Some(params) => Handled::Event(PendingEvent::Log { params: span_of(line, params.bytes()) }),
-            None => Handled::ProtocolError(ProtocolError::InvalidParams),
-        };
-    }
-    if name == methods::CANCELLED.name {
-        return handle_cancelled(state, line, object);
-    }
-    let lists = [
-        (methods::TOOLS_LIST_CHANGED.name, Listed::Tools),
-        (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
-        (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
-    ];
-    let view = object.unwrap_or(Json::EMPTY_OBJECT);
-    let pending_event = match lists.into_iter().find(|(method, _)| name == **method) {
-        Some((_, listed)) => state.handle_list_change(view, listed),
-        None if name == methods::RESOURCES_UPDATED.name => state.handle_update(line, view),
-        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !state.answers_requests() => match object
-        {
-            Some(params) => state.handle_acknowledgment(line, span_of(line, params.bytes())),
-            None => Err(ProtocolError::UnknownSubscription),
-        },
-        None => Ok(PendingEvent::Notification {
-            method: span_of(line, name.raw().as_bytes()),
-            params: params.map(|params| span_of(line, params.bytes())),
-        }),
+/// A notification that the client handles itself.
+#[derive(Clone, Copy)]
+enum Notification {
+    Progress,
+    Message,
+    Cancelled,
+    ListChanged(Listed),
+    Updated,
+    Acknowledged,
+}
+
+const NOTIFICATIONS: [(&str, Notification); 8] = [
+    (methods::PROGRESS.name, Notification::Progress),
+    (methods::MESSAGE.name, Notification::Message),
+    (methods::CANCELLED.name, Notification::Cancelled),
+    (methods::TOOLS_LIST_CHANGED.name, Notification::ListChanged(Listed::Tools)),
+    (methods::RESOURCES_LIST_CHANGED.name, Notification::ListChanged(Listed::Resources)),
+    (methods::PROMPTS_LIST_CHANGED.name, Notification::ListChanged(Listed::Prompts)),
+    (methods::RESOURCES_UPDATED.name, Notification::Updated),
+    (methods::SUBSCRIPTIONS_ACKNOWLEDGED.name, Notification::Acknowledged),
+];
+
+fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, params: Span) -> Handled {
+    let name = rpc::text(line, method);
+    let known = NOTIFICATIONS.iter().find(|(known, _)| name == *known).map(|(_, known)| *known);
+    let is_object = rpc::kind(line, params) == Kind::Object;
+    let object = if is_object { params } else { Span::MISSING };
+    let pending_event = match known {
+        Some(Notification::Progress | Notification::Message) if !is_object => {
+            Err(ProtocolError::InvalidParams)
+        }
+        Some(Notification::Progress) => return handle_progress(state, line, params),
+        Some(Notification::Message) => Ok(PendingEvent::Log { params }),
+        Some(Notification::Cancelled) => return handle_cancelled(state, line, object),
+        Some(Notification::ListChanged(listed)) => state.handle_list_change(rpc::view(line, object), listed),
+        Some(Notification::Updated) => state.handle_update(line, object),
+        Some(Notification::Acknowledged) if !state.answers_requests() => {
+            state.handle_acknowledgment(line, object)
+        }
+        Some(Notification::Acknowledged) | None => Ok(PendingEvent::Notification { method, params }),
     };
     pending_event.map_or_else(Handled::ProtocolError, Handled::Event)
 }
 
 /// Handles a cancellation by the server.
-fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Handled {
-    let Some((id, reason)) = inbound::parse_cancellation(params) else {
+fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+    let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
     if !state.answers_requests() {
@@ -230,15 +231,12 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Option<Jso
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.peer.in_flight.release(ticket);
-    let reason = reason.map(|reason| span_of(line, reason.bytes()));
     Handled::Event(PendingEvent::Cancelled { ticket, reason })
 }
 
-fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Handled {
-    match state.peer.record_progress(Some(params)) {
-        Ok(ticket) => {
-            Handled::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
-        }
+fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+    match state.peer.record_progress(rpc::view(line, params)) {
+        Ok(ticket) => Handled::Event(PendingEvent::Progress { ticket, params }),
         Err(error) => Handled::ProtocolError(error),
     }
 }
@@ -255,8 +253,8 @@ fn handle_response(
     state: &mut ClientState<'_>,
     line: &[u8],
     id: Json<'_>,
-    outcome: Outcome<'_>,
-    index: Option<ResultIndex<'_>>,
+    outcome: Outcome,
+    index: Option<&MemberIndex>,
 ) -> Handled {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
@@ -275,29 +273,26 @@ fn handle_response(
     };
     Handled::Event(match outcome {
         Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
-        Outcome::Error(error) => {
-            end_request(state, ticket, PendingOutcome::Error(span_of(line, error.bytes())))
-        }
-        Outcome::Result(value) => handle_result(state, line, ticket, Members::with_index(value, index)),
+        Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
+        Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
     })
 }
 
 /// Handles the result of a pending request.
-fn handle_result(
-    state: &mut ClientState<'_>,
-    line: &[u8],
-    ticket: Ticket,
-    members: Members<'_>,
-) -> PendingEvent {
-    let (result, method) = (members.json(), state.method_of(ticket));
+fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> PendingEvent {
+    let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
-        (true, member) => members.pick(["resultType", member.unwrap_or_default()]),
-        (_, Some(member)) => [None, members.get(member)],
-        (_, None) => [None; 2],
+        (true, member) => result.spans(&["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => {
+            let [member] = result.spans(&[member]);
+            [Span::MISSING, member]
+        }
+        (_, None) => [Span::MISSING; 2],
     };
-    if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
-        return match state.handle_input_required(line, ticket, result) {
+    let kind = rpc::view(result.line(), kind);
+    if kind.string().is_some_and(|kind| kind == "input_required") {
+        return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
             Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
         };
@@ -305,20 +300,18 @@ fn handle_result(
     if !method.accepts_result(result, member) || !is_complete(kind) {
         return end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid));
     }
-    let span = span_of(line, result.bytes());
     match method {
-        Method::List(list) => state.handle_page(list, members, ticket, span),
+        Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
-            let member = member.map_or(Span::EMPTY, |member| span_of(line, member.bytes()));
-            end_request(state, ticket, PendingOutcome::Result { result: span, member })
+            let outcome = PendingOutcome::Result { result: result.span(), member };
+            end_request(state, ticket, outcome)
         }
     }
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit it.
-pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
-    let kind = kind.filter(|kind| !kind.is_null());
-    kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
+pub(crate) fn is_complete(kind: Json<'_>) -> bool {
+    kind.is_null() || kind.string().is_some_and(|kind| kind == "complete")
 }
 
 /// Ends a request and frees its slot.

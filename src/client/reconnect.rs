@@ -2,6 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
 
+use crate::json::Span;
 use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -52,7 +53,9 @@ impl PendingEvent {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 PendingEvent::Response { ticket, method: Method::List(list), outcome }
             }
-            PendingEvent::Cancelled { ticket, .. } => PendingEvent::Cancelled { ticket, reason: None },
+            PendingEvent::Cancelled { ticket, .. } => {
+                PendingEvent::Cancelled { ticket, reason: Span::MISSING }
+            }
             PendingEvent::Expired(ticket) => PendingEvent::Expired(ticket),
             _ => return None,
         })

@@ -221,10 +221,11 @@ impl ClientState<'_> {
         Ok(PendingEvent::Changed { listed, subscription: self.find_changed_subscription(params)? })
     }
 
-    pub(crate) fn handle_update(&self, line: &[u8], params: Json<'_>) -> Result<PendingEvent, ProtocolError> {
-        let subscription = self.find_changed_subscription(params)?;
-        params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
-        Ok(PendingEvent::Updated { params: rpc::span_of(line, params.bytes()), subscription })
+    pub(crate) fn handle_update(&self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
+        let view = rpc::view(line, params);
+        let subscription = self.find_changed_subscription(view)?;
+        view.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
+        Ok(PendingEvent::Updated { params, subscription })
     }
 
     /// Handles the server's cancellation of a subscription.

@@ -2,13 +2,13 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{Routing, StreamId};
-use crate::json::{Decimal, Json, Kind, SortKey, Writer};
+use crate::json::{Decimal, Json, Kind, SortKey, Span, Writer};
 use crate::peer::request::{Inbound, InboundState, Request};
 use crate::peer::slots::{Data, InFlight, Ticket};
 use crate::peer::transmit_buffer::Overflow;
 use crate::peer::{Peer, Role};
 use crate::protocol::meta;
-use crate::rpc;
+use crate::rpc::{self, Object};
 use crate::time::Millis;
 
 /// The location of a request's id and progress token.
@@ -59,10 +59,11 @@ fn progress_token(meta: &[u8]) -> &[u8] {
 }
 
 /// Returns the id and the reason of `notifications/cancelled`, or `None` if the parameters are not valid.
-pub(crate) fn parse_cancellation(params: Option<Json<'_>>) -> Option<(Json<'_>, Option<Json<'_>>)> {
-    let [id, reason] = params?.pick(["requestId", "reason"]);
-    let id = id.filter(|id| rpc::is_id(*id))?;
-    Some((id, reason.filter(|reason| reason.kind() == Kind::String)))
+pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>, Span)> {
+    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
+    let has_reason = rpc::kind(line, reason) == Kind::String;
+    let id = Some(rpc::view(line, id)).filter(|id| rpc::is_id(*id))?;
+    Some((id, if has_reason { reason } else { Span::MISSING }))
 }
 
 /// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.

@@ -3,13 +3,14 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
-use crate::json::{Decimal, Json, magnitude, text_of};
+use crate::json::{Decimal, Json, text_of};
 use crate::peer::request::{OutboundState, Progress, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::peer::{Peer, Role};
 use crate::platform::divide;
+use crate::rpc::issued_number;
 use crate::time::Millis;
 
 /// What an id in a message of the peer refers to.
@@ -37,15 +38,9 @@ impl<R: Role> Peer<'_, R> {
         round.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
     }
 
-    /// Finds the request with this id. Some peers return the id as a string of digits.
+    /// Finds the request with this id.
     pub(crate) fn find_issued(&self, id: Json<'_>) -> IssuedId {
-        let digits = match id.bytes() {
-            // No issued id begins with zero, but the parser would accept one.
-            [b'"', b'0', ..] => b"",
-            [b'"', digits @ .., b'"'] => digits,
-            digits => digits,
-        };
-        magnitude(digits).map_or(IssuedId::Unknown, |id| self.find_issued_number(id))
+        issued_number(id).map_or(IssuedId::Unknown, |id| self.find_issued_number(id))
     }
 
     pub(crate) fn find_issued_number(&self, id: u64) -> IssuedId {
@@ -83,8 +78,8 @@ impl<R: Role> Peer<'_, R> {
     /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
     /// Progress that does not grow is reported, but does not restart the timeout.
-    pub(crate) fn record_progress(&mut self, params: Option<Json<'_>>) -> Result<Ticket, ProtocolError> {
-        let [token, progress] = params.unwrap_or(Json::NULL).pick(["progressToken", "progress"]);
+    pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
+        let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);
         let (token, progress) = token.zip(progress).ok_or(ProtocolError::InvalidParams)?;
         let ticket = self.find_request(token).ok_or(ProtocolError::UnknownProgress)?;
@@ -155,32 +150,5 @@ impl<R: Role> Peer<'_, R> {
             }
             out.token("}}");
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::string::{String, ToString};
-
-    #[test]
-    fn id_magnitude_accepts_digits_only() {
-        for length in 0..=30 {
-            for digit in '0'..='9' {
-                let digits: String = core::iter::repeat_n(digit, length).collect();
-                assert_eq!(magnitude(digits.as_bytes()), digits.parse().ok(), "{digits}");
-                for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
-                    let mut digits = digits.clone();
-                    digits.replace_range(at..at + 1, &wrong.to_string());
-                    assert_eq!(magnitude(digits.as_bytes()), None, "{digits}");
-                }
-            }
-        }
-        for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
-            assert_eq!(magnitude(id.to_string().as_bytes()), Some(id));
-            // 2^64 + `id` overflows.
-            let more = u128::from(u64::MAX) + 1 + u128::from(id);
-            assert_eq!(magnitude(more.to_string().as_bytes()), None);
-        }
     }
 }

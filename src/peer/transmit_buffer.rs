@@ -2,11 +2,10 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, Routing};
-use crate::json::Writer;
-use crate::machine::Transmit;
+use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, Routing};
+use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
-use crate::platform::{find, shift};
+use crate::platform::shift;
 
 /// Maximum number of unsent bytes at which a growing buffer accepts another reply.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -27,11 +26,11 @@ pub(crate) struct TransmitBuffer<'b> {
 
 /// Results of transmission that the caller has reported.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Link {
+struct Link {
     /// Bytes were sent since the last query.
-    pub(crate) has_sent: bool,
+    has_sent: bool,
     /// The connection refuses further bytes.
-    pub(crate) broken: bool,
+    broken: bool,
 }
 
 /// An observer, and the function that shows it sent messages.
@@ -277,6 +276,54 @@ impl<'b> TransmitBuffer<'b> {
     /// Returns the number of bytes before and after the text of a message.
     fn framing_size(&self) -> (usize, usize) {
         if self.is_message_mode() { (HEADER_SIZE, 0) } else { (0, 1) }
+    }
+}
+
+/// Bytes to write. Bytes not reported as sent are offered again.
+#[derive(Debug)]
+pub struct Transmit<'a> {
+    bytes: &'a [u8],
+    routing: Option<Routing>,
+    start: &'a mut usize,
+    /// Size of the header before the message, in message mode.
+    overhead: usize,
+    link: &'a mut Link,
+}
+
+impl<'a> Transmit<'a> {
+    /// Returns the bytes to write, possibly none. In message mode they are exactly one message.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
+    #[must_use]
+    pub fn frame(&self) -> Option<OutboundMessage<'a>> {
+        let routing = self.routing?;
+        Some(OutboundMessage { message: self.bytes, routing })
+    }
+
+    /// Reports that the first `n` bytes were written.
+    ///
+    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` it is offered again.
+    pub fn sent(self, n: usize) {
+        let n = n.min(self.bytes.len());
+        if self.routing.is_none() || n == self.bytes.len() {
+            self.link.has_sent |= n > 0;
+        }
+        if self.routing.is_none() {
+            *self.start = self.start.saturating_add(n);
+        } else if n == self.bytes.len() {
+            *self.start = self.start.saturating_add(n).saturating_add(self.overhead);
+        }
+    }
+
+    /// Reports that the connection refuses further bytes, as after `EPIPE`.
+    ///
+    /// Unsent bytes are dropped, and the connection ends as if the peer had closed it.
+    pub fn broken(self) {
+        self.link.broken = true;
     }
 }
 

@@ -4,18 +4,11 @@ use core::marker::PhantomData;
 
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
+pub use crate::json::de::derived::{ONE_OF, STRUCT};
 pub use crate::schema::node::Bound;
 pub use crate::schema::text::{as_text, requirement, requirement_length, schema, schema_length};
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
-
-/// The struct name that a derived struct passes to a `Deserializer`. It makes the decoder accept integers in any
-/// notation.
-pub const STRUCT: &str = "mcp_proto::ToolArguments";
-
-/// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
-/// decoder returns the tag first, wherever it is.
-pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 /// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {
@@ -50,9 +43,9 @@ pub struct Name {
 /// The treatment of an unknown name.
 #[derive(Clone, Copy)]
 pub enum Unknown {
-    /// Refuse it as an unknown member.
+    /// Refuse the name as an unknown member.
     Member,
-    /// Refuse it as an unknown variant.
+    /// Refuse the name as an unknown variant.
     Variant,
     /// Return `names.len()`, so that the member is skipped.
     Ignored,
@@ -82,7 +75,7 @@ impl Visitor<'_> for Name {
         }
     }
 
-    /// The decoder has looked the name up already.
+    /// The decoder has already looked up the name.
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
@@ -164,7 +157,7 @@ pub trait Number {
     /// The type of the bounds.
     type Bound: PartialOrd;
 
-    /// Whether it lies within the bounds, which are inclusive.
+    /// Whether the number lies within the bounds, which are inclusive.
     fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
 }
 

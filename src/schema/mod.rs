@@ -90,7 +90,7 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
 #[diagnostic::on_unimplemented(
     message = "there is no JSON Schema for `{Self}`",
     label = "no tool argument",
-    note = "derive `ToolArguments` for your own types, or say what it accepts: `#[tool(schema = …)]`"
+    note = "derive `ToolArguments` for your own types, or describe the accepted values with `#[tool(schema = …)]`"
 )]
 pub trait Schema {
     /// The values that the decoder of this type accepts.
@@ -113,7 +113,7 @@ pub trait Schema {
 /// use.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
-    note = "derive `ToolArguments` for it: it has to be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
+    note = "derive `ToolArguments` for it: it must be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
 )]
 pub trait ToolArguments: Schema {
     /// The JSON Schema of the arguments, as JSON text.

@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
+use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, next_element};
 use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
@@ -20,7 +20,6 @@ use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::dispatch::{self, Received};
-use crate::server::feature::span_of;
 use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
@@ -159,14 +158,16 @@ const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
     fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
-        let array = Json::trusted(line);
         let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
-        let responses = array
-            .elements()
-            .filter(|element| needs_response(&classify_member(*element, allow_missing_jsonrpc)))
-            .count();
-        if array.index(0).is_none() {
-            return Received::ProtocolError(state.refuse(None, stream, ProtocolError::EmptyBatch));
+        let first = line.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket.saturating_add(1));
+        let (mut responses, mut at) = (0usize, first);
+        while let Some(element) = next_element(line, at) {
+            at = element.end;
+            let class = classify_member(line, element, allow_missing_jsonrpc);
+            responses = responses.saturating_add(needs_response(&class).into());
+        }
+        if at == first {
+            return Received::ProtocolError(state.refuse(b"", stream, ProtocolError::EmptyBatch));
         }
         let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
         let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
@@ -177,7 +178,7 @@ impl BatchHooks for Hooks {
         }
         state.invalid_in_a_row = 0;
         (counts.end, counts.left) = (counts.open_end, responses as u32);
-        counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
+        counts.next = first as u32;
         state.batch.set(counts);
         state.batches.set(Batches::IN_LINE, true);
         Received::BatchBegun
@@ -191,21 +192,20 @@ impl BatchHooks for Hooks {
         spans: &mut Spans,
     ) -> Received {
         let mut counts = state.batch.counts();
-        let rest = line.get(counts.next as usize..).unwrap_or_default();
-        let Some(element) = Elements::behind(rest).next() else {
+        let Some(element) = next_element(line, counts.next as usize) else {
             end_line(state, counts, stream);
             return Received::Done;
         };
-        counts.next = span_of(line, element.bytes()).end as u32;
+        counts.next = element.end as u32;
         state.batch.set(counts);
-        let class = classify_member(element, state.config.compat.missing_jsonrpc);
+        let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
-            let id = Some(id.bytes());
-            if method == methods::INITIALIZE.name {
+            let id = rpc::view(line, id).bytes();
+            if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
-            let meta = params.and_then(|params| params.get("_meta"));
+            let meta = rpc::view(line, params).get("_meta");
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
@@ -308,19 +308,19 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
 }
 
 /// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
-fn classify_member(element: Json<'_>, allow_missing_jsonrpc: bool) -> Class<'_> {
+fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
-    scanner.feed(element.bytes());
-    let _ = scanner.finish();
-    let member = rpc::Scanned { scanner: &scanner, bytes: element.bytes() };
-    match rpc::classify(&member, allow_missing_jsonrpc) {
+    scanner.set_position(element.start);
+    scanner.feed(rpc::view(line, element).bytes());
+    let _ = scanner.end();
+    match Class::new(line, &scanner, allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
-            Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
+            Class::Invalid { id: Span::MISSING, why: Invalid::NotAnObject, answerable: true }
         }
         class => class,
     }
 }
 
-fn needs_response(class: &Class<'_>) -> bool {
+fn needs_response(class: &Class) -> bool {
     matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
 }

@@ -55,8 +55,7 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
 }
 
 /// Whether a notification is the `exit` of a session.
-pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
-    let stateless =
-        || params.and_then(|params| params.get("_meta")).and_then(RequestMeta::from_json).is_some();
+pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
+    let stateless = || params.get("_meta").and_then(RequestMeta::from_json).is_some();
     state.config.compat.lsp_shutdown && state.peer.session.is_some() && method == "exit" && !stateless()
 }

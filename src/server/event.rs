@@ -120,7 +120,9 @@ impl Server<'_> {
                 client_info: part(input, spans_of(input).arguments),
                 capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { context, event } => return request_event(input, state, context, event),
+            PendingEvent::Request { context, event } => {
+                return request_event(input, state, context, event);
+            }
         })
     }
 }
@@ -146,7 +148,7 @@ fn request_event<'a>(
 }
 
 fn spans_of(input: &LineDecoder<'_>) -> Spans {
-    Spans::new(input.spans())
+    Spans::new(*input.event_spans())
 }
 
 /// A part of the event's line, empty if the span is empty.
@@ -173,12 +175,12 @@ impl<'a> Surroundings<'a> {
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
         let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
-        let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
+        let (before, part) = before.split_at_mut_checked(part.start.min(end)).unwrap_or_default();
         (part, Surroundings { before, after, end })
     }
 
     fn at(&self, span: Span) -> &'a [u8] {
-        if span.end == 0 {
+        if span.is_missing() {
             return &[];
         }
         let span = span.range();

@@ -18,7 +18,6 @@ use crate::protocol::methods;
 use crate::rpc;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::feature::span_of;
 use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::send_request::Response;
 use crate::server::server_state::{ServerState, Session};
@@ -31,7 +30,7 @@ pub(crate) trait OutboundHooks: Sync {
         state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome<'_>,
+        outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received>;
 
@@ -50,7 +49,7 @@ pub(crate) trait OutboundHooks: Sync {
         state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
-        params: Option<Json<'_>>,
+        params: Span,
         spans: &mut Spans,
     ) -> Option<Received>;
 
@@ -79,7 +78,7 @@ impl OutboundHooks for Hooks {
         state: &mut ServerState<'_>,
         line: &[u8],
         id: Json<'_>,
-        outcome: rpc::Outcome<'_>,
+        outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received> {
         let ticket = match state.peer.find_issued(id) {
@@ -91,12 +90,12 @@ impl OutboundHooks for Hooks {
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
             rpc::Outcome::Error(error) => {
-                spans.arguments = span_of(line, error.bytes());
+                spans.arguments = error;
                 ResponseKind::Error
             }
             rpc::Outcome::Result(result) => {
-                spans.arguments = span_of(line, result.bytes());
-                match result.kind() {
+                spans.arguments = result;
+                match rpc::kind(line, result) {
                     Kind::Object | Kind::Null => ResponseKind::Result,
                     _ => ResponseKind::Failed(RequestFailure::Invalid),
                 }
@@ -132,7 +131,7 @@ impl OutboundHooks for Hooks {
         state: &mut ServerState<'_>,
         line: &[u8],
         method: Str<'_>,
-        params: Option<Json<'_>>,
+        params: Span,
         spans: &mut Spans,
     ) -> Option<Received> {
         if method == methods::PROGRESS.name {
@@ -194,15 +193,10 @@ impl OutboundHooks for Hooks {
     }
 }
 
-fn on_progress(
-    state: &mut ServerState<'_>,
-    line: &[u8],
-    params: Option<Json<'_>>,
-    spans: &mut Spans,
-) -> Received {
-    match state.peer.record_progress(params) {
+fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
+    match state.peer.record_progress(rpc::view(line, params)) {
         Ok(ticket) => {
-            spans.arguments = params.map_or(Span::EMPTY, |params| span_of(line, params.bytes()));
+            spans.arguments = params;
             state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
         Err(error) => Received::ProtocolError(error),

@@ -52,7 +52,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) const NONE: Spans = Spans::new([Span::EMPTY; 6]);
+    pub(crate) const NONE: Spans = Spans::new([Span::MISSING; 6]);
 
     pub(crate) const fn new(spans: [Span; 6]) -> Spans {
         let [id, subject, arguments, meta, responses, state] = spans;

@@ -7,7 +7,7 @@ use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
@@ -57,7 +57,7 @@ impl Server<'_> {
     /// Responds to a dropped request with an error.
     #[cold]
     fn respond_unanswered(&mut self) {
-        let (id, stream) = (Spans::new(self.input.spans()).id, self.input.stream());
+        let (id, stream) = (Spans::new(*self.input.event_spans()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
         let pending = Pending::from_line(id, stream, self.state.batches.in_line());
         self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
@@ -144,10 +144,7 @@ impl Server<'_> {
         let class = match line.content {
             Content::Message if !in_line => {
                 let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
-                Some(rpc::classify(
-                    &rpc::Scanned { scanner: self.input.scanner(), bytes },
-                    allow_missing_jsonrpc,
-                ))
+                Some(Class::new(bytes, self.input.scanner(), allow_missing_jsonrpc))
             }
             _ => None,
         };
@@ -226,7 +223,7 @@ impl Server<'_> {
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            self.input.set_spans(spans.into_array());
+            self.input.hold_event(spans.into_array());
         } else {
             self.release();
         }
@@ -288,6 +285,6 @@ fn decode_subject(line: &mut [u8], subject: &mut Span) {
             let length = decode_text_in_place(text);
             Span { start: inner.start, end: inner.start.wrapping_add(length) }
         }
-        None => Span::EMPTY,
+        None => Span::MISSING,
     };
 }

@@ -9,7 +9,6 @@
 )]
 
 mod deadlines;
-mod hash;
 mod id_index;
 mod store;
 
@@ -17,7 +16,6 @@ use crate::framing::outbound_message::StreamId;
 use crate::platform::divide;
 use crate::time::Millis;
 
-pub(crate) use crate::peer::slots::id_index::hash_text;
 use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.

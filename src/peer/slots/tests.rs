@@ -367,77 +367,7 @@ fn random_operations_agree_with_a_map() {
     }
 }
 
-/// The first published values of HalfSipHash-1-3: of no byte, one byte, two bytes, and so on.
-#[test]
-fn hash_equals_published_vectors() {
-    let bytes: Vec<u8> = (0..9).collect();
-    let hash = |length| {
-        let mut hasher = hash::Hasher::new(0x0706_0504_0302_0100);
-        hasher.add(&bytes[..length]);
-        hasher.finish()
-    };
-    let first = [0x5814_c896, 0xe7e8_64ca, 0xbc4b_0e30, 0x0153_9939, 0x7e05_9ea6];
-    let next = [0x88e3_d89b, 0xa008_0b65, 0x9d38_d9d6, 0x5779_99b1, 0xc839_caed];
-    assert_eq!([0, 1, 2, 3, 4].map(hash), first);
-    assert_eq!([5, 6, 7, 8, 9].map(hash), next);
-}
-
-#[test]
-fn hash_is_independent_of_input_splits() {
-    let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(37)).collect();
-    for length in 0..bytes.len() {
-        for cut in 0..=length {
-            let [mut whole, mut in_two, mut one_by_one] = [(); 3].map(|()| hash::Hasher::new(9));
-            whole.add(&bytes[..length]);
-            in_two.add(&bytes[..cut]);
-            in_two.add(&bytes[cut..length]);
-            bytes[..length].iter().for_each(|byte| one_by_one.add(&[*byte]));
-            let expected = one_by_one.finish();
-            assert_eq!((whole.finish(), in_two.finish()), (expected, expected), "{length} {cut}");
-        }
-    }
-}
-
-#[test]
-fn hash_of_a_string_depends_on_its_decoded_text() {
-    let hash = |seed, text: &'static str| hash_text(seed, Json::trusted(text.as_bytes()).string().unwrap());
-    assert_eq!(hash(7, r#""a\u00e9""#), hash(7, "\"\\u0061é\""));
-    assert_ne!(hash(7, "\"a\""), hash(8, "\"a\""));
-    assert_ne!(hash(7, "\"a\""), hash(7, "\"b\""));
-    assert_ne!(hash(7, "\"\\n\""), hash(7, "\"\\r\""));
-}
-
-#[test]
-fn seed_determines_the_bucket_of_an_id() {
-    let hash = |seed, text: &str| {
-        let mut hasher = hash::Hasher::new(seed);
-        hasher.add(text.as_bytes());
-        hasher.finish()
-    };
-    assert_eq!(hash(1, "id-1"), hash(1, "id-1"));
-    let moved =
-        (0..100u32).filter(|n| hash(1, &format!("{n}")) % 16 != hash(2, &format!("{n}")) % 16).count();
-    assert!(moved > 70, "{moved}");
-    let mut buckets = [0; 16];
-    (0..1600u32).for_each(|n| buckets[(hash(7, &format!("{n}")) % 16) as usize] += 1);
-    assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
-}
-
-/// A peer that knows one seed can choose colliding ids, but they do not collide under another seed.
-#[test]
-fn ids_that_collide_under_one_seed_spread_under_another() {
-    let chain = |seed, id: u32| {
-        let mut hasher = hash::Hasher::new(seed);
-        hasher.add(format!("{id}").as_bytes());
-        (u64::from(hasher.finish()) * 64) >> 32
-    };
-    let chosen: Vec<u32> = (0..).filter(|id| chain(1, *id) == 5).take(640).collect();
-    let mut chains = [0; 64];
-    chosen.iter().for_each(|id| chains[chain(2, *id) as usize] += 1);
-    assert!(chains.iter().all(|length| *length < 30), "{chains:?}");
-}
-
-/// Takes, finds, times and releases requests, with more and more of them in flight.
+/// The cost of taking, finding, timing and releasing requests, with more and more of them in flight.
 #[test]
 fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {

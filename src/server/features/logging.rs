@@ -4,7 +4,7 @@
 
 use crate::error::{ConfigError, ProtocolError, SendError};
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, WriteText, Writer};
+use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
 use crate::protocol::methods::{self, Method};
@@ -34,7 +34,7 @@ impl Sealed for Logging {
     }
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
-        let Some(level) = request.param("level").and_then(Json::string).and_then(Level::from_json) else {
+        let Some(level) = request.param("level").string().and_then(Level::from_json) else {
             return request.refuse(
                 ProtocolError::InvalidParams,
                 &"`level` must be the name of a level, debug to emergency",

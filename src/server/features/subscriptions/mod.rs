@@ -20,7 +20,7 @@ use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::context::{Context, PackedContext};
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, span_of};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
@@ -148,9 +148,8 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
 
 /// Returns the URI of a request, and makes it the subject of the event.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
-    let uri = request.param("uri")?;
-    request.spans.subject = span_of(request.line, uri.bytes());
-    uri.string()
+    request.spans.subject = request.param_span("uri");
+    request.view(request.spans.subject).string()
 }
 
 fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
@@ -195,9 +194,10 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
 // Not inlined, so that its stack frame is gone while the response is written.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
-    let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
+    let wanted = request.param("notifications");
+    if wanted.kind() != Kind::Object {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
-    };
+    }
     let [tools, prompts, resources, uris, tasks] = wanted.pick([
         "toolsListChanged",
         "promptsListChanged",
@@ -273,8 +273,8 @@ fn write_acknowledgment(
 }
 
 fn declares_tasks(request: &Request<'_, '_>) -> bool {
-    let declared =
-        request.meta.and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.get(TASKS));
+    let declared = request.view(request.meta).get(meta::CLIENT_CAPABILITIES);
+    let declared = declared.and_then(|declared| declared.get("extensions")?.get(TASKS));
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 
