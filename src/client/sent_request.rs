@@ -167,6 +167,7 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
 const PARAMS: &str = r#","params":{"#;
 
 /// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
+#[inline]
 pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.unsigned(id);
