@@ -307,7 +307,7 @@ fn handle_result(
         }
         (_, None) => [Span::MISSING; 2],
     };
-    let kind = rpc::view(result.line(), kind);
+    let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
     if kind.string().is_some_and(|kind| kind == "input_required") {
         return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
