@@ -147,6 +147,38 @@ fn lifecycle_starts_only_in_new_and_reset() {
     }
 }
 
+/// Calls `check` with each line of code in `src/` outside of tests, and with the path below `src/`.
+fn each_line(check: &mut dyn FnMut(&str, &str)) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&root, &mut files);
+    files.retain(|path| !path.ends_with("tests.rs"));
+    for path in files {
+        let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+        let file = read_to_string(&path).unwrap();
+        let code = file.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        code.lines().filter(|line| !line.trim_start().starts_with("//")).for_each(|line| check(&name, line));
+    }
+}
+
+#[test]
+fn only_the_table_of_revisions_names_a_revision() {
+    each_line(&mut |file, line| {
+        let names_one = line.contains("Revision::V") && file != "protocol/revision.rs";
+        assert!(!names_one, "{file}: {line}: use `Revision::has`");
+    });
+}
+
+#[test]
+fn lower_layers_use_neither_role() {
+    const LOWER: [&str; 7] = ["buffer/", "framing/", "json/", "peer/", "protocol/", "rpc/", "schema/"];
+    each_line(&mut |file, line| {
+        let role = ["crate::client::", "crate::server::"].into_iter().find(|role| line.contains(role));
+        let lower = LOWER.iter().any(|layer| file.starts_with(layer));
+        assert!(!lower || role.is_none(), "{file}: {line}");
+    });
+}
+
 #[test]
 fn tests_named_by_the_rules_exist() {
     let document = text("docs/rules.md");

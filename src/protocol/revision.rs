@@ -203,10 +203,8 @@ impl Revision {
         if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
     }
 
-    const LATEST: Revision = {
-        let [.., latest] = Revision::ALL;
-        latest
-    };
+    pub(crate) const OLDEST: Revision = Revision::ALL[0];
+    const LATEST: Revision = Revision::ALL[Revision::ALL.len() - 1];
 
     /// The index in [`ALL`](Revision::ALL).
     #[inline(always)]
