@@ -4,24 +4,26 @@ import math
 import re
 
 import charts
-from goals import PEERS, goals
+from goals import PEERS, WINDOW_1, WINDOW_64, goals
 from numbers_of import short
 
 RMCP = ["rmcp", "rmcp, pipes"]
+STDIO_DIALECTS = ["handshake", "progress token", "string id", "observer", "2026-07-28", "2026-07-28, id last"]
+DIALECT_SERVERS = ["std", "loop", "tokio", "rmcp", "rmcp, pipes", "hand"]
 NAMES = {
     "std": "`mcp-proto-std`",
     "tokio": "`mcp-proto-tokio`",
     "loop": "`mcp-proto`, one loop",
     "rmcp": "rmcp",
     "rmcp, pipes": "rmcp, `stdio_pipes`",
-    "hand": "by hand",
+    "hand": "hand-written",
     "canned": "canned",
     "mcp-proto": "mcp-proto",
 }
 
 
-def name(who):
-    return NAMES.get(who, who)
+def name(contestant):
+    return NAMES.get(contestant, contestant)
 
 
 def table(head, rows):
@@ -32,38 +34,50 @@ def table(head, rows):
 
 def throughput(numbers, part, only=""):
     """Time for small texts, throughput for large ones; only for cases that begin with `only`."""
-    who = numbers.everyone(part, only)
+    contestants = numbers.contestants(part, only)
     rows = []
     for case in numbers.cases(part, only):
         size = numbers.bytes(part, case)
-        times = [numbers.get(part, case, one, "ns") for one in who]
+        times = [numbers.get(part, case, one, "ns") for one in contestants]
         best = min(times, default=math.nan)
         cells = [short(time) + " ns" if size < 4096 else short(size / time) + " GB/s" for time in times]
         cells = [f"**{cell}**" if time == best else cell for cell, time in zip(cells, times)]
         rows.append([case.removeprefix(only), f"{size:,}", *cells])
-    return table(["what", "bytes", *map(name, who)], rows)
+    return table(["what", "bytes", *map(name, contestants)], rows)
 
 
-def by_case(numbers, part, unit):
-    who = [one for one in numbers.everyone(part) if any(numbers.get(part, case, one, unit) >= 0 for case in numbers.cases(part))]
-    rows = [[name(one), *(short(numbers.get(part, case, one, unit)) for case in numbers.cases(part))] for one in who]
-    return table([unit, *numbers.cases(part)], rows)
+def stdio(numbers):
+    """A row for each server, a column for each length of the text."""
+    cases = [case for case in numbers.cases("stdio") if case.count(",") == 1]
+    rows = [[name(one), *(short(numbers.get("stdio", case, one, "µs")) for case in cases)] for one in numbers.contestants("stdio")]
+    return table(["µs", *cases], rows)
+
+
+def stdio_dialects(numbers):
+    """A row for each dialect and window, a column for each server."""
+    rows = []
+    for window in [WINDOW_64, WINDOW_1]:
+        for dialect in STDIO_DIALECTS:
+            case = window if dialect == "handshake" else f"{window}, {dialect}"
+            times = [short(numbers.get("stdio", case, one, "µs")) for one in DIALECT_SERVERS]
+            rows.append([f"{window.removeprefix('16 B, ')}, {dialect}", short(numbers.bytes("stdio", case)), *times])
+    return table(["µs", "bytes of a request", *map(name, DIALECT_SERVERS)], rows)
 
 
 def pair(numbers):
     rows = []
     for case in numbers.cases("pair"):
-        both = [numbers.get("pair", case, who, "ns") / 1000 for who in ["mcp-proto", "rmcp"]]
-        allocations = [numbers.get("pair", case, who, "allocations") for who in ["mcp-proto", "rmcp"]]
-        size = [numbers.get("pair", case, who, "bytes allocated") for who in ["mcp-proto", "rmcp"]]
+        both = [numbers.get("pair", case, one, "ns") / 1000 for one in ["mcp-proto", "rmcp"]]
+        allocations = [numbers.get("pair", case, one, "allocations") for one in ["mcp-proto", "rmcp"]]
+        size = [numbers.get("pair", case, one, "bytes allocated") for one in ["mcp-proto", "rmcp"]]
         times = f"{short(both[1] / both[0])} ×"
         rows.append([case, *map(short, both), times, *map(short, allocations), *map(short, size)])
-    head = ["a call, both sides", "mcp-proto, µs", "rmcp, µs", "ratio", "allocations", "rmcp's", "bytes allocated", "rmcp's"]
+    head = ["a call", "mcp-proto, µs", "rmcp, µs", "ratio", "allocations", "rmcp's", "bytes allocated", "rmcp's"]
     return table(head, rows)
 
 
 def pending(numbers):
-    get = lambda case, who, unit: short(numbers.get("pending", case, who, unit))
+    get = lambda case, contestant, unit: short(numbers.get("pending", case, contestant, unit))
     ours = ["bytes of the client", "bytes of the server", "bytes of both", "ns", "instructions"]
     rows = [
         [case, *(get(case, "mcp-proto", unit) for unit in ours), *(get(case, "rmcp", unit) for unit in ["bytes of both", "ns"])]
@@ -85,10 +99,9 @@ def instructions(numbers):
 
 def sizes(numbers):
     units = [("size", "packages", ""), ("size", "release", "kB"), ("size", "small", "kB"), ("build", "clean build", "s"), ("build", "clean build", "CPU s")]
-    units += [("start", "to the answer", "ms"), ("start", "worked", "ms"), ("stdio", "16 B, window 64", "peak KiB"), ("stdio", "1 MiB, window 1", "peak KiB")]
-    who = numbers.everyone("size")
-    rows = [[name(one), *(short(numbers.get(part, case, one, unit)) for part, case, unit in units)] for one in who]
-    head = ["server", "packages", "release, kB", "small, kB", "clean build, s", "its CPU, s", "start to answer, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
+    units += [("start", "to the response", "ms"), ("start", "CPU time", "ms"), ("stdio", "16 B, window 64", "peak KiB"), ("stdio", "1 MiB, window 1", "peak KiB")]
+    rows = [[name(one), *(short(numbers.get(part, case, one, unit)) for part, case, unit in units)] for one in numbers.contestants("size")]
+    head = ["server", "packages", "release, kB", "small, kB", "clean build, s", "its CPU, s", "start to response, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
     return table(head, rows)
 
 
@@ -97,8 +110,8 @@ def machine(numbers):
 
 
 def goal_table(numbers):
-    lines = ["| what | goal | reached | |", "|---|---|---|---|"]
-    return "\n".join(lines + [f"| {what} | {goal} | {text} | {verdict} |" for what, goal, text, verdict, _ in goals(numbers)])
+    lines = ["| what | compared with | gate | goal | result | reached |", "|---|---|---|---|---|---|"]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in goals(numbers)])
 
 
 def ratio_chart(numbers):
@@ -107,7 +120,7 @@ def ratio_chart(numbers):
     for part, unit, peers, cases in [
         ("scan", "ns", PEERS, ["call", "text 1 KiB", "text", "umlauts", "code", "escapes", "dense"]),
         ("write", "ns", ["serde_json", "sonic-rs", "simd-json"], ["text 1 KiB", "text", "umlauts", "code", "escapes"]),
-        ("pair", "ns", ["rmcp"], ["16 B, window 1", "16 B, window 64", "64 KiB, window 1"]),
+        ("pair", "ns", ["rmcp"], [WINDOW_1, f"{WINDOW_1}, 2026-07-28", WINDOW_64, "64 KiB, window 1"]),
     ]:
         verb = {"scan": "scan", "write": "write", "pair": "both roles"}[part]
         for case in cases:
@@ -115,9 +128,9 @@ def ratio_chart(numbers):
         if part == "write":
             for case in ["text", "umlauts", "code"]:
                 add(rows, numbers, f"a whole call: {case}", part, case, unit, "mcp-proto, a whole call", peers)
-    for who, verb in [("std", "server, threads"), ("loop", "server, one loop"), ("tokio", "server, tokio")]:
-        for case in ["16 B, window 1", "16 B, window 64", "64 KiB, window 1"]:
-            add(rows, numbers, f"{verb}: {case}", "stdio", case, "µs", who, RMCP)
+    for ours, verb in [("std", "server, threads"), ("loop", "server, one loop"), ("tokio", "server, tokio")]:
+        for case in [WINDOW_1, WINDOW_64, f"{WINDOW_64}, 2026-07-28", "64 KiB, window 1"]:
+            add(rows, numbers, f"{verb}: {case}", "stdio", case, "µs", ours, RMCP)
     return charts.bars("Times faster than the fastest other library (logarithmic; to the left of the line: slower)", rows, True)
 
 
@@ -132,16 +145,16 @@ def size_chart(numbers):
     """Bytes of text that a server echoes per second of its CPU time."""
     cases = [("16 B", 16, "16 B, window 64"), ("1 KiB", 1 << 10, "1 KiB, window 64"), ("64 KiB", 1 << 16, "64 KiB, window 1"), ("1 MiB", 1 << 20, "1 MiB, window 1")]
     series = [
-        (name(who).replace("`", ""), [size / numbers.get("stdio", case, who, "µs") for _, size, case in cases])
-        for who in ["std", "loop", "tokio", "rmcp, pipes", "hand", "canned"]
+        (name(one).replace("`", ""), [size / numbers.get("stdio", case, one, "µs") for _, size, case in cases])
+        for one in ["std", "loop", "tokio", "rmcp, pipes", "hand", "canned"]
     ]
-    return charts.lines("Echo servers behind pipes: MB of text for each second of the server's own time", "length of the text", [(label, size) for label, size, _ in cases], series)
+    return charts.lines("Echo servers behind pipes: MB of text per second of the server's CPU time", "length of the text", [(label, size) for label, size, _ in cases], series)
 
 
 def pending_chart(numbers):
     marks = [(f"{int(case.split()[0]):,}", int(case.split()[0])) for case in numbers.cases("pending")]
-    series = [(who, [numbers.get("pending", case, who, "ns") / 1000 for case in numbers.cases("pending")]) for who in ["mcp-proto", "rmcp"]]
-    return charts.lines("One request answered and another one sent, while many are pending: µs, both sides", "requests pending", marks or [("", 1)], series)
+    series = [(one, [numbers.get("pending", case, one, "ns") / 1000 for case in numbers.cases("pending")]) for one in ["mcp-proto", "rmcp"]]
+    return charts.lines("One request answered and another one sent, while many are pending: µs, both roles", "requests pending", marks or [("", 1)], series)
 
 
 def flash_chart(footprint):
@@ -168,7 +181,8 @@ def write(numbers, root):
         "native scan": throughput(numbers, "native", "scan: "),
         "native write": throughput(numbers, "native", "write: "),
         "pair": pair(numbers),
-        "stdio": by_case(numbers, "stdio", "µs"),
+        "stdio": stdio(numbers),
+        "stdio dialects": stdio_dialects(numbers),
         "pending": pending(numbers),
         "feed": feed(numbers),
         "instructions": instructions(numbers),

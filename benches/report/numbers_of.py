@@ -5,7 +5,7 @@ import math
 
 
 class Numbers:
-    """The measurements. Each number has a part, a case, a contestant (`who`), and a unit."""
+    """The measurements. Each number has a part, a case, a contestant, and a unit."""
 
     def __init__(self, path):
         self.path = path
@@ -24,10 +24,10 @@ class Numbers:
         lines = json.dumps(self.stored, ensure_ascii=False, indent=1, sort_keys=True)
         self.path.write_text(lines + "\n")
 
-    def get(self, part, case, who, unit, kind="median"):
+    def get(self, part, case, contestant, unit, kind="median"):
         """The measured number, or NaN if it was not measured."""
         for record in self.stored["parts"].get(part, []):
-            if (record.get("case"), record.get("who"), record.get("unit")) == (case, who, unit):
+            if (record.get("case"), record.get("contestant"), record.get("unit")) == (case, contestant, unit):
                 return record[kind]
         return math.nan
 
@@ -42,9 +42,8 @@ class Numbers:
         records = self.stored["parts"].get(part, [])
         return list(dict.fromkeys(it[key] for it in records if key in it and it.get("case", "").startswith(only)))
 
-    def everyone(self, part, only=""):
-        """The contestants of a part."""
-        return self.each(part, "who", only)
+    def contestants(self, part, only=""):
+        return self.each(part, "contestant", only)
 
     def cases(self, part, only=""):
         return self.each(part, "case", only)

@@ -10,7 +10,7 @@ use crate::race::{Contestant, Effort, race};
 /// Measures nanoseconds per byte, for lines from 1 KiB to 4 MiB.
 ///
 /// # Panics
-/// If the server does not answer.
+/// If the server does not respond.
 pub fn measure(effort: Effort) {
     for (case, length) in [("1 KiB", 1 << 10), ("16 KiB", 1 << 14), ("256 KiB", 1 << 18), ("4 MiB", 1 << 22)]
     {
@@ -18,7 +18,7 @@ pub fn measure(effort: Effort) {
         line.push(b'\n');
         let mut server =
             Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
-        machine::feed(&mut server, machine::OPEN, usize::MAX);
+        machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
         let contestant =
             Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
         race("feed", case, effort, line.len() as f64, vec![contestant]);

@@ -16,7 +16,7 @@ use crate::rmcp_echo::connected;
 fn hold(calls: &mut JoinSet<()>, peer: &Peer<RoleClient>) {
     let peer = peer.clone();
     calls.spawn(async move {
-        peer.call_tool(CallToolRequestParams::new("hold")).await.expect("an answer");
+        peer.call_tool(CallToolRequestParams::new("hold")).await.expect("a response");
     });
 }
 
@@ -31,15 +31,15 @@ async fn run_ready_tasks() {
 pub fn measure(effort: Effort, pending: usize) {
     let case = format!("{pending} pending");
     let mut client = Pair::new(1 << 20, pending + 1);
-    let of_client = allocated(|| client.request(pending)).bytes_current as f64 / pending as f64;
+    let client_bytes = allocated(|| client.request(pending)).bytes_current as f64 / pending as f64;
     drop(client);
     let mut ours = Pair::new(1 << 20, pending + 1);
     ours.reserve(pending);
-    let of_both = allocated(|| ours.hold(pending)).bytes_current as f64 / pending as f64;
+    let both_bytes = allocated(|| ours.hold(pending)).bytes_current as f64 / pending as f64;
     assert_eq!(ours.pending(), (pending, pending));
-    report("pending", &case, "mcp-proto", "bytes of the client", vec![of_client]);
-    report("pending", &case, "mcp-proto", "bytes of the server", vec![of_both - of_client]);
-    report("pending", &case, "mcp-proto", "bytes of both", vec![of_both]);
+    report("pending", &case, "mcp-proto", "bytes of the client", vec![client_bytes]);
+    report("pending", &case, "mcp-proto", "bytes of the server", vec![both_bytes - client_bytes]);
+    report("pending", &case, "mcp-proto", "bytes of both", vec![both_bytes]);
 
     let (runtime, release, mut calls) = (runtime(), Arc::new(Notify::new()), JoinSet::new());
     let rmcp = runtime.block_on(connected(Arc::clone(&release)));

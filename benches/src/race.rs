@@ -15,14 +15,25 @@ pub struct Effort {
 
 /// A named implementation of the measured work.
 pub struct Contestant<'a> {
-    who: &'static str,
+    name: &'static str,
     work: Box<dyn FnMut() + 'a>,
 }
 
 impl<'a> Contestant<'a> {
     /// A contestant; each call of `work` does the work once.
-    pub fn new(who: &'static str, work: impl FnMut() + 'a) -> Self {
-        Contestant { who, work: Box::new(work) }
+    pub fn new(name: &'static str, work: impl FnMut() + 'a) -> Self {
+        Contestant { name, work: Box::new(work) }
+    }
+
+    /// The name in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Does the work once.
+    pub fn run(&mut self) {
+        (self.work)();
     }
 }
 
@@ -31,38 +42,46 @@ impl<'a> Contestant<'a> {
 /// # Panics
 /// If the system has no such clock.
 #[must_use]
-pub fn worked() -> Duration {
+pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread").into()
 }
 
-/// Runs all contestants in turns, and reports nanoseconds per unit; each call of the work does `units` units.
-pub fn race(part: &str, case: &str, effort: Effort, units: f64, mut contestants: Vec<Contestant<'_>>) {
+/// Runs all contestants of a case in turns, and reports nanoseconds per unit; each call of the work does `units` units.
+pub fn race(part: &str, case: &str, effort: Effort, units: f64, contestants: Vec<Contestant<'_>>) {
+    let mut entries: Vec<_> = contestants.into_iter().map(|it| (case.to_owned(), it)).collect();
+    race_cases(part, effort, units, &mut entries);
+}
+
+/// Like `race`, with several cases whose times are to be compared.
+pub fn race_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
-    for one in &mut contestants {
-        (one.work)();
-        let (began, mut count) = (worked(), 0_u32);
-        while worked() - began < effort.turn / 4 {
-            (one.work)();
+    for (_, contestant) in &mut *entries {
+        contestant.run();
+        let (start, mut count) = (cpu_time(), 0_u32);
+        while cpu_time() - start < effort.turn / 4 {
+            contestant.run();
             count += 1;
         }
         times.push((count.saturating_mul(4).max(1), Vec::new()));
     }
     for _ in 0..effort.rounds {
-        for (one, (count, times)) in contestants.iter_mut().zip(&mut times) {
-            let began = worked();
-            (0..*count).for_each(|_| (one.work)());
-            times.push((worked() - began).as_nanos() as f64 / f64::from(*count) / units);
+        for ((_, contestant), (count, times)) in entries.iter_mut().zip(&mut times) {
+            let start = cpu_time();
+            (0..*count).for_each(|_| contestant.run());
+            times.push((cpu_time() - start).as_nanos() as f64 / f64::from(*count) / units);
         }
     }
-    for (one, (_, times)) in contestants.iter().zip(times) {
-        report(part, case, one.who, "ns", times);
+    for ((case, contestant), (_, times)) in entries.iter().zip(times) {
+        report(part, case, contestant.name, "ns", times);
     }
 }
 
 /// Prints the median and the minimum of these values as a line of JSON.
-pub fn report(part: &str, case: &str, who: &str, unit: &str, mut values: Vec<f64>) {
+pub fn report(part: &str, case: &str, contestant: &str, unit: &str, mut values: Vec<f64>) {
     values.sort_by(f64::total_cmp);
     let (Some(best), Some(median)) = (values.first(), values.get(values.len() / 2)) else { return };
-    let line = serde_json::json!({"part": part, "case": case, "who": who, "unit": unit, "median": median, "best": best});
+    let line = serde_json::json!({
+        "part": part, "case": case, "contestant": contestant, "unit": unit, "median": median, "best": best
+    });
     println!("{line}");
 }

@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Parameters};
+use rmcp::model::ProtocolVersion;
 use rmcp::service::RunningService;
-use rmcp::{RoleClient, ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router};
+use rmcp::{
+    ClientLifecycleMode, ClientServiceExt, RoleClient, ServerHandler, ServiceExt, schemars, tool,
+    tool_handler, tool_router,
+};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
+use workloads::dialect::Dialect;
 
-/// Answers `echo` and `again` at once, and `hold` after a notification.
+/// Responds to `echo` and `again` at once, and to `hold` after a notification.
 #[derive(Clone)]
 pub struct Echo {
     tool_router: ToolRouter<Self>,
@@ -15,7 +21,7 @@ pub struct Echo {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Said {
+struct EchoArguments {
     text: String,
 }
 
@@ -27,17 +33,17 @@ impl Echo {
         Echo { tool_router: Self::tool_router(), release }
     }
 
-    #[tool(description = "Says the same again")]
-    async fn echo(&self, Parameters(Said { text }): Parameters<Said>) -> String {
+    #[tool(description = "Returns the text")]
+    async fn echo(&self, Parameters(EchoArguments { text }): Parameters<EchoArguments>) -> String {
         text
     }
 
-    #[tool(description = "Says the same again, too")]
-    async fn again(&self, Parameters(Said { text }): Parameters<Said>) -> String {
+    #[tool(description = "Returns the text, too")]
+    async fn again(&self, Parameters(EchoArguments { text }): Parameters<EchoArguments>) -> String {
         text
     }
 
-    #[tool(description = "Waits")]
+    #[tool(description = "Waits for a notification")]
     async fn hold(&self) -> String {
         self.release.notified().await;
         String::new()
@@ -47,15 +53,67 @@ impl Echo {
 #[tool_handler(router = self.tool_router)]
 impl ServerHandler for Echo {}
 
-/// A client that is connected to an echo server by a pipe in memory.
+/// The client's end of a pipe in memory to an echo server.
+fn server(release: Arc<Notify>) -> DuplexStream {
+    let (here, there) = tokio::io::duplex(64 * 1024);
+    tokio::spawn(async move {
+        let server = Echo::new(release).serve(there).await.expect("a server");
+        server.waiting().await.expect("no panic");
+    });
+    here
+}
+
+/// A client in revision 2025-11-25 that is connected to an echo server by a pipe in memory.
 ///
 /// # Panics
 /// If the connection fails.
 pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, ()> {
-    let (here, there) = tokio::io::duplex(64 * 1024);
-    tokio::spawn(async move {
-        let server = Echo::new(release).serve(there).await.expect("a server");
-        server.waiting().await.expect("it ends well");
-    });
-    ().serve(here).await.expect("a client")
+    let client = ().serve(server(release)).await.expect("a client");
+    check_version(&client, &ProtocolVersion::V_2025_11_25);
+    client
+}
+
+/// Like `connected`, in revision 2026-07-28.
+///
+/// # Panics
+/// If the connection fails.
+pub async fn stateless() -> RunningService<RoleClient, ()> {
+    let version = ProtocolVersion::V_2026_07_28;
+    let mode = ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] };
+    let server = server(Arc::new(Notify::new()));
+    let client = ().serve_with_lifecycle(server, mode).await.expect("a client");
+    check_version(&client, &version);
+    client
+}
+
+fn check_version(client: &RunningService<RoleClient, ()>, version: &ProtocolVersion) {
+    assert_eq!(client.peer_info().map(|it| it.protocol_version.clone()).as_ref(), Some(version));
+}
+
+/// An echo server without a client: its input and output are bytes.
+pub struct ByteServer {
+    input: WriteHalf<DuplexStream>,
+    output: BufReader<ReadHalf<DuplexStream>>,
+    response: Vec<u8>,
+}
+
+impl ByteServer {
+    /// A server to which the opening messages of this dialect were sent.
+    pub async fn open(dialect: Dialect) -> ByteServer {
+        let (output, input) = tokio::io::split(server(Arc::new(Notify::new())));
+        let mut server = ByteServer { input, output: BufReader::new(output), response: Vec::new() };
+        server.exchange(&dialect.opening()).await;
+        server
+    }
+
+    /// Sends this input, and returns the line that the server sends next.
+    ///
+    /// # Panics
+    /// If the server ends.
+    pub async fn exchange(&mut self, input: &[u8]) -> &[u8] {
+        self.input.write_all(input).await.expect("the server reads");
+        self.response.clear();
+        self.output.read_until(b'\n', &mut self.response).await.expect("the server responds");
+        &self.response
+    }
 }

@@ -1,6 +1,8 @@
-//! Benchmark from process start to the answer to `initialize`.
+//! Benchmark from process start to the response to `initialize`.
 
 use std::time::Instant;
+
+use workloads::dialect::Dialect;
 
 use crate::race::{Effort, report};
 use crate::stdio::Server;
@@ -9,17 +11,17 @@ use crate::stdio::Server;
 pub fn measure(effort: Effort, commands: &[String]) {
     let mut times = vec![(Vec::new(), Vec::new()); commands.len()];
     for _ in 0..effort.rounds * 3 {
-        for (command, (wall, work)) in commands.iter().zip(&mut times) {
-            let began = Instant::now();
-            let mut server = Server::start(command);
+        for (command, (elapsed, cpu)) in commands.iter().zip(&mut times) {
+            let start = Instant::now();
+            let mut server = Server::start(command, Dialect::Handshake);
             server.connect();
-            wall.push(began.elapsed().as_secs_f64() * 1e3);
-            work.push(server.worked().as_secs_f64() * 1e3);
+            elapsed.push(start.elapsed().as_secs_f64() * 1e3);
+            cpu.push(server.cpu_time().as_secs_f64() * 1e3);
         }
     }
-    for (command, (wall, work)) in commands.iter().zip(times) {
-        let who = command.split('=').next().unwrap_or_default();
-        report("start", "to the answer", who, "ms", wall);
-        report("start", "worked", who, "ms", work);
+    for (command, (elapsed, cpu)) in commands.iter().zip(times) {
+        let name = command.split('=').next().unwrap_or_default();
+        report("start", "to the response", name, "ms", elapsed);
+        report("start", "CPU time", name, "ms", cpu);
     }
 }

@@ -8,33 +8,47 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use serde::Deserialize;
-use workloads::{inputs, machine::OPEN};
+use serde_json::value::RawValue;
+use workloads::dialect::Dialect;
+use workloads::inputs;
 
 use crate::race::{Effort, report};
 
 /// A running server process.
 pub struct Server {
-    who: String,
+    name: String,
+    dialect: Dialect,
     child: Child,
     clock: ClockId,
     input: ChildStdin,
     output: ChildStdout,
     /// Output after the last complete line.
-    said: Vec<u8>,
+    received: Vec<u8>,
     next_id: usize,
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
-    id: usize,
+struct Response<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
     #[serde(borrow)]
     result: Result<'a>,
+}
+
+impl Response<'_> {
+    /// The number in the id, which may be a string that ends with it.
+    fn number(&self) -> usize {
+        let id = self.id.get().trim_matches('"');
+        id.rsplit('-').next().and_then(|it| it.parse().ok()).expect("the id of a call")
+    }
 }
 
 #[derive(Deserialize)]
 struct Result<'a> {
     #[serde(borrow)]
     content: [Content<'a>; 1],
+    #[serde(rename = "resultType")]
+    result_type: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -44,36 +58,36 @@ struct Content<'a> {
 }
 
 impl Server {
-    /// Starts a server from `NAME=COMMAND`.
+    /// Starts a server from `NAME=COMMAND`, to be called in this dialect.
     ///
     /// # Panics
     /// If the command does not start.
     #[must_use]
-    pub fn start(named: &str) -> Server {
-        let (who, command) = named.split_once('=').expect("NAME=COMMAND");
+    pub fn start(named: &str, dialect: Dialect) -> Server {
+        let (name, command) = named.split_once('=').expect("NAME=COMMAND");
         let mut words = command.split(' ');
         let mut child = Command::new(words.next().expect("a command"))
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("it starts");
+            .expect("a server");
         let clock = clock_getcpuclockid(Pid::from_raw(child.id().cast_signed())).expect("its clock");
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        Server { who: who.into(), child, clock, input, output, said: Vec::new(), next_id: 1 }
+        Server { name: name.into(), dialect, child, clock, input, output, received: Vec::new(), next_id: 1 }
     }
 
-    /// Performs the handshake.
+    /// Opens the connection: sends `initialize` or `server/discover`, and waits for the response.
     ///
     /// # Panics
-    /// If the server does not answer.
+    /// If the server does not respond.
     pub fn connect(&mut self) {
-        self.input.write_all(OPEN).expect("it listens");
-        while !self.said.contains(&b'\n') {
+        self.input.write_all(&self.dialect.opening()).expect("the server reads");
+        while !self.received.contains(&b'\n') {
             self.read();
         }
-        assert!(self.said.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":"#), "{}", self.who);
-        self.said.clear();
+        assert!(self.received.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":"#), "{}", self.name);
+        self.received.clear();
     }
 
     /// The CPU time of the server, on all its threads.
@@ -81,8 +95,8 @@ impl Server {
     /// # Panics
     /// If the server has exited.
     #[must_use]
-    pub fn worked(&self) -> Duration {
-        clock_gettime(self.clock).expect("it runs").into()
+    pub fn cpu_time(&self) -> Duration {
+        clock_gettime(self.clock).expect("a running server").into()
     }
 
     /// The peak memory of the server, in KiB.
@@ -91,54 +105,54 @@ impl Server {
     /// If the server has exited.
     #[must_use]
     pub fn peak(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a running server");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its memory");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
     fn read(&mut self) {
-        let from = self.said.len();
-        self.said.resize(from + (1 << 16), 0);
-        let n = self.output.read(&mut self.said[from..]).expect("its output");
-        assert!(n > 0, "{} has ended", self.who);
-        self.said.truncate(from + n);
+        let from = self.received.len();
+        self.received.resize(from + (1 << 16), 0);
+        let n = self.output.read(&mut self.received[from..]).expect("its output");
+        assert!(n > 0, "{} has ended", self.name);
+        self.received.truncate(from + n);
     }
 
-    /// Calls `echo` `count` times, with `window` calls in flight, and checks each id and text.
+    /// Calls `echo` `count` times, with `window` calls in flight, and checks each id, text and revision.
     ///
     /// # Panics
-    /// If an answer has another id or text.
+    /// If a response has another id or text, or is of another revision.
     pub fn echo(&mut self, text: &str, count: usize, window: usize) {
         let (mut sent, mut done) = (0, 0);
-        let (mut open, mut lines, mut looked) = (HashSet::new(), Vec::new(), 0);
+        let (mut in_flight, mut lines, mut searched) = (HashSet::new(), Vec::new(), 0);
         while done < count {
-            while sent < count && open.len() < window {
-                lines.extend(inputs::call(self.next_id, &numbered(self.next_id, text)));
+            while sent < count && in_flight.len() < window {
+                lines.extend(self.dialect.call(self.next_id, &numbered(self.next_id, text)));
                 lines.push(b'\n');
-                open.insert(self.next_id);
+                in_flight.insert(self.next_id);
                 self.next_id += 1;
                 sent += 1;
             }
             if !lines.is_empty() {
-                self.input.write_all(&lines).expect("it listens");
+                self.input.write_all(&lines).expect("the server reads");
                 lines.clear();
             }
             self.read();
             let mut from = 0;
-            while let Some(end) = self.said[looked..].iter().position(|byte| *byte == b'\n') {
-                let answer: Answer<'_> =
-                    serde_json::from_slice(&self.said[from..looked + end]).expect("an answer");
-                assert!(open.remove(&answer.id), "{}: id {}", self.who, answer.id);
-                assert!(
-                    answer.result.content[0].text == numbered(answer.id, text),
-                    "{}: another text",
-                    self.who
-                );
-                (from, looked) = (looked + end + 1, looked + end + 1);
+            while let Some(end) = self.received[searched..].iter().position(|byte| *byte == b'\n') {
+                let response: Response<'_> =
+                    serde_json::from_slice(&self.received[from..searched + end]).expect("a response");
+                let (id, result) = (response.number(), &response.result);
+                assert!(in_flight.remove(&id), "{}: id {id}", self.name);
+                assert!(result.content[0].text == numbered(id, text), "{}: another text", self.name);
+                // Results of 2026-07-28 have a type; those of the handshake era have none.
+                assert_eq!(result.result_type.is_some(), self.dialect.is_stateless(), "{}", self.name);
+                (from, searched) = (searched + end + 1, searched + end + 1);
                 done += 1;
             }
-            self.said.drain(..from);
-            looked = self.said.len();
+            self.received.drain(..from);
+            searched = self.received.len();
         }
     }
 }
@@ -155,9 +169,13 @@ fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
-/// Measures microseconds of CPU time for each request; the servers take turns.
-pub fn measure(effort: Effort, commands: &[String]) {
-    let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it)).collect();
+/// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the suffix
+/// of the cases.
+pub fn measure(effort: Effort, commands: &[String], name: &str) {
+    // Observers belong to the server; the calls are those of the handshake.
+    let dialect =
+        if name == "observer" { Dialect::Handshake } else { Dialect::from_name(name).expect("a dialect") };
+    let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it, dialect)).collect();
     servers.iter_mut().for_each(Server::connect);
     for (case, length, window) in [
         ("16 B, window 1", 16, 1),
@@ -167,26 +185,38 @@ pub fn measure(effort: Effort, commands: &[String]) {
         ("1 MiB, window 1", 1 << 20, 1),
     ] {
         let text = inputs::prose(length);
-        let mut times = Vec::new();
-        for server in &mut servers {
-            // Find the number of requests for one turn.
-            let (began, mut count) = (server.worked(), 0_usize);
-            while server.worked() - began < effort.turn / 8 {
-                server.echo(&text, window, window);
-                count += window;
-            }
-            times.push(((count * 8).next_multiple_of(window), Vec::new()));
+        let case = match name {
+            "handshake" => case.to_owned(),
+            _ if length == 16 => format!("{case}, {name}"),
+            _ => continue,
+        };
+        // The length of a request with an id of five digits.
+        let bytes = dialect.call(10_000, &text).len();
+        println!("{}", serde_json::json!({"part": "stdio", "case": case, "bytes": bytes}));
+        race(&case, effort, &mut servers, &text, window);
+    }
+}
+
+fn race(case: &str, effort: Effort, servers: &mut [Server], text: &str, window: usize) {
+    let mut times = Vec::new();
+    for server in &mut *servers {
+        // Find the number of requests for one turn.
+        let (start, mut count) = (server.cpu_time(), 0_usize);
+        while server.cpu_time() - start < effort.turn / 8 {
+            server.echo(text, window, window);
+            count += window;
         }
-        for _ in 0..effort.rounds {
-            for (server, (count, times)) in servers.iter_mut().zip(&mut times) {
-                let began = server.worked();
-                server.echo(&text, *count, window);
-                times.push((server.worked() - began).as_nanos() as f64 / 1000.0 / *count as f64);
-            }
+        times.push(((count * 8).next_multiple_of(window), Vec::new()));
+    }
+    for _ in 0..effort.rounds {
+        for (server, (count, times)) in servers.iter_mut().zip(&mut times) {
+            let start = server.cpu_time();
+            server.echo(text, *count, window);
+            times.push((server.cpu_time() - start).as_nanos() as f64 / 1000.0 / *count as f64);
         }
-        for (server, (_, times)) in servers.iter().zip(times) {
-            report("stdio", case, &server.who, "µs", times);
-            report("stdio", case, &server.who, "peak KiB", vec![server.peak()]);
-        }
+    }
+    for (server, (_, times)) in servers.iter().zip(times) {
+        report("stdio", case, &server.name, "µs", times);
+        report("stdio", case, &server.name, "peak KiB", vec![server.peak()]);
     }
 }

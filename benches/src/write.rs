@@ -16,7 +16,7 @@ pub fn measure(effort: Effort) {
     let large = 1 << 16;
     let mut server =
         Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
-    machine::feed(&mut server, machine::OPEN, usize::MAX);
+    machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
     let call = [inputs::call(7, ""), b"\n".to_vec()].concat();
     for (case, text) in [
         ("text 16 B", inputs::prose(16)),
@@ -36,10 +36,10 @@ pub fn measure(effort: Effort) {
         let contestants = vec![
             Contestant::new("mcp-proto", || drop(black_box(ours()))),
             Contestant::new("mcp-proto, a whole call", || {
-                let said = machine::feed_with(&mut server, &call, usize::MAX, &mut |call| {
+                let sent = machine::feed_with(&mut server, &call, usize::MAX, &mut |call| {
                     call.text(black_box(text))
                 });
-                assert!(said > text.len());
+                assert!(sent > text.len());
             }),
             Contestant::new("serde_json", || drop(black_box(serde()))),
             Contestant::new("sonic-rs", || drop(black_box(sonic()))),

@@ -2,7 +2,8 @@
 //!
 //! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`
 //!
-//! This process and the servers stay on one processor.
+//! `stdio` takes the name of a dialect, and `pending` a number of requests. This process and the servers stay on one
+//! processor.
 
 use std::time::Duration;
 
@@ -12,16 +13,16 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// Pins this process to its last allowed processor, because the first one handles more interrupts.
-fn stay_on_one_processor() {
-    let may = sched_getaffinity(Pid::from_raw(0)).expect("processors");
-    let last = (0..CpuSet::count()).rev().find(|at| may.is_set(*at) == Ok(true)).expect("one");
+fn pin_to_one_processor() {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).expect("processors");
+    let last = (0..CpuSet::count()).rev().find(|at| allowed.is_set(*at) == Ok(true)).expect("one");
     let mut one = CpuSet::new();
-    one.set(last).expect("it is one");
-    sched_setaffinity(Pid::from_raw(0), &one).expect("it may be used");
+    one.set(last).expect("a valid processor");
+    sched_setaffinity(Pid::from_raw(0), &one).expect("an allowed processor");
 }
 
 fn main() {
-    stay_on_one_processor();
+    pin_to_one_processor();
     let mut servers = Vec::new();
     let mut effort = Effort { rounds: 11, turn: Duration::from_millis(20) };
     let mut arguments = std::env::args().skip(1);
@@ -33,7 +34,7 @@ fn main() {
             "--rounds" => effort.rounds = number(&mut arguments),
             "--turn" => effort.turn = Duration::from_millis(number(&mut arguments) as u64),
             "--server" => servers.push(arguments.next().expect("NAME=COMMAND")),
-            "stdio" => stdio::measure(effort, &servers),
+            "stdio" => stdio::measure(effort, &servers, &arguments.next().expect("a dialect")),
             "start" => start::measure(effort, &servers),
             "scan" => scan::measure(effort),
             "write" => write::measure(effort),

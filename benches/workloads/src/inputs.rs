@@ -1,5 +1,7 @@
 //! The input texts and messages of the benchmarks.
 
+use crate::dialect::Dialect;
+
 /// A paragraph of prose without escapes.
 const PROSE: &str =
     "The quick brown fox jumps over the lazy dog, and nobody has ever asked the dog what it thinks of that. ";
@@ -14,13 +16,7 @@ const UMLAUTS: &str =
 /// A call of the tool `echo`, as one line without its line break.
 #[must_use]
 pub fn call(id: usize, text: &str) -> Vec<u8> {
-    let mut line = format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":""#
-    )
-    .into_bytes();
-    escape(&mut line, text);
-    line.extend_from_slice(br#""}}}"#);
-    line
+    Dialect::Handshake.call(id, text)
 }
 
 /// Appends a text as the inside of a JSON string.

@@ -1,18 +1,20 @@
 //! The echo server that all benchmarks use.
 
+use std::hint::black_box;
+
 use mcp_proto::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Io, Millis, Next, Server};
+use mcp_proto::{Action, Direction, Io, Millis, Next, Observer, ProtocolError, Server};
 use serde::Deserialize;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is answered later.
+/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is deferred.
 pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
-pub const OPEN: &[u8] = concat!(
+pub const HANDSHAKE: &[u8] = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
     "\n",
@@ -26,7 +28,16 @@ struct Echo<'a> {
     text: &'a str,
 }
 
-/// Answers a call of `echo`.
+/// An observer that does nothing with a message, so that only the cost of observing is measured.
+pub struct IdleObserver;
+
+impl Observer for IdleObserver {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
+        black_box((direction, line, &outcome));
+    }
+}
+
+/// Responds to a call of `echo`.
 pub fn echo(mut call: Call<'_>) {
     match call.arguments() {
         Ok(Echo { text }) => call.text(text),
@@ -42,7 +53,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
 
-/// Like `feed`, but answers calls with `answer`.
+/// Like `feed`, but responds to calls with `respond`.
 ///
 /// # Panics
 /// If the server receives anything but calls, or ends.
@@ -50,17 +61,17 @@ pub fn feed_with(
     server: &mut Server<'_>,
     mut input: &[u8],
     piece: usize,
-    answer: &mut dyn FnMut(Call<'_>),
+    respond: &mut dyn FnMut(Call<'_>),
 ) -> usize {
-    let mut said = 0;
+    let mut sent = 0;
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => match step(io, &mut input, piece) {
-                Some(n) => said += n,
-                None => return said,
+                Some(n) => sent += n,
+                None => return sent,
             },
             Action::Event => match server.event() {
-                Some(Event::Call(call)) => answer(call),
+                Some(Event::Call(call)) => respond(call),
                 Some(Event::Connected(_) | Event::Ready) => {}
                 other => panic!("{other:?}"),
             },
@@ -77,9 +88,9 @@ fn step(io: Io<'_>, input: &mut &[u8], piece: usize) -> Option<usize> {
             Some(n)
         }
         Next::Read(mut space) if !input.is_empty() => {
-            let room = space.space();
-            let n = room.len().min(input.len()).min(piece);
-            room[..n].copy_from_slice(&input[..n]);
+            let free = space.space();
+            let n = free.len().min(input.len()).min(piece);
+            free[..n].copy_from_slice(&input[..n]);
             space.filled(n);
             *input = &input[n..];
             Some(0)

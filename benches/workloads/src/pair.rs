@@ -2,19 +2,22 @@
 
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, ServerConfig};
-use mcp_proto::{Action, Buffer, Client, Millis, Receive, Server, Ticket, Transmit};
+use mcp_proto::{Action, Buffer, Client, Millis, Receive, Revision, Server, Ticket, Transmit};
 
-use crate::machine::{INFO, echo};
+use crate::machine::{INFO, IdleObserver, echo};
 
-static CLIENT: ClientConfig<'static> = ClientConfig::new("bench", "1").connect(Connect::Handshake);
+static HANDSHAKE: ClientConfig<'static> =
+    ClientConfig::new("example-host", "1.0.0").connect(Connect::Handshake);
+static STATELESS: ClientConfig<'static> = HANDSHAKE.connect(Connect::Stateless);
 
 /// Both machines.
 pub struct Pair {
     client: Client<'static>,
     server: Server<'static>,
-    /// Calls of `hold` which the server has not answered yet.
+    /// Deferred calls of `hold`.
     held: Vec<Ticket>,
     finished: usize,
+    options: Options<'static>,
 }
 
 /// Every call is for the same tool.
@@ -29,21 +32,52 @@ impl Pair {
     /// If the machines do not connect.
     #[must_use]
     pub fn new(longest: usize, in_flight: usize) -> Pair {
-        let buffer = || Buffer::grown(longest);
-        let server: &'static ServerConfig<'static> = &INFO;
-        let server = Server::new(server, buffer(), buffer()).expect("a server");
-        let server = server.in_flight_grown(in_flight).expect("slots");
-        let client = Client::new(&CLIENT, buffer(), buffer()).expect("a client").in_flight_grown(in_flight);
-        let mut pair = Pair { client, server, held: Vec::new(), finished: 0 };
+        let (client, server) = machines(&HANDSHAKE, longest, in_flight);
+        Pair::connect(client, server, Revision::V2025_11_25)
+    }
+
+    /// Like `new`, in revision 2026-07-28.
+    ///
+    /// # Panics
+    /// If the machines do not connect.
+    #[must_use]
+    pub fn stateless(longest: usize, in_flight: usize) -> Pair {
+        let (client, server) = machines(&STATELESS, longest, in_flight);
+        Pair::connect(client, server, Revision::V2026_07_28)
+    }
+
+    /// Like `new`, with an observer of each machine.
+    ///
+    /// # Panics
+    /// If the machines do not connect.
+    #[must_use]
+    pub fn observed(longest: usize, in_flight: usize) -> Pair {
+        let (client, server) = machines(&HANDSHAKE, longest, in_flight);
+        let (client, server) = (
+            client.observe(Box::leak(Box::new(IdleObserver))),
+            server.observe(Box::leak(Box::new(IdleObserver))),
+        );
+        Pair::connect(client, server, Revision::V2025_11_25)
+    }
+
+    fn connect(client: Client<'static>, server: Server<'static>, revision: Revision) -> Pair {
+        let mut pair = Pair { client, server, held: Vec::new(), finished: 0, options: Options::DEFAULT };
         pair.run("");
-        assert!(pair.client.revision().is_some(), "they are connected");
+        assert_eq!(pair.client.revision(), Some(revision));
         pair
     }
 
-    /// Calls these tools in turn, with `window` calls in flight, until `count` answers are received. Checks each text.
+    /// Adds a progress token to each call of `echo`.
+    #[must_use]
+    pub fn with_progress(mut self) -> Pair {
+        self.options = Options::DEFAULT.with_progress();
+        self
+    }
+
+    /// Calls these tools in turn, with `window` calls in flight, until `count` responses are received. Checks each text.
     ///
     /// # Panics
-    /// If an answer has another text.
+    /// If a response has another text.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
         let (until, mut sent) = (self.finished + count, self.finished);
@@ -54,7 +88,7 @@ impl Pair {
                     out.field_string("text", text);
                     out.end_object();
                 };
-                self.client.call_with(tools[sent % 2], Options::DEFAULT, arguments).expect("room for a call");
+                self.client.call_with(tools[sent % 2], self.options, arguments).expect("space for a call");
                 sent += 1;
             }
             self.run_until(text, sent);
@@ -75,7 +109,7 @@ impl Pair {
         while self.held.len() < wanted {
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("room for a call");
+                .expect("space for a call");
             self.run("");
         }
     }
@@ -88,7 +122,7 @@ impl Pair {
         for _ in 0..count {
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("room for a call");
+                .expect("space for a call");
             if let Action::Io(io) = self.client.poll(Millis(0)) {
                 let out = io.split().0;
                 let n = out.bytes().len();
@@ -97,7 +131,7 @@ impl Pair {
         }
     }
 
-    /// Answers one pending call and makes a new one, `count` times.
+    /// Responds to one pending call and makes a new one, `count` times.
     ///
     /// # Panics
     /// If a ticket is not valid.
@@ -111,7 +145,7 @@ impl Pair {
             self.server.reply(ticket).expect("it is held").text("");
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("room for a call");
+                .expect("space for a call");
             self.run("");
         }
     }
@@ -127,8 +161,8 @@ impl Pair {
         self.run_until(text, usize::MAX);
     }
 
-    /// Runs both machines until `answered` calls are answered in total, or they transfer no more bytes.
-    fn run_until(&mut self, text: &str, answered: usize) {
+    /// Runs both machines until the client has received `total` responses, or they transfer no more bytes.
+    fn run_until(&mut self, text: &str, total: usize) {
         loop {
             let from_client = loop {
                 match self.client.poll(Millis(0)) {
@@ -138,7 +172,7 @@ impl Pair {
                             let result = end.tool_result().expect("a result");
                             assert!(result.text().is_some_and(|it| it == text), "the same text");
                             self.finished += 1;
-                            if self.finished == answered {
+                            if self.finished == total {
                                 return;
                             }
                         }
@@ -168,6 +202,18 @@ impl Pair {
             }
         }
     }
+}
+
+fn machines(
+    config: &'static ClientConfig<'static>,
+    longest: usize,
+    in_flight: usize,
+) -> (Client<'static>, Server<'static>) {
+    let buffer = || Buffer::grown(longest);
+    let server: &'static ServerConfig<'static> = &INFO;
+    let server = Server::new(server, buffer(), buffer()).expect("a server");
+    let client = Client::new(config, buffer(), buffer()).expect("a client");
+    (client.in_flight_grown(in_flight), server.in_flight_grown(in_flight).expect("slots"))
 }
 
 /// Copies output into the other machine's input buffer, as much as fits. Returns whether any byte was copied.

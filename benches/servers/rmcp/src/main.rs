@@ -11,14 +11,14 @@ struct Echo {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Said {
+struct EchoArguments {
     text: String,
 }
 
 #[tool_router(router = tool_router)]
 impl Echo {
-    #[tool(description = "Says the same again")]
-    async fn echo(&self, Parameters(Said { text }): Parameters<Said>) -> String {
+    #[tool(description = "Returns the text")]
+    async fn echo(&self, Parameters(EchoArguments { text }): Parameters<EchoArguments>) -> String {
         text
     }
 }

@@ -28,11 +28,15 @@ fn main() {
         "trip-16" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
         "trip-16-two-tools" => Pair::new(1 << 20, 100).echo(TWO_TOOLS, &inputs::prose(16), count, 1),
         "trip-16-window-64" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count * 64, 64),
+        "trip-16-progress" => {
+            Pair::new(1 << 20, 100).with_progress().echo(ONE_TOOL, &inputs::prose(16), count, 1);
+        }
+        "trip-16-stateless" => Pair::stateless(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
         "feed-bytes" => {
             let mut server =
                 Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
-            machine::feed(&mut server, machine::OPEN, usize::MAX);
+            machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
             let line = [inputs::call(7, &inputs::prose(1000)), b"\n".to_vec()].concat();
             repeat(&mut || assert!(machine::feed(&mut server, &line, 1) > 1000));
         }

@@ -1,0 +1,37 @@
+//! A blocking loop that runs a server on stdin and stdout.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+
+use mcp_proto::{Action, Clock, Next, Server};
+
+use crate::echo;
+
+pub fn run(mut server: Server<'_>) -> std::io::Result<()> {
+    // A `File` instead of `Stdout`, which searches for line ends and buffers the rest.
+    let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let clock = Clock::start();
+    loop {
+        match server.poll(clock.now()) {
+            Action::Io(io) => match io.next() {
+                Next::Write(out) => {
+                    let n = output.write(out.bytes())?;
+                    out.sent(n);
+                }
+                Next::Read(mut space) => match input.read(space.space())? {
+                    0 => space.eof(),
+                    n => space.filled(n),
+                },
+                Next::Wait => {}
+            },
+            Action::Event => {
+                if let Some(event) = server.event() {
+                    echo::handle(event);
+                }
+            }
+            Action::Closed => return Ok(()),
+        }
+    }
+}
