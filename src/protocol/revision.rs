@@ -203,8 +203,14 @@ impl Revision {
         if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
     }
 
-    pub(crate) const OLDEST: Revision = Revision::ALL[0];
-    const LATEST: Revision = Revision::ALL[Revision::ALL.len() - 1];
+    pub(crate) const OLDEST: Revision = {
+        let [oldest, ..] = Revision::ALL;
+        oldest
+    };
+    const LATEST: Revision = {
+        let [.., latest] = Revision::ALL;
+        latest
+    };
 
     /// The index in [`ALL`](Revision::ALL).
     #[inline(always)]
