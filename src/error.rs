@@ -173,6 +173,11 @@ impl ProtocolError {
         })
     }
 
+    /// Returns the code of an error response to this error.
+    pub(crate) fn response_code(&self) -> i32 {
+        self.code().unwrap_or(code::INTERNAL_ERROR)
+    }
+
     /// Returns whether the error was caused by the application, not by the peer.
     #[must_use]
     pub fn by_host(&self) -> bool {

@@ -49,7 +49,7 @@ pub use error::{ConfigError, ProtocolError, SendError};
 pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
 pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
-pub use machine::{Action, Io, Machine, Next, Receive, Transmit};
+pub use machine::{Action, Io, Machine, Next, Receive};
 #[cfg(feature = "derive")]
 pub use mcp_proto_macros::ToolArguments;
 pub use peer::keep_alive::KeepAlive;
@@ -58,6 +58,7 @@ pub use peer::observer::{Direction, Observer};
 pub use peer::progress_event::Progress;
 pub use peer::response::{ErrorHint, Outcome, RequestFailure, RpcError};
 pub use peer::slots::Ticket;
+pub use peer::transmit_buffer::Transmit;
 pub use protocol::capabilities::{ClientCapabilities, ServerCapabilities};
 pub use protocol::input;
 pub use protocol::level::Level;

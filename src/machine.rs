@@ -1,8 +1,8 @@
 //! `Machine` and `Action`: the interface between a machine and its pump.
 
 use crate::framing::InputSink;
-use crate::framing::outbound_message::{OutboundMessage, Routing, StreamId};
-use crate::peer::transmit_buffer::Link;
+use crate::framing::outbound_message::StreamId;
+use crate::peer::transmit_buffer::Transmit;
 use crate::rpc::Message;
 use crate::time::Millis;
 
@@ -67,7 +67,7 @@ impl<'a> Io<'a> {
     /// Returns the operation to perform first: a write if bytes are unsent, otherwise a read.
     #[must_use = "the machine waits for one of the two"]
     pub fn next(self) -> Next<'a> {
-        if !self.transmit.bytes.is_empty() {
+        if !self.transmit.bytes().is_empty() {
             Next::Write(self.transmit)
         } else if self.receive.is_ready() {
             Next::Read(self.receive)
@@ -80,54 +80,6 @@ impl<'a> Io<'a> {
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
-    }
-}
-
-/// Bytes to write. Bytes not reported as sent are offered again.
-#[derive(Debug)]
-pub struct Transmit<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) routing: Option<Routing>,
-    pub(crate) start: &'a mut usize,
-    /// Size of the header before the message, in message mode.
-    pub(crate) overhead: usize,
-    pub(crate) link: &'a mut Link,
-}
-
-impl<'a> Transmit<'a> {
-    /// Returns the bytes to write, possibly none. In message mode they are exactly one message.
-    #[must_use]
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
-    #[must_use]
-    pub fn frame(&self) -> Option<OutboundMessage<'a>> {
-        let routing = self.routing?;
-        Some(OutboundMessage { message: self.bytes, routing })
-    }
-
-    /// Reports that the first `n` bytes were written.
-    ///
-    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` it is offered again.
-    pub fn sent(self, n: usize) {
-        let n = n.min(self.bytes.len());
-        if self.routing.is_none() || n == self.bytes.len() {
-            self.link.has_sent |= n > 0;
-        }
-        if self.routing.is_none() {
-            *self.start = self.start.saturating_add(n);
-        } else if n == self.bytes.len() {
-            *self.start = self.start.saturating_add(n).saturating_add(self.overhead);
-        }
-    }
-
-    /// Reports that the connection refuses further bytes, as after `EPIPE`.
-    ///
-    /// Unsent bytes are dropped, and the connection ends as if the peer had closed it.
-    pub fn broken(self) {
-        self.link.broken = true;
     }
 }
 

@@ -1,19 +1,18 @@
-//! Target-specific kernels: division, byte moves, byte search.
+//! Target-specific kernels: division and byte moves.
 //!
 //! All implementations of a kernel return the same results. All are compiled and tested on every target.
 #![allow(clippy::as_conversions, reason = "a remainder is less than its 32-bit divisor")]
 
 use core::cell::Cell;
 
-use crate::json::find_by_words;
-
 /// Whether the target is bare metal, where code size matters more than speed.
-const BARE_METAL: bool = cfg!(target_os = "none");
+pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
 /// True for ARM since the Cortex-M3. `cfg` tells it from a Cortex-M0 by its atomic operations.
-const UNALIGNED_WORDS: bool = BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
+pub(crate) const UNALIGNED_WORDS: bool =
+    BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Returns the quotient and the remainder of a division; zeros for a division by zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
@@ -76,23 +75,6 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
     copy_by_bytes(target, source);
 }
 
-/// Returns the position of the first occurrence of `byte`.
-pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    match (BARE_METAL, UNALIGNED_WORDS) {
-        (false, _) => memchr::memchr(byte, bytes),
-        (true, true) => find_in_words(byte, bytes),
-        (true, false) => find_in_bytes(byte, bytes),
-    }
-}
-
-fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|at| *at == byte)
-}
-
-fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
-    Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
-}
-
 /// Moves the bytes from offset `by` on to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
@@ -143,18 +125,6 @@ mod tests {
                 let mut target = std::vec![0; size];
                 copy(&mut target, &source);
                 assert_eq!(target, expected, "{size} {length}");
-            }
-        }
-    }
-
-    #[test]
-    fn find_returns_the_first_position() {
-        for find in [find, find_in_bytes, find_in_words] {
-            for length in 0..40 {
-                let mut bytes = std::vec![b'a'; length];
-                assert_eq!(find(b'b', &bytes), None);
-                bytes.extend_from_slice(b"bab");
-                assert_eq!(find(b'b', &bytes), Some(length));
             }
         }
     }

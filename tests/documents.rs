@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-fn text(path: &str) -> String {
+pub(crate) fn text(path: &str) -> String {
     read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -64,7 +64,7 @@ fn documented_rust_version_is_that_of_the_manifest() {
 }
 
 /// The Rust files below a folder.
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() {
@@ -136,47 +136,24 @@ fn lifecycle_starts_only_in_new_and_reset() {
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
-        // In `new` and in `reset`: the table defines every other change of state.
+        // In `new` and in `reset_connection`: the table defines every other change of state.
         let begins = file.matches("Lifecycle::").count();
-        let expected = if ["server_state.rs", "client_state.rs"].iter().any(|name| path.ends_with(name)) {
-            2
-        } else {
-            0
-        };
+        let expected = if path.ends_with("peer/mod.rs") { 2 } else { 0 };
         assert_eq!(begins, expected, "{}", path.display());
-    }
-}
-
-/// Calls `check` with each line of code in `src/` outside of tests, and with the path below `src/`.
-fn each_line(check: &mut dyn FnMut(&str, &str)) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    rust_files(&root, &mut files);
-    files.retain(|path| !path.ends_with("tests.rs"));
-    for path in files {
-        let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-        let file = read_to_string(&path).unwrap();
-        let code = file.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        code.lines().filter(|line| !line.trim_start().starts_with("//")).for_each(|line| check(&name, line));
     }
 }
 
 #[test]
 fn only_the_table_of_revisions_names_a_revision() {
-    each_line(&mut |file, line| {
-        let names_one = line.contains("Revision::V") && file != "protocol/revision.rs";
-        assert!(!names_one, "{file}: {line}: use `Revision::has`");
-    });
-}
-
-#[test]
-fn lower_layers_use_neither_role() {
-    const LOWER: [&str; 7] = ["buffer/", "framing/", "json/", "peer/", "protocol/", "rpc/", "schema/"];
-    each_line(&mut |file, line| {
-        let role = ["crate::client::", "crate::server::"].into_iter().find(|role| line.contains(role));
-        let lower = LOWER.iter().any(|layer| file.starts_with(layer));
-        assert!(!lower || role.is_none(), "{file}: {line}");
-    });
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let has_code = |path: &&PathBuf| !path.ends_with("tests.rs") && !path.ends_with("revision.rs");
+    for path in files.iter().filter(has_code) {
+        let file = read_to_string(path).unwrap();
+        let code = file.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        assert!(!lines.any(|line| line.contains("Revision::V")), "{}: use `Revision::has`", path.display());
+    }
 }
 
 #[test]

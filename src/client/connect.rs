@@ -20,26 +20,26 @@ use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
 
 /// Writes the parameters of the connecting request without `_meta`.
-pub(crate) fn write_params(info: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+pub(crate) fn write_params(config: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
-        info.write_capabilities(revision, out);
+        config.write_capabilities(revision, out);
         out.key("clientInfo");
-        info.identity.write(revision, out);
+        config.identity.write(revision, out);
     }
 }
 
 impl ClientState<'_> {
     /// Starts to connect with the first request.
     pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
-        let (era, trigger) = match self.info.connect {
+        let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
             Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
         };
-        match self.info.revisions.and(era).latest() {
+        match self.config.revisions.and(era).latest() {
             Some(revision) => self.send_connect_request(revision, trigger),
-            None if self.info.connect == Connect::Automatic => self.fall_back(None),
+            None if self.config.connect == Connect::Automatic => self.fall_back(None),
             None => self.fail_connect(PendingFailure::NoRevision),
         }
     }
@@ -48,13 +48,13 @@ impl ClientState<'_> {
     /// case. The request fits into an empty buffer, because `Client::new` checks the size.
     fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
-            Trigger::Probe if self.may_fall_back() => self.info.timeouts.probe,
-            _ => self.info.timeouts.initialize,
+            Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
+            _ => self.config.timeouts.initialize,
         };
-        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.now.plus(time) });
+        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.peer.now.plus(time) });
         self.sequence = self.sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
-        self.life.apply(trigger);
+        self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
         None
     }
@@ -66,9 +66,9 @@ impl ClientState<'_> {
             Trigger::Probe => methods::SERVER_DISCOVER.name,
             _ => methods::INITIALIZE.name,
         };
-        let (info, id) = (self.info, self.id_of(connecting.sequence, None));
+        let (config, id) = (self.config, self.id_of(connecting.sequence, None));
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
-            write_params(info, revision, out);
+            write_params(config, revision, out);
         });
         self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()
@@ -76,13 +76,13 @@ impl ClientState<'_> {
 
     /// Whether the client may fall back to the handshake after a failed probe.
     fn may_fall_back(&self) -> bool {
-        self.info.connect == Connect::Automatic
-            && self.info.revisions.and(Revisions::HANDSHAKE).latest().is_some()
+        self.config.connect == Connect::Automatic
+            && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
     /// Starts the handshake with the revision `offered`. If it is `None`, uses the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
-        let newest = self.info.revisions.and(Revisions::HANDSHAKE).latest();
+        let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
             Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
             None => self.fail_connect(PendingFailure::NoRevision),
@@ -91,15 +91,15 @@ impl ClientState<'_> {
 
     pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         (self.connecting, self.unsent_connect) = (None, None);
-        if !self.life.apply(Trigger::Failed) {
-            self.life.apply(Trigger::Shutdown);
+        if !self.peer.lifecycle.apply(Trigger::Failed) {
+            self.peer.lifecycle.apply(Trigger::Shutdown);
         }
         Some(PendingEvent::ConnectFailed(failure))
     }
 
     /// Handles a connecting request without a response: falls back to the handshake, or fails with `failure`.
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
-        match self.life.state() {
+        match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
                 self.fall_back(None)
@@ -109,17 +109,12 @@ impl ClientState<'_> {
     }
 
     /// Handles the response to the connecting request.
-    pub(crate) fn handle_connect_response(
-        &mut self,
-        line: &[u8],
-        outcome: Outcome<'_>,
-    ) -> Option<PendingEvent> {
-        let span_of = |value: Json<'_>| rpc::span_of(line, value.bytes());
-        match (self.life.state(), outcome) {
-            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, span_of(result)),
-            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, span_of(error)),
-            (_, Outcome::Result(result)) => self.handle_initialize_result(line, span_of(result)),
-            (_, Outcome::Error(error)) => self.handle_initialize_error(line, span_of(error)),
+    pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
+        match (self.peer.lifecycle.state(), outcome) {
+            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, result),
+            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, error),
+            (_, Outcome::Result(result)) => self.handle_initialize_result(line, result),
+            (_, Outcome::Error(error)) => self.handle_initialize_error(line, error),
             (State::Probing, Outcome::Malformed) => self.handle_invalid_discovery(),
             (_, Outcome::Malformed) => self.fail_connect(PendingFailure::InvalidResponse),
         }
@@ -140,12 +135,12 @@ impl ClientState<'_> {
         let versions = versions.filter(|value| value.kind() == Kind::Array);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
         let Some(versions) = versions else { return self.handle_invalid_discovery() };
-        let (Some(capabilities), true) = (capabilities, is_complete(kind)) else {
+        let (Some(capabilities), true) = (capabilities, is_complete(kind.unwrap_or(Json::NULL))) else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let mutual = known_revisions(versions).and(self.info.revisions);
+        let mutual = known_revisions(versions).and(self.config.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
-            self.life.apply(Trigger::Discovered);
+            self.peer.lifecycle.apply(Trigger::Discovered);
             return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
@@ -161,7 +156,7 @@ impl ClientState<'_> {
         let automatic = self.may_fall_back();
         match code_of(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
-                let mutual = supported_revisions(error).and(self.info.revisions);
+                let mutual = supported_revisions(error).and(self.config.revisions);
                 let untried =
                     mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
@@ -188,10 +183,10 @@ impl ClientState<'_> {
         else {
             return self.fail_connect(PendingFailure::InvalidResponse);
         };
-        let offered = self.info.revisions.and(Revisions::HANDSHAKE);
+        let offered = self.config.revisions.and(Revisions::HANDSHAKE);
         match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
             Some(revision) => {
-                self.life.apply(Trigger::Accepted);
+                self.peer.lifecycle.apply(Trigger::Accepted);
                 self.initialized_pending = true;
                 self.write_queued();
                 self.set_connected(revision, capabilities, span)
@@ -202,7 +197,7 @@ impl ClientState<'_> {
 
     fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
-        let mutual = supported_revisions(error).and(self.info.revisions).and(Revisions::HANDSHAKE);
+        let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
@@ -229,7 +224,8 @@ impl ClientState<'_> {
         result: Span,
     ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.peer = Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
+        self.peer.session =
+            Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
         self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }

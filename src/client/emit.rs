@@ -1,11 +1,11 @@
 //! Emits events: turns the spans of a pending event into borrowed views.
 
 use crate::framing::LineDecoder;
-use crate::json::{Json, Kind, Member, Span, Str};
+use crate::json::{Json, Kind, Member, Span};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
-use crate::rpc;
+use crate::rpc::{self, Object};
 
 use crate::client::Client;
 use crate::client::connect::Connected;
@@ -16,17 +16,17 @@ use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::log_message::LogMessage;
-use crate::protocol::objects::members::ResultIndex;
 
 impl Client<'_> {
     /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).
     pub fn event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.pending_event.take()?;
-        let Client { input, core, .. } = self;
+        let Client { input, state, .. } = self;
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
+        let known = |span: Span| (!span.is_missing()).then(|| view(span));
         Some(match pending_event {
-            PendingEvent::ProtocolError(fault) => Event::ProtocolError(fault),
+            PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
             PendingEvent::Connected { revision, result } => {
@@ -48,11 +48,11 @@ impl Client<'_> {
                         return Some(Event::Response(result_response(input, ticket, method, result, member)));
                     }
                     PendingOutcome::Error(error) => {
-                        Outcome::Error(RpcError { error: view(error), era: core.era() })
+                        Outcome::Error(RpcError { error: view(error), era: state.era() })
                     }
                     PendingOutcome::Failed(failure) => Outcome::Failed(failure),
                 };
-                Event::Response(Response { ticket, method, outcome, member: None, index: None })
+                Event::Response(Response { ticket, method, outcome, member: None, result: None })
             }
             PendingEvent::Page { ticket, list, result, last } => list.page_event(ticket, view(result), last),
             PendingEvent::Progress { ticket, params } => {
@@ -71,14 +71,13 @@ impl Client<'_> {
                 Event::InputRequired(InputRequired { ticket, result: view(result) })
             }
             PendingEvent::Cancelled { ticket, reason } => {
-                Event::Cancelled { ticket, reason: reason.and_then(|reason| view(reason).string()) }
+                Event::Cancelled { ticket, reason: view(reason).string() }
             }
             PendingEvent::ServerRequest { id, params, context } => {
-                Event::ServerRequest(core.server_request(view(id).bytes(), params.map(view), context))
+                Event::ServerRequest(state.server_request(view(id).bytes(), known(params), context))
             }
             PendingEvent::Notification { method, params } => {
-                let method = Str::trusted(line.get(method.range()).unwrap_or_default());
-                Event::Notification { method, params: params.map(view) }
+                Event::Notification { method: rpc::text(line, method), params: known(params) }
             }
         })
     }
@@ -94,9 +93,9 @@ fn result_response<'a>(
 ) -> Response<'a> {
     let line = input.bytes();
     let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
-    let result = rpc::view(line, result);
+    let result = Object::new(line, result, input.member_index(Member::Result));
     // Some servers send `null` for a result without members.
-    let result = if result.kind() == Kind::Object { result } else { Json::EMPTY_OBJECT };
-    let index = input.member_index(Member::Result).map(|index| ResultIndex { line, index });
-    Response { ticket, method, outcome: Outcome::Result(result), member, index }
+    let is_object = result.kind() == Kind::Object;
+    let result = if is_object { result } else { Object::from_json(Json::EMPTY_OBJECT) };
+    Response { ticket, method, outcome: Outcome::Result(result.json()), member, result: Some(result) }
 }

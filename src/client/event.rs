@@ -5,6 +5,7 @@ use crate::json::{Json, Str, WriteText, prints};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
+use crate::rpc::Object;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
@@ -15,7 +16,6 @@ use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::completion::CompletionView;
 use crate::protocol::objects::log_message::LogMessage;
-use crate::protocol::objects::members::{Members, ResultIndex};
 use crate::protocol::objects::prompt_result::PromptResultView;
 use crate::protocol::objects::resource_contents::ReadResultView;
 use crate::protocol::objects::tool_result::ToolResultView;
@@ -146,11 +146,11 @@ pub struct Response<'a> {
     pub(crate) outcome: Outcome<'a>,
     /// The [member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
-    /// The scanner's index of the result, if there is one.
-    pub(crate) index: Option<ResultIndex<'a>>,
+    /// The result, for member lookup.
+    pub(crate) result: Option<Object<'a>>,
 }
 
-/// Prints neither `member` nor the member index, because both repeat the outcome.
+/// Prints neither `member` nor `result`, because both repeat the outcome.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Response { ticket, method, outcome, .. } = self;
@@ -182,12 +182,8 @@ impl<'a> Response<'a> {
     /// The tool's result, if the request was a tool call and succeeded.
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
-        match (self.method, self.outcome) {
-            (Method::CallTool, Outcome::Result(result)) => {
-                Some(ToolResultView::with(Members::with_index(result, self.index), self.member))
-            }
-            _ => None,
-        }
+        let result = self.result.filter(|_| self.method == Method::CallTool)?;
+        Some(ToolResultView::with(result, self.member))
     }
 
     /// The contents of a resource, if the request was `resources/read` and succeeded.

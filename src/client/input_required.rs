@@ -7,18 +7,19 @@
 
 use crate::error::SendError;
 use crate::json::{Json, Kind, SortKey, Str, Writer};
+use crate::peer::request::{OutboundState, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::revision::Revision;
-use crate::rpc::span_of;
+use crate::rpc::Object;
 use crate::time::Millis;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, NO_SEQUENCE, Stage};
 use crate::client::pending_event::PendingEvent;
+use crate::client::sent_request::NO_SEQUENCE;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
 use crate::protocol::elicitation::result::{Action, write_form};
@@ -156,7 +157,7 @@ impl Client<'_> {
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.core.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
+        self.state.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
     }
 
     /// Resumes a tool call with arguments of any type that serializes to an object.
@@ -201,7 +202,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.core.open_request(ticket).is_some_and(|it| it.method != Method::CallTool) {
+        if self.state.open_request(ticket).is_some_and(|it| it.data.method != Method::CallTool) {
             return Err(SendError::Unwritable);
         }
         let mut params = |out: &mut Writer<'_>| {
@@ -209,7 +210,7 @@ impl Client<'_> {
             out.key("arguments");
             arguments(out)
         };
-        self.core.resume(ticket, &mut params, &mut Some(responses))
+        self.state.resume(ticket, &mut params, &mut Some(responses))
     }
 }
 
@@ -233,7 +234,7 @@ impl ClientState<'_> {
         let mut count = 0u32;
         for (_, request) in requests.unwrap_or(Json::NULL).members() {
             let [method, params] = request.pick(["method", "params"]);
-            check::check(method?.string()?, params, self.declared(), self.in_flight.seed()).ok()?;
+            check::check(method?.string()?, params, self.declared(), self.peer.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
         let is_valid = count > 0 || state.is_some();
@@ -241,35 +242,36 @@ impl ClientState<'_> {
     }
 
     /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
-    pub(crate) fn input_required(
+    pub(crate) fn handle_input_required(
         &mut self,
-        line: &[u8],
         ticket: Ticket,
-        result: Json<'_>,
+        result: Object<'_>,
     ) -> Result<PendingEvent, RequestFailure> {
-        let outgoing = self.in_flight.get(ticket).copied().ok_or(RequestFailure::Invalid)?;
-        let input_requests = outgoing.method.resumable_name().and_then(|_| self.check_input_requests(result));
+        let outbound = self.peer.in_flight.outbound(ticket).copied().ok_or(RequestFailure::Invalid)?;
+        let input_requests =
+            outbound.data.method.resumable_name().and_then(|_| self.check_input_requests(result.json()));
         let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
-        if outgoing.number >= self.info.rounds {
+        if outbound.data.partial_results >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
-        if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), input_requests.state) {
+        if !self.peer.in_flight.set_text_after(ticket, outbound.data.meta_length.into(), input_requests.state)
+        {
             return Err(RequestFailure::StateTooLong);
         }
-        if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-            outgoing.number = outgoing.number.saturating_add(1);
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+            outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
             // Retire the id, so that later messages with this id are ignored.
-            outgoing.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
-            outgoing.stage = Stage::NeedsInput;
-            outgoing.last_progress = SortKey::NONE;
+            outbound.data.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
+            outbound.state = OutboundState::NeedsInput;
+            outbound.last_progress = SortKey::NONE;
         }
         // `maximum` is a duration until the first poll after sending, and a deadline afterwards.
-        let deadline = match outgoing.clock {
-            Clock::Stopped => Millis::ZERO,
-            _ => outgoing.maximum,
+        let deadline = match outbound.timer {
+            Timer::Stopped => Millis::ZERO,
+            _ => outbound.data.maximum,
         };
-        self.in_flight.set_deadline(ticket, Some(deadline));
-        Ok(PendingEvent::InputRequired { ticket, result: span_of(line, result.bytes()) })
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+        Ok(PendingEvent::InputRequired { ticket, result: result.span() })
     }
 
     fn resume(
@@ -278,16 +280,15 @@ impl ClientState<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
-        let outgoing = self.in_flight.get(ticket).ok_or(SendError::Gone)?;
-        if outgoing.stage != Stage::NeedsInput {
-            return Err(SendError::Gone);
-        }
-        let input_requests = outgoing.input_requests();
-        let (method, revision) = outgoing
+        let outbound = self.peer.in_flight.outbound(ticket);
+        let outbound = outbound.filter(|outbound| outbound.state == OutboundState::NeedsInput);
+        let request = outbound.ok_or(SendError::Gone)?.data;
+        let input_requests = request.input_requests();
+        let (method, revision) = request
             .method
             .resumable_name()
             .filter(|_| self.is_connected())
-            .zip(self.peer.map(|peer| peer.revision))
+            .zip(self.peer.session.map(|session| session.revision))
             .ok_or(SendError::NotConnected)?;
         let mut valid = true;
         let sent = self.resend(ticket, method, &mut |out, state| {

@@ -2,20 +2,19 @@
 //!
 //! Specification: *Pagination*.
 
-use crate::json::{Json, Span};
+use crate::json::Json;
+use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
-use crate::time::Millis;
+use crate::rpc::Object;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
-use crate::client::outbound_request::Stage;
 use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::pending_event::PendingEvent;
-use crate::protocol::objects::members::Members;
 
 /// A paginated list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,43 +67,35 @@ impl List {
 
 impl ClientState<'_> {
     /// Handles a page of a list and queues the request for the next one, unless the page is the last.
-    pub(crate) fn handle_page(
-        &mut self,
-        list: List,
-        members: Members<'_>,
-        ticket: Ticket,
-        span: Span,
-    ) -> PendingEvent {
+    pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
         // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
-        let accepts_empty = self.has(WireFeature::EmptyCursors) || self.info.empty_cursors;
-        let cursor = members.get("nextCursor");
+        let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
+        let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
-        let Some((outgoing, cursor)) = self.in_flight.get(ticket).copied().zip(cursor) else {
-            self.in_flight.release(ticket);
-            return PendingEvent::Page { ticket, list, result: span, last: true };
+        let Some((outbound, cursor)) = self.peer.in_flight.outbound(ticket).copied().zip(cursor) else {
+            self.peer.in_flight.release(ticket);
+            return PendingEvent::Page { ticket, list, result: result.span(), last: true };
         };
-        let (_, last) = outgoing.split_text(self.in_flight.text(ticket));
-        let repeated = outgoing.number > 0 && last == cursor.bytes();
-        let pages = outgoing.number.saturating_add(1);
-        if repeated || pages >= self.info.pages {
-            self.fail_request(ticket, RequestFailure::EndlessList);
-        } else if !self.in_flight.set_text_after(ticket, outgoing.meta_length.into(), cursor.bytes()) {
-            self.fail_request(ticket, RequestFailure::CursorTooLong);
+        let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
+        let repeated = outbound.data.partial_results > 0 && last == cursor.bytes();
+        let pages = outbound.data.partial_results.saturating_add(1);
+        if repeated || pages >= self.config.pages {
+            self.peer.fail_request(ticket, RequestFailure::EndlessList);
+        } else if !self.peer.in_flight.set_text_after(
+            ticket,
+            outbound.data.meta_length.into(),
+            cursor.bytes(),
+        ) {
+            self.peer.fail_request(ticket, RequestFailure::CursorTooLong);
         } else {
-            if let Some(outgoing) = self.in_flight.get_mut(ticket) {
-                (outgoing.number, outgoing.stage) = (pages, Stage::NextPage);
+            if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+                (outbound.data.partial_results, outbound.state) = (pages, OutboundState::NextPage);
             }
             // The timeout includes the wait for transmit space.
-            let deadline = outgoing.deadline_from(self.now);
-            self.in_flight.set_deadline(ticket, Some(deadline));
-            self.in_flight.enqueue(ticket);
+            let deadline = outbound.deadline_from(self.peer.now);
+            self.peer.in_flight.set_deadline(ticket, Some(deadline));
+            self.peer.in_flight.enqueue(ticket);
         }
-        PendingEvent::Page { ticket, list, result: span, last: false }
-    }
-
-    /// Fails a request: the next event reports its end.
-    pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
-        self.set_stage(ticket, Stage::Failed(failure));
-        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        PendingEvent::Page { ticket, list, result: result.span(), last: false }
     }
 }

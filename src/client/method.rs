@@ -1,7 +1,8 @@
 //! Properties of request methods: result member, input requests, repeatability.
 
-use crate::json::{Json, Kind};
+use crate::json::{Kind, Span};
 use crate::protocol::methods;
+use crate::rpc::{self, Object};
 
 use crate::client::lists::List;
 
@@ -69,18 +70,19 @@ impl Method {
     }
 
     /// Whether a result is valid for the method. `member` is the [required member](Method::member) of the result.
-    pub(crate) fn accepts_result(self, result: Json<'_>, member: Option<Json<'_>>) -> bool {
-        if result.kind() != Kind::Object {
-            // Some servers send `null` for a result without members.
-            return self.member().is_none() && result.is_null();
-        }
-        let is_array = |value: Option<Json<'_>>| value.is_some_and(|value| value.kind() == Kind::Array);
+    pub(crate) fn accepts_result(self, result: Object<'_>, member: Span) -> bool {
+        let kind = rpc::kind(result.line(), member);
         match self {
+            // Some servers send `null` for a result without members.
+            _ if result.kind() != Kind::Object => self.member().is_none() && result.kind() == Kind::Null,
             Method::Listen | Method::ReadOnly | Method::Other => true,
-            Method::List(_) | Method::ReadResource | Method::GetPrompt => is_array(member),
+            Method::List(_) | Method::ReadResource | Method::GetPrompt => kind == Kind::Array,
             // Some servers omit an empty content array.
-            Method::CallTool => is_array(member) || member.is_none_or(Json::is_null),
-            Method::Complete => is_array(member.and_then(|completion| completion.get("values"))),
+            Method::CallTool => matches!(kind, Kind::Array | Kind::Null),
+            Method::Complete => {
+                let values = rpc::view(result.line(), member).get("values");
+                values.is_some_and(|values| values.kind() == Kind::Array)
+            }
         }
     }
 }

@@ -36,16 +36,15 @@ mod method;
 mod notification;
 mod notify;
 mod options;
-mod outbound_request;
 mod page;
 mod pending_event;
 mod receive;
 mod reconnect;
 mod requests;
+mod sent_request;
 mod server_requests;
 mod setup;
 mod subscriptions;
-mod timeout;
 
 use ::core::mem;
 
@@ -55,7 +54,6 @@ pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
 pub use crate::client::input_required::{InputRequired, InputResponses};
 pub use crate::client::notification::Updated;
 pub use crate::client::options::Options;
-pub use crate::client::outbound_request::OutboundRequest;
 pub use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 pub use crate::client::server_requests::input_request::InputRequest;
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
@@ -84,24 +82,25 @@ pub use crate::protocol::sampling::model_preferences::ModelPreferencesView;
 pub use crate::protocol::sampling::result::Sampled;
 
 use crate::client::client_state::ClientState;
-use crate::client::outbound_request::{Clock, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::receive::Received;
+use crate::client::receive::Handled;
+use crate::client::sent_request::SentRequest;
+use crate::client::server_requests::input_request::InputKind;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
-use crate::json::{Member, Shape};
+use crate::json::{Member, Shape, Span};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::{InboundState, Outbound, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
-use crate::protocol::objects::members::ResultIndex;
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::time::Millis;
 
 /// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
+pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 
 /// The client side of one connection.
 ///
@@ -124,11 +123,9 @@ pub type Slot = crate::peer::slots::Slot<OutboundRequest>;
 /// ```
 pub struct Client<'b> {
     input: LineDecoder<'b>,
-    core: ClientState<'b>,
+    state: ClientState<'b>,
     /// The event that `event` returns next.
     pending_event: Option<PendingEvent>,
-    /// The current line backs that event: it is released at the first poll after `event` returned it.
-    holds_line: bool,
     grace_deadline: Option<Millis>,
     /// The first slot whose request has not been ended yet while the connection closes.
     next_ended_slot: u32,
@@ -138,61 +135,59 @@ impl Client<'_> {
     /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.core.in_flight.len()
+        self.state.peer.in_flight.len()
     }
 
     /// Whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
-        let is_deferred = self.core.in_flight.get(ticket).is_some_and(|it| it.stage == Stage::Deferred);
-        is_deferred || self.core.open_request(ticket).is_some()
+        let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
+        is_deferred || self.state.open_request(ticket).is_some()
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.core.life.state()
+        self.state.peer.lifecycle.state()
     }
 
     /// The negotiated revision. `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.core.peer.map(|peer| peer.revision)
+        self.state.peer.session.map(|session| session.revision)
     }
 
     /// The capabilities that the server declared. `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
-        self.core.peer.map(|peer| peer.capabilities)
+        self.state.peer.session.map(|session| session.capabilities)
     }
 
     /// Ends the connection. Every request fails with [`RequestFailure::Closed`]. The client still writes unsent output
     /// during the [grace period](Timeouts::grace). The caller then closes the server's input.
     /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
     pub fn shutdown(&mut self, now: Millis) {
-        self.core.now = self.core.now.max(now);
-        self.core.connecting = None;
-        self.core.life.apply(Trigger::Shutdown);
+        self.state.peer.now = self.state.peer.now.max(now);
+        self.state.connecting = None;
+        self.state.peer.lifecycle.apply(Trigger::Shutdown);
     }
 
     /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
     /// connection stay invalid.
     pub fn reset(&mut self) {
         self.input.reset();
-        self.core.reset();
+        self.state.peer.in_flight.clear();
+        self.state.reset_connection();
         self.pending_event = None;
-        self.holds_line = false;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.core.now = self.core.now.max(now);
-        if self.pending_event.is_none() && mem::take(&mut self.holds_line) {
-            if self.core.current_request.is_some() {
-                self.core.answer_dropped_request(self.input.bytes());
-            }
+        self.state.peer.now = self.state.peer.now.max(now);
+        if self.pending_event.is_none() && mem::take(&mut self.state.peer.event_holds_line) {
+            self.state.answer_dropped_request(self.input.bytes(), self.input.stream());
             self.input.release_element();
         }
         loop {
@@ -203,12 +198,16 @@ impl Client<'_> {
                 break;
             }
         }
-        match self.core.life.state() {
+        match self.state.peer.lifecycle.state() {
             State::Closed => Action::Closed,
             _ => {
                 let deadline = self.next_deadline();
                 self.input.make_room();
-                Action::Io(Io::new(self.core.output.transmit(), Receive::new(&mut self.input), deadline))
+                Action::Io(Io::new(
+                    self.state.peer.output.transmit(),
+                    Receive::new(&mut self.input),
+                    deadline,
+                ))
             }
         }
     }
@@ -216,40 +215,40 @@ impl Client<'_> {
     /// The time of the next poll at the latest. Expired deadlines are omitted, because their work waits for transmit
     /// space, not for time.
     fn next_deadline(&self) -> Option<Millis> {
-        let now = self.core.now;
-        let request = self.core.in_flight.next_deadline();
-        let connecting = self.core.connecting.map(|connecting| connecting.deadline);
-        let keep_alive = self.core.keep_alive.deadline(now).filter(|_| self.core.is_connected());
+        let now = self.state.peer.now;
+        let request = self.state.peer.in_flight.next_deadline();
+        let connecting = self.state.connecting.map(|connecting| connecting.deadline);
+        let keep_alive = self.state.peer.keep_alive.deadline(now).filter(|_| self.state.is_connected());
         let deadlines = [request, self.grace_deadline, connecting, keep_alive];
         deadlines.into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.
     fn step(&mut self) -> bool {
-        if self.core.output.is_broken() {
+        if self.state.peer.output.is_broken() {
             // Process the input received so far: the server may have responded before the output broke.
-            self.core.output.clear();
+            self.state.peer.output.clear();
             self.input.end();
         }
-        if let Some(fault) = self.core.fault.take() {
-            self.pending_event = Some(PendingEvent::ProtocolError(fault));
+        if let Some(error) = self.state.peer.pending_error.take() {
+            self.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
-        match self.core.life.state() {
+        match self.state.peer.lifecycle.state() {
             State::Closed => return false,
             State::Start => {
-                self.pending_event = self.core.connect();
+                self.pending_event = self.state.connect();
                 return true;
             }
             State::Draining => return self.drain(),
             _ => {}
         }
-        if self.core.connecting.is_some_and(|connecting| connecting.deadline <= self.core.now) {
-            self.pending_event = self.core.handle_connect_failure(PendingFailure::TimedOut);
+        if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.peer.now) {
+            self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut);
             return true;
         }
         self.expire_due_request()
-            || self.core.write_queued()
+            || self.state.write_queued()
             || self.emit_writable()
             || self.check_keep_alive()
             || self.process_next_line()
@@ -257,10 +256,11 @@ impl Client<'_> {
     }
 
     fn emit_writable(&mut self) -> bool {
-        let is_due =
-            self.core.writable_requested && self.core.output.is_empty() && !self.core.server_request_waits;
+        let is_due = self.state.peer.report_writable
+            && self.state.peer.output.is_empty()
+            && !self.state.server_request_waits;
         if is_due {
-            self.core.writable_requested = false;
+            self.state.peer.report_writable = false;
             self.pending_event = Some(PendingEvent::Writable);
         }
         is_due
@@ -268,46 +268,38 @@ impl Client<'_> {
 
     /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
     fn expire_due_request(&mut self) -> bool {
-        let now = self.core.now;
-        let Some(ticket) = self.core.in_flight.due(now) else { return false };
-        let Some(outgoing) = self.core.in_flight.get(ticket) else { return false };
-        let (method, is_server_request) = (outgoing.method, outgoing.input_kind.is_some());
-        let failure = match outgoing.stage {
-            Stage::Deferred => {
-                self.core.expire_deferred(ticket);
+        let peer = &mut self.state.peer;
+        let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
+        match peer.in_flight.get(ticket) {
+            None => return false,
+            Some(Request::Inbound(inbound)) if inbound.state == InboundState::Deferred => {
+                peer.expire(ticket);
                 self.pending_event = Some(PendingEvent::Expired(ticket));
-                return true;
             }
-            Stage::Failed(failure) => failure,
-            Stage::Waiting | Stage::NeedsInput if outgoing.clock != Clock::Running => {
-                self.start_timeout(ticket);
-                return true;
+            Some(Request::Inbound(_)) => {
+                peer.in_flight.release(ticket);
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
-            _ => RequestFailure::TimedOut,
-        };
-        self.core.abandon(ticket, "timeout");
-        self.pending_event = Some(match is_server_request {
-            true => PendingEvent::Cancelled { ticket, reason: None },
-            false => PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) },
-        });
+            Some(Request::Outbound(outbound)) => {
+                let method = outbound.data.method;
+                if let Some(failure) = peer.handle_deadline(ticket) {
+                    self.state.abandon(ticket, "timeout");
+                    let outcome = PendingOutcome::Failed(failure);
+                    self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+                }
+            }
+        }
         true
     }
 
-    /// Starts or restarts the timeout of a request.
-    fn start_timeout(&mut self, ticket: Ticket) {
-        let Some(outgoing) = self.core.in_flight.get_mut(ticket) else { return };
-        let deadline = outgoing.start_timeout(self.core.now);
-        self.core.in_flight.set_deadline(ticket, Some(deadline));
-    }
-
     fn check_keep_alive(&mut self) -> bool {
-        if !self.core.is_connected() {
+        if !self.state.is_connected() {
             return false;
         }
-        match self.core.keep_alive.due(self.core.now) {
+        match self.state.peer.keep_alive.due(self.state.peer.now) {
             Due::Nothing => false,
             Due::Ping => {
-                self.core.write_ping();
+                self.state.write_ping();
                 false
             }
             Due::PeerUnresponsive { close } => {
@@ -330,20 +322,20 @@ impl Client<'_> {
 
     fn process_line(&mut self, line: Line) -> bool {
         if let LineContent::StreamClosed = line.content {
-            self.pending_event = self.core.fail_exchange(line.stream);
+            self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();
             return true;
         }
         let is_message = matches!(line.content, LineContent::Message);
-        let may_be_batch = is_message && self.core.has(WireFeature::Batches);
+        let may_be_batch = is_message && self.state.has(WireFeature::Batches);
         if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
             return true;
         }
         let bytes = self.input.bytes();
         let class = match line.content {
             LineContent::Message => {
-                let tolerant = self.core.info.missing_jsonrpc;
-                Some(rpc::classify(&rpc::Scanned { scanner: self.input.scanner(), bytes }, tolerant))
+                let tolerant = self.state.config.missing_jsonrpc;
+                Some(Class::new(bytes, self.input.scanner(), tolerant))
             }
             _ => None,
         };
@@ -356,38 +348,38 @@ impl Client<'_> {
                 envelope.method.is_some() && envelope.id.is_some()
             }
         };
-        if is_request && self.core.answers_requests() {
+        if is_request && self.state.answers_requests() {
             let for_application =
-                class.as_ref().is_some_and(|class| receive::is_input_request(&self.core, class));
-            let has_room = if for_application { self.core.has_reply_room() } else { self.core.can_answer() };
-            self.core.server_request_waits = for_application && !has_room;
-            if !has_room {
+                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, bytes, class));
+            let has_space =
+                if for_application { self.state.peer.reserve_response() } else { self.state.can_answer() };
+            self.state.server_request_waits = for_application && !has_space;
+            if !has_space {
                 return false;
             }
         }
-        self.core.keep_alive.record_activity();
-        self.core.output.observe_sent();
+        self.state.peer.keep_alive.record_activity();
+        self.state.peer.output.observe_sent();
         let received = match class {
             Some(class) => {
-                let index =
-                    self.input.member_index(Member::Result).map(|index| ResultIndex { line: bytes, index });
-                receive::dispatch(&mut self.core, bytes, class, index, line.stream)
+                let index = self.input.member_index(Member::Result);
+                receive::handle_message(&mut self.state, bytes, class, index, line.stream)
             }
-            None => receive::invalid_line(&mut self.core, bytes, line, &self.input.envelope()),
+            None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),
         };
         let outcome = match &received {
-            Received::ProtocolError(fault) => Err(*fault),
+            Handled::ProtocolError(error) => Err(*error),
             _ => Ok(()),
         };
-        self.core.output.observe_received(bytes, outcome);
+        self.state.peer.output.observe_received(bytes, outcome);
         match received {
-            Received::Event(pending_event) => {
+            Handled::Event(pending_event) => {
                 self.pending_event = Some(pending_event);
-                self.holds_line = true;
+                self.state.peer.event_holds_line = true;
             }
-            Received::Done => self.input.release_element(),
-            Received::ProtocolError(fault) => {
-                self.pending_event = Some(PendingEvent::ProtocolError(fault));
+            Handled::Done => self.input.release_element(),
+            Handled::ProtocolError(error) => {
+                self.pending_event = Some(PendingEvent::ProtocolError(error));
                 self.input.release_element();
             }
         }
@@ -401,47 +393,48 @@ impl Client<'_> {
         if self.input.line().is_some() {
             // A request of the server waits for transmit space, at most for the grace period.
             let ends = self.grace_deadline();
-            if self.core.now < ends {
+            if self.state.peer.now < ends {
                 return false;
             }
         }
-        if self.core.connecting.is_some() {
-            self.pending_event = self.core.fail_connect(PendingFailure::Closed);
+        if self.state.connecting.is_some() {
+            self.pending_event = self.state.fail_connect(PendingFailure::Closed);
             return true;
         }
-        self.core.life.apply(Trigger::EndOfInput)
+        self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
     /// The end of the grace period, which starts at the first call.
     fn grace_deadline(&mut self) -> Millis {
-        *self.grace_deadline.get_or_insert(self.core.now.plus(self.core.info.timeouts.grace))
+        *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
     /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
     fn drain(&mut self) -> bool {
-        if let Some(ticket) = self.core.in_flight.first_from(self.next_ended_slot) {
+        if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;
-            self.core.in_flight.clear_queue();
-            if self.core.park_subscription(ticket) {
+            self.state.peer.in_flight.clear_queue();
+            if self.state.park_subscription(ticket) {
                 self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
-            let open = self.core.open_request(ticket).copied();
-            let slot = self.core.in_flight.get(ticket);
-            let is_server_request =
-                slot.is_some_and(|it| it.input_kind.is_some() && it.stage != Stage::Expired);
-            self.core.in_flight.release(ticket);
-            if let Some(OutboundRequest { method, .. }) = open {
+            let open = self.state.open_request(ticket).copied();
+            let inbound = self.state.peer.in_flight.inbound(ticket);
+            let is_server_request = inbound.is_some_and(|it| it.state != InboundState::Expired);
+            self.state.peer.in_flight.release(ticket);
+            if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
             } else if is_server_request {
-                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: None });
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             return true;
         }
         let ends = self.grace_deadline();
-        let over = self.core.output.is_empty() || ends <= self.core.now || self.core.output.is_broken();
-        over && self.core.life.apply(Trigger::Drained)
+        let over = self.state.peer.output.is_empty()
+            || ends <= self.state.peer.now
+            || self.state.peer.output.is_broken();
+        over && self.state.peer.lifecycle.apply(Trigger::Drained)
     }
 }
 

@@ -23,7 +23,7 @@ impl Client<'_> {
     /// parameters are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
-        self.core.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
     }
 }
 
@@ -39,13 +39,10 @@ impl ClientState<'_> {
         if !self.has(WireFeature::Handshake) {
             return Err(SendError::Unsupported);
         }
-        if self.initialized_pending || self.holds_reply_room() {
-            self.writable_requested = true;
-            return Err(SendError::Busy);
-        }
-        let room = self.request_room();
+        self.writable_session()?;
+        let space = self.request_space();
         let mut valid = true;
-        let sent = self.send(Routing::NOTIFICATION, room, &mut |out| {
+        let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
             write_notification(out, method, &mut |out| {
                 valid &= params(out);
                 valid
@@ -57,11 +54,10 @@ impl ClientState<'_> {
     /// The error for an unsent message of the application: it is invalid or too large, or the transmit buffer lacks
     /// space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
-        if !valid || self.output.is_empty() {
+        if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
         }
-        self.writable_requested = true;
-        SendError::Busy
+        self.peer.busy()
     }
 }
 

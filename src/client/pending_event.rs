@@ -27,11 +27,11 @@ pub(crate) enum PendingEvent {
     Changed { listed: Listed, subscription: Option<Ticket> },
     Updated { params: Span, subscription: Option<Ticket> },
     Acknowledged { ticket: Ticket, params: Span },
-    ServerRequest { id: Span, params: Option<Span>, context: Context },
-    Cancelled { ticket: Ticket, reason: Option<Span> },
+    ServerRequest { id: Span, params: Span, context: Context },
+    Cancelled { ticket: Ticket, reason: Span },
     Expired(Ticket),
     InputRequired { ticket: Ticket, result: Span },
-    Notification { method: Span, params: Option<Span> },
+    Notification { method: Span, params: Span },
 }
 
 /// The outcome of a request.

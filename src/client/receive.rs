@@ -3,24 +3,22 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Decimal, Envelope, Json, Kind, ScanErrorKind, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
-use crate::rpc::{self, Class, Invalid, Outcome, span_of};
+use crate::rpc::{self, Class, Invalid, Object, Outcome};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method::Method;
-use crate::client::outbound_request::{Clock, Progress, Stage};
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::server_requests::CurrentRequest;
-use crate::protocol::objects::members::{Members, ResultIndex};
 
-/// The result of processing a line.
-pub(crate) enum Received {
+/// The result of a processed line.
+pub(crate) enum Handled {
     /// Processed without an event.
     Done,
     /// Refused or ignored.
@@ -29,43 +27,46 @@ pub(crate) enum Received {
     Event(PendingEvent),
 }
 
-impl From<Option<PendingEvent>> for Received {
-    fn from(pending_event: Option<PendingEvent>) -> Received {
-        pending_event.map_or(Received::Done, Received::Event)
+impl From<Option<PendingEvent>> for Handled {
+    fn from(pending_event: Option<PendingEvent>) -> Handled {
+        pending_event.map_or(Handled::Done, Handled::Event)
     }
 }
 
-/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` locates the
-/// members of a result.
-pub(crate) fn dispatch(
-    core: &mut ClientState<'_>,
+/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` is the scanner's
+/// index of the result.
+pub(crate) fn handle_message(
+    state: &mut ClientState<'_>,
     line: &[u8],
-    class: Class<'_>,
-    index: Option<ResultIndex<'_>>,
+    class: Class,
+    index: Option<&MemberIndex>,
     stream: StreamId,
-) -> Received {
+) -> Handled {
     match class {
-        Class::Request { id, method, params } => request(core, line, id, method.string(), params, stream),
-        Class::Notification { method, params } => notification(core, line, method, params),
-        Class::Response { id, outcome } => response(core, line, id, outcome, index),
-        Class::ErrorWithoutId { error } => match core.connecting.filter(|_| core.unsent_connect.is_none()) {
-            // While connecting, an error without id belongs to the connecting request or to an abandoned probe.
-            Some(_) if !core::mem::take(&mut core.probe_abandoned) => {
-                core.handle_connect_response(line, Outcome::Error(error)).into()
+        Class::Request { id, method, params } => handle_request(state, line, id, method, params, stream),
+        Class::Notification { method, params } => handle_notification(state, line, method, params),
+        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
+        Class::ErrorWithoutId { error } => {
+            match state.connecting.filter(|_| state.unsent_connect.is_none()) {
+                // While connecting, an error without id belongs to the connecting request or to an abandoned probe.
+                Some(_) if !core::mem::take(&mut state.probe_abandoned) => {
+                    state.handle_connect_response(line, Outcome::Error(error)).into()
+                }
+                _ => {
+                    let code = rpc::view(line, error).get("code").and_then(Json::integer);
+                    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
+                    Handled::ProtocolError(ProtocolError::ErrorWithoutId { code })
+                }
             }
-            _ => {
-                let code = error.get("code").and_then(Json::integer);
-                let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-                Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
-            }
-        },
-        // No method, result or error: a malformed response, if a request with this id is pending.
-        Class::Invalid { why: Invalid::Method, id: Some(id), .. }
-            if Json::trusted(line).get("method").is_none() && is_pending_response(core, id) =>
-        {
-            response(core, line, id, Outcome::Malformed, None)
         }
-        Class::Invalid { why, .. } => Received::ProtocolError(match why {
+        // No method, result or error: a malformed response, if a request with this id is pending.
+        Class::Invalid { why: Invalid::Method, id, .. }
+            if Json::trusted(line).get("method").is_none()
+                && is_pending_response(state, rpc::view(line, id)) =>
+        {
+            handle_response(state, line, rpc::view(line, id), Outcome::Malformed, None)
+        }
+        Class::Invalid { why, .. } => Handled::ProtocolError(match why {
             Invalid::Batch => ProtocolError::Batch,
             Invalid::NotAnObject => ProtocolError::NotAnObject,
             Invalid::Version => ProtocolError::WrongJsonRpcVersion,
@@ -78,282 +79,266 @@ pub(crate) fn dispatch(
 /// Processes a line that is not valid JSON, or was discarded.
 ///
 /// Responds to a request only if its id is intact: the line is too long, too deep, or cut by the link.
-pub(crate) fn invalid_line(
-    core: &mut ClientState<'_>,
+pub(crate) fn handle_unreadable_line(
+    state: &mut ClientState<'_>,
     bytes: &[u8],
     line: Line,
     envelope: &Envelope,
-) -> Received {
-    let (id, fault, failure) = match line.content {
+) -> Handled {
+    let (id, error, failure) = match line.content {
         Content::Message | Content::Truncated | Content::StreamClosed => {
-            return Received::ProtocolError(ProtocolError::Truncated);
+            return Handled::ProtocolError(ProtocolError::Truncated);
         }
         Content::Broken(error) if error.kind.leaves_members() => {
-            let fault = match error.kind {
-                ScanErrorKind::TooDeep => ProtocolError::TooDeep { limit: core.info.depth.min(DEPTH_LIMIT) },
+            let error = match error.kind {
+                ScanErrorKind::TooDeep => {
+                    ProtocolError::TooDeep { limit: state.config.depth.min(DEPTH_LIMIT) }
+                }
                 _ => ProtocolError::NotJson(error),
             };
-            (envelope.id.and_then(|id| bytes.get(id.range())), fault, RequestFailure::Invalid)
+            (envelope.id.and_then(|id| bytes.get(id.range())), error, RequestFailure::Invalid)
         }
-        Content::Broken(error) => return Received::ProtocolError(ProtocolError::NotJson(error)),
+        Content::Broken(error) => return Handled::ProtocolError(ProtocolError::NotJson(error)),
         Content::TooLong { id_fits, limit } => {
             (id_fits.then_some(bytes), ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
         }
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else {
-        return Received::ProtocolError(fault);
+        return Handled::ProtocolError(error);
     };
     if envelope.method.is_some() {
-        if core.answers_requests() && id.len() <= ID_LIMIT {
-            core.answer(id, line.stream, Some(fault));
+        if state.answers_requests() && id.len() <= ID_LIMIT {
+            state.answer(id, line.stream, Some(error));
         }
-        return Received::ProtocolError(fault);
+        return Handled::ProtocolError(error);
     }
     let id = Json::trusted(id);
-    if is_connecting(core, id) {
-        return core.fail_connect(PendingFailure::InvalidResponse).into();
+    if is_connecting(state, id) {
+        return state.fail_connect(PendingFailure::InvalidResponse).into();
     }
-    match core.find_pending(id) {
+    match state.find_pending(id) {
         Some((ticket, method)) => {
-            Received::Event(end_request(core, ticket, method, PendingOutcome::Failed(failure)))
+            Handled::Event(end_request(state, ticket, method, PendingOutcome::Failed(failure)))
         }
         // Even a broken response to a ping proves that the server is alive.
-        None if core.keep_alive.accept_any_response(id) => Received::Done,
-        None => Received::ProtocolError(fault),
+        None if state.peer.keep_alive.accept_any_response(id) => Handled::Done,
+        None => Handled::ProtocolError(error),
     }
 }
 
 /// Handles a request of the server. The handshake era permits `ping` and input requests that match the declared
 /// capabilities.
-fn request(
-    core: &mut ClientState<'_>,
+fn handle_request(
+    state: &mut ClientState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    method: Str<'_>,
-    params: Option<Json<'_>>,
+    id: Span,
+    method: Span,
+    params: Span,
     stream: StreamId,
-) -> Received {
-    let id_text = id.bytes();
-    if !core.answers_requests() {
+) -> Handled {
+    let (id_view, method) = (rpc::view(line, id), rpc::text(line, method));
+    let id_text = id_view.bytes();
+    if !state.answers_requests() {
         // The specification forbids any response, even an error.
-        return Received::ProtocolError(ProtocolError::UnknownMethod);
+        return Handled::ProtocolError(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
-        return Received::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
+        return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let refused = match () {
-        () if core.in_flight.find(id, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
+        () if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         () if method == methods::PING.name => {
-            core.answer(id_text, stream, None);
-            return Received::Done;
+            state.answer(id_text, stream, None);
+            return Handled::Done;
         }
-        () => match core.check_server_request(method, params, stream) {
+        () => match state.check_server_request(
+            method,
+            Some(rpc::view(line, params)).filter(|_| !params.is_missing()),
+            stream,
+        ) {
             Ok(context) => {
-                let id = span_of(line, id_text);
-                let params = params.map(|params| span_of(line, params.bytes()));
-                core.current_request = Some(CurrentRequest { id, stream });
-                return Received::Event(PendingEvent::ServerRequest { id, params, context });
+                (state.request_id, state.peer.response_pending) = (id, true);
+                return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
-            Err(fault) => fault,
+            Err(error) => error,
         },
     };
-    core.answer(id_text, stream, Some(refused));
-    Received::ProtocolError(refused)
+    state.answer(id_text, stream, Some(refused));
+    Handled::ProtocolError(refused)
 }
 
 /// Whether the message is a request for the application, whose response needs transmit space.
-pub(crate) fn is_input_request(core: &ClientState<'_>, class: &Class<'_>) -> bool {
+pub(crate) fn is_input_request(state: &ClientState<'_>, line: &[u8], class: &Class) -> bool {
     match class {
-        Class::Request { method, .. } => core.accepts_method(method.string()),
+        Class::Request { method, .. } => state.accepts_method(rpc::text(line, *method)),
         _ => false,
     }
 }
 
-fn notification(
-    core: &mut ClientState<'_>,
-    line: &[u8],
-    name: Str<'_>,
-    params: Option<Json<'_>>,
-) -> Received {
-    let object = params.filter(|params| params.kind() == Kind::Object);
-    if name == methods::PROGRESS.name {
-        return match object {
-            Some(params) => progress(core, line, params),
-            None => Received::ProtocolError(ProtocolError::InvalidParams),
-        };
-    }
-    if name == methods::MESSAGE.name {
-        return match object {
-            Some(params) => Received::Event(PendingEvent::Log { params: span_of(line, params.bytes()) }),
-            None => Received::ProtocolError(ProtocolError::InvalidParams),
-        };
-    }
-    if name == methods::CANCELLED.name {
-        return cancelled(core, line, object);
-    }
-    let lists = [
-        (methods::TOOLS_LIST_CHANGED.name, Listed::Tools),
-        (methods::RESOURCES_LIST_CHANGED.name, Listed::Resources),
-        (methods::PROMPTS_LIST_CHANGED.name, Listed::Prompts),
-    ];
-    let view = object.unwrap_or(Json::EMPTY_OBJECT);
-    let pending_event = match lists.into_iter().find(|(method, _)| name == **method) {
-        Some((_, listed)) => core.list_changed(view, listed),
-        None if name == methods::RESOURCES_UPDATED.name => core.resource_updated(line, view),
-        None if name == methods::SUBSCRIPTIONS_ACKNOWLEDGED.name && !core.answers_requests() => {
-            match object {
-                Some(params) => core.acknowledged(line, span_of(line, params.bytes())),
-                None => Err(ProtocolError::UnknownSubscription),
-            }
+/// A notification that the client handles itself.
+#[derive(Clone, Copy)]
+enum Notification {
+    Progress,
+    Message,
+    Cancelled,
+    ListChanged(Listed),
+    Updated,
+    Acknowledged,
+}
+
+const NOTIFICATIONS: [(&str, Notification); 8] = [
+    (methods::PROGRESS.name, Notification::Progress),
+    (methods::MESSAGE.name, Notification::Message),
+    (methods::CANCELLED.name, Notification::Cancelled),
+    (methods::TOOLS_LIST_CHANGED.name, Notification::ListChanged(Listed::Tools)),
+    (methods::RESOURCES_LIST_CHANGED.name, Notification::ListChanged(Listed::Resources)),
+    (methods::PROMPTS_LIST_CHANGED.name, Notification::ListChanged(Listed::Prompts)),
+    (methods::RESOURCES_UPDATED.name, Notification::Updated),
+    (methods::SUBSCRIPTIONS_ACKNOWLEDGED.name, Notification::Acknowledged),
+];
+
+fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, params: Span) -> Handled {
+    let name = rpc::text(line, method);
+    let known = NOTIFICATIONS.iter().find(|(known, _)| name == *known).map(|(_, known)| *known);
+    let is_object = rpc::kind(line, params) == Kind::Object;
+    let object = if is_object { params } else { Span::MISSING };
+    let pending_event = match known {
+        Some(Notification::Progress | Notification::Message) if !is_object => {
+            Err(ProtocolError::InvalidParams)
         }
-        None => Ok(PendingEvent::Notification {
-            method: span_of(line, name.raw().as_bytes()),
-            params: params.map(|params| span_of(line, params.bytes())),
-        }),
+        Some(Notification::Progress) => return handle_progress(state, line, params),
+        Some(Notification::Message) => Ok(PendingEvent::Log { params }),
+        Some(Notification::Cancelled) => return handle_cancelled(state, line, object),
+        Some(Notification::ListChanged(listed)) => state.handle_list_change(rpc::view(line, object), listed),
+        Some(Notification::Updated) => state.handle_update(line, object),
+        Some(Notification::Acknowledged) if !state.answers_requests() => {
+            state.handle_acknowledgment(line, object)
+        }
+        Some(Notification::Acknowledged) | None => Ok(PendingEvent::Notification { method, params }),
     };
-    pending_event.map_or_else(Received::ProtocolError, Received::Event)
+    pending_event.map_or_else(Handled::ProtocolError, Handled::Event)
 }
 
 /// Handles a cancellation by the server.
-fn cancelled(core: &mut ClientState<'_>, line: &[u8], params: Option<Json<'_>>) -> Received {
-    let params = params.unwrap_or(Json::NULL);
-    let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
-        return Received::ProtocolError(ProtocolError::UnknownCancel);
+fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+    let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
+        return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
-    if !core.answers_requests() {
+    if !state.answers_requests() {
         // In the stateless era a server can only cancel a subscription.
-        return core.subscription_ended(id).map_or_else(Received::ProtocolError, Received::from);
+        return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }
-    let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    let reason = reason.map(|reason| span_of(line, reason.bytes()));
-    match core.cancel_deferred(id, reason) {
-        Ok(pending_event) => Received::Event(pending_event),
-        Err(fault) => Received::ProtocolError(fault),
-    }
+    let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
+        return Handled::ProtocolError(ProtocolError::UnknownCancel);
+    };
+    state.peer.in_flight.release(ticket);
+    Handled::Event(PendingEvent::Cancelled { ticket, reason })
 }
 
-fn progress(core: &mut ClientState<'_>, line: &[u8], params: Json<'_>) -> Received {
-    let [token, progress] = params.pick(["progressToken", "progress"]);
-    let progress = progress.and_then(Json::number).and_then(Decimal::parse);
-    let (Some(token), Some(progress)) = (token, progress) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
+fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
+        return Handled::ProtocolError(ProtocolError::InvalidParams);
     };
-    let Some(ticket) = core.find_token(token) else {
-        return Received::ProtocolError(ProtocolError::UnknownProgress);
-    };
-    let Some(outgoing) = core.in_flight.get_mut(ticket) else { return Received::Done };
-    // Progress that does not grow is reported, but does not restart the timeout.
-    if progress.rank() > outgoing.last_progress {
-        outgoing.last_progress = progress.rank();
-        if outgoing.progress == Progress::ExtendsTimeout && outgoing.clock == Clock::Running {
-            let deadline = outgoing.deadline_from(core.now);
-            core.in_flight.set_deadline(ticket, Some(deadline));
+    match state.find(token) {
+        Some(ticket) if state.peer.record_progress(ticket, progress) => {
+            Handled::Event(PendingEvent::Progress { ticket, params })
         }
+        _ => Handled::ProtocolError(ProtocolError::UnknownProgress),
     }
-    Received::Event(PendingEvent::Progress { ticket, params: span_of(line, params.bytes()) })
 }
 
-fn is_connecting(core: &ClientState<'_>, id: Json<'_>) -> bool {
-    matches!(core.locate_id(id), Some((sequence, None)) if core.is_connect_sequence(sequence))
+fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
+    matches!(state.locate_id(id), Some((sequence, None)) if state.is_connect_sequence(sequence))
 }
 
-fn is_pending_response(core: &ClientState<'_>, id: Json<'_>) -> bool {
-    is_connecting(core, id) || core.find_pending(id).is_some()
+fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
+    is_connecting(state, id) || state.find_pending(id).is_some()
 }
 
-fn response(
-    core: &mut ClientState<'_>,
+fn handle_response(
+    state: &mut ClientState<'_>,
     line: &[u8],
     id: Json<'_>,
-    outcome: Outcome<'_>,
-    index: Option<ResultIndex<'_>>,
-) -> Received {
-    let (sequence, slot) = match core.locate_id(id) {
+    outcome: Outcome,
+    index: Option<&MemberIndex>,
+) -> Handled {
+    let (sequence, slot) = match state.locate_id(id) {
         Some((sequence, Some(slot))) => (sequence, slot),
-        Some((sequence, None)) if core.is_connect_sequence(sequence) => {
-            return core.handle_connect_response(line, outcome).into();
+        Some((sequence, None)) if state.is_connect_sequence(sequence) => {
+            return state.handle_connect_response(line, outcome).into();
         }
         Some((_, None)) => {
             // The response to the abandoned probe.
-            core.probe_abandoned = false;
-            return Received::Done;
+            state.probe_abandoned = false;
+            return Handled::Done;
         }
-        None if core.keep_alive.accept_any_response(id) => return Received::Done,
-        None => return Received::ProtocolError(ProtocolError::UnknownResponse),
+        None if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
+        None => return Handled::ProtocolError(ProtocolError::UnknownResponse),
     };
     // Late responses are expected; responses to ids that were never used are errors.
-    let Some(ticket) = core.find_by_sequence(sequence, slot) else { return Received::Done };
-    let Some(outgoing) = core.in_flight.get(ticket) else { return Received::Done };
-    match outgoing.stage {
-        Stage::Waiting | Stage::Listening => {}
-        Stage::Cancelled => {
-            // The response arrived before the cancellation was sent, so no cancellation is needed.
-            core.set_stage(ticket, Stage::Done);
-            return Received::Done;
-        }
-        _ => return Received::Done,
+    let Some(ticket) = state.find_by_sequence(sequence, slot) else { return Handled::Done };
+    if !state.peer.accept_response(ticket) {
+        return Handled::Done;
     }
-    let method = outgoing.method;
-    Received::Event(match outcome {
+    let Some(outbound) = state.peer.in_flight.outbound(ticket) else { return Handled::Done };
+    let method = outbound.data.method;
+    Handled::Event(match outcome {
         Outcome::Malformed => {
-            end_request(core, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))
+            end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))
         }
-        Outcome::Error(error) => {
-            end_request(core, ticket, method, PendingOutcome::Error(span_of(line, error.bytes())))
-        }
-        Outcome::Result(value) => result(core, line, ticket, method, Members::with_index(value, index)),
+        Outcome::Error(error) => end_request(state, ticket, method, PendingOutcome::Error(error)),
+        Outcome::Result(result) => handle_result(state, ticket, method, Object::new(line, result, index)),
     })
 }
 
 /// Handles the result of a pending request.
-pub(crate) fn result(
-    core: &mut ClientState<'_>,
-    line: &[u8],
+fn handle_result(
+    state: &mut ClientState<'_>,
     ticket: Ticket,
     method: Method,
-    members: Members<'_>,
+    result: Object<'_>,
 ) -> PendingEvent {
-    let result = members.json();
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (core.has(WireFeature::ResultTypes), method.member()) {
-        (true, member) => members.pick(["resultType", member.unwrap_or_default()]),
-        (_, Some(member)) => [None, members.get(member)],
-        (_, None) => [None; 2],
+    let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
+        (true, member) => result.spans(&["resultType", member.unwrap_or_default()]),
+        (_, Some(member)) => {
+            let [member] = result.spans(&[member]);
+            [Span::MISSING, member]
+        }
+        (_, None) => [Span::MISSING; 2],
     };
-    if kind.and_then(Json::string).is_some_and(|kind| kind == "input_required") {
-        return match core.input_required(line, ticket, result) {
+    let kind = rpc::view(result.line(), kind);
+    if kind.string().is_some_and(|kind| kind == "input_required") {
+        return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
-            Err(failure) => end_request(core, ticket, method, PendingOutcome::Failed(failure)),
+            Err(failure) => end_request(state, ticket, method, PendingOutcome::Failed(failure)),
         };
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {
-        return end_request(core, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid));
+        return end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid));
     }
-    let span = span_of(line, result.bytes());
     match method {
-        Method::List(list) => core.handle_page(list, members, ticket, span),
+        Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
-            let member = member.map_or(Span::EMPTY, |member| span_of(line, member.bytes()));
-            end_request(core, ticket, method, PendingOutcome::Result { result: span, member })
+            let outcome = PendingOutcome::Result { result: result.span(), member };
+            end_request(state, ticket, method, outcome)
         }
     }
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit it.
-pub(crate) fn is_complete(kind: Option<Json<'_>>) -> bool {
-    let kind = kind.filter(|kind| !kind.is_null());
-    kind.is_none_or(|kind| kind.string().is_some_and(|kind| kind == "complete"))
+pub(crate) fn is_complete(kind: Json<'_>) -> bool {
+    kind.is_null() || kind.string().is_some_and(|kind| kind == "complete")
 }
 
 /// Ends a request and frees its slot.
 fn end_request(
-    core: &mut ClientState<'_>,
+    state: &mut ClientState<'_>,
     ticket: Ticket,
     method: Method,
     outcome: PendingOutcome,
 ) -> PendingEvent {
-    core.in_flight.release(ticket);
+    state.peer.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
 
@@ -366,12 +351,9 @@ impl ClientState<'_> {
             return is_connecting.then(|| self.handle_connect_failure(PendingFailure::Closed)).flatten();
         };
         let ticket = self.find_by_sequence(sequence, slot)?;
-        let outgoing = self.in_flight.get(ticket)?;
-        if !matches!(outgoing.stage, Stage::Waiting | Stage::Listening) {
-            return None;
-        }
-        let outcome = PendingOutcome::Failed(RequestFailure::Closed);
-        Some(end_request(self, ticket, outgoing.method, outcome))
+        let outbound = self.peer.in_flight.outbound(ticket)?;
+        let method = outbound.state.awaits_response().then_some(outbound.data.method)?;
+        Some(end_request(self, ticket, method, PendingOutcome::Failed(RequestFailure::Closed)))
     }
 
     /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
@@ -382,6 +364,6 @@ impl ClientState<'_> {
 
     /// Whether the server declared a capability.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
-        self.peer.is_some_and(|peer| peer.capabilities.has(capability))
+        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
 
+use crate::json::Span;
+use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::WireFeature;
@@ -9,8 +11,8 @@ use crate::protocol::revision::WireFeature;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
-use crate::client::outbound_request::{NO_SEQUENCE, Stage};
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::sent_request::NO_SEQUENCE;
 
 impl Client<'_> {
     /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
@@ -26,10 +28,9 @@ impl Client<'_> {
     /// again.
     pub fn reconnect(&mut self) {
         self.input.reset();
-        self.core.end_connection();
-        self.core.reset_connection();
+        self.state.end_connection();
+        self.state.reset_connection();
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
-        self.holds_line = false;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
     }
@@ -52,7 +53,9 @@ impl PendingEvent {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 PendingEvent::Response { ticket, method: Method::List(list), outcome }
             }
-            PendingEvent::Cancelled { ticket, .. } => PendingEvent::Cancelled { ticket, reason: None },
+            PendingEvent::Cancelled { ticket, .. } => {
+                PendingEvent::Cancelled { ticket, reason: Span::MISSING }
+            }
             PendingEvent::Expired(ticket) => PendingEvent::Expired(ticket),
             _ => return None,
         })
@@ -63,33 +66,38 @@ impl ClientState<'_> {
     /// Parks a subscription for the next connection. Returns `false` if the request is not a subscription, or its
     /// filter could not be stored.
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
-        let has_filter = !self.in_flight.text(ticket).is_empty();
-        let Some(outgoing) = self.in_flight.get_mut(ticket) else { return false };
-        let can_park = has_filter && outgoing.is_subscription();
+        let has_filter = !self.peer.in_flight.text(ticket).is_empty();
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
+        let can_park = has_filter && outbound.is_subscription();
         if can_park {
             // No response matches this sequence number.
-            (outgoing.sequence, outgoing.stage) = (NO_SEQUENCE, Stage::Parked);
-            self.in_flight.set_deadline(ticket, None);
+            (outbound.data.sequence, outbound.state) = (NO_SEQUENCE, OutboundState::Parked);
+            self.peer.in_flight.set_deadline(ticket, None);
         }
         can_park
     }
 
     /// Ends the requests of the old connection: parks subscriptions, and fails all others at the next polls.
     fn end_connection(&mut self) {
-        self.in_flight.clear_queue();
+        self.peer.in_flight.clear_queue();
         let mut next = 0;
-        while let Some(ticket) = self.in_flight.first_from(next) {
+        while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            let Some(outgoing) = self.in_flight.get(ticket).copied() else { continue };
-            match outgoing.stage {
-                Stage::Cancelled | Stage::Done | Stage::Expired => self.in_flight.release(ticket),
-                Stage::Deferred => {
-                    self.in_flight.remove_id(ticket);
-                    self.fail_request(ticket, RequestFailure::Closed);
-                }
-                Stage::Failed(_) => {}
-                _ if self.park_subscription(ticket) => {}
-                _ => self.fail_request(ticket, RequestFailure::Closed),
+            match self.peer.in_flight.get(ticket).copied() {
+                Some(Request::Inbound(inbound)) => match inbound.state {
+                    InboundState::Deferred => self.peer.drop_deferred(ticket),
+                    InboundState::Expired => self.peer.in_flight.release(ticket),
+                    InboundState::Dropped => {}
+                },
+                Some(Request::Outbound(outbound)) => match outbound.state {
+                    OutboundState::CancelPending | OutboundState::Closed => {
+                        self.peer.in_flight.release(ticket);
+                    }
+                    OutboundState::Failed(_) => {}
+                    _ if self.park_subscription(ticket) => {}
+                    _ => self.peer.fail_request(ticket, RequestFailure::Closed),
+                },
+                None => {}
             }
         }
     }
@@ -97,14 +105,14 @@ impl ClientState<'_> {
     /// Queues parked subscriptions for the new connection.
     pub(crate) fn resubscribe(&mut self) {
         let mut next = 0;
-        while let Some(ticket) = self.in_flight.first_from(next) {
+        while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            match self.in_flight.get(ticket).map(|outgoing| outgoing.stage) {
-                Some(Stage::Parked) if self.has(WireFeature::Subscriptions) => {
-                    self.set_stage(ticket, Stage::Resubscribe);
-                    self.in_flight.enqueue(ticket);
+            match self.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
+                Some(OutboundState::Parked) if self.has(WireFeature::Subscriptions) => {
+                    self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);
+                    self.peer.in_flight.enqueue(ticket);
                 }
-                Some(Stage::Parked) => self.fail_request(ticket, RequestFailure::Closed),
+                Some(OutboundState::Parked) => self.peer.fail_request(ticket, RequestFailure::Closed),
                 _ => {}
             }
         }

@@ -2,11 +2,14 @@
 
 use crate::buffer::Buffer;
 use crate::client::client_state::{ClientState, ID_LIMIT};
-use crate::client::{Client, ClientConfig, OutboundRequest, Slot};
+use crate::client::sent_request::SentRequest;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
+use crate::peer::request::Request;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
@@ -17,35 +20,27 @@ impl<'b> Client<'b> {
     /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no
     /// revision. An extension's settings are invalid.
     pub fn new(
-        info: &'b ClientConfig<'b>,
+        config: &'b ClientConfig<'b>,
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<Client<'b>, ConfigError> {
         let rx = rx.into();
-        let core = ClientState::new(info, tx.into());
-        let input = LineDecoder::new(rx, info.depth, ID_LIMIT);
-        Client {
-            input,
-            core,
-            pending_event: None,
-            holds_line: false,
-            grace_deadline: None,
-            next_ended_slot: 0,
-        }
-        .checked()
+        let state = ClientState::new(config, tx.into());
+        let input = LineDecoder::new(rx, config.depth, ID_LIMIT);
+        Client { input, state, pending_event: None, grace_deadline: None, next_ended_slot: 0 }.checked()
     }
 
     fn checked(self) -> Result<Client<'b>, ConfigError> {
-        if self.core.info.revisions.is_empty() {
+        if self.state.config.revisions.is_empty() {
             return Err(ConfigError::NoRevision);
         }
-        self.core.info.check_declared()?;
+        self.state.config.check_declared()?;
         let needed = LineDecoder::min_buffer_size(ID_LIMIT);
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
-        let needed = self.core.max_message_size();
-        if self.core.output.reply_room() < needed || self.core.reply_room < self.core.own_answer_size() {
+        let (needed, output) = (self.state.max_message_size(), &self.state.peer.output);
+        if output.max_message_size() < needed || output.max_reply_size() < self.state.own_response_size() {
             return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)
@@ -74,16 +69,16 @@ impl<'b> Client<'b> {
     }
 
     /// Replaces the request table and keeps the seed, so that the order of the setup calls does not matter.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, OutboundRequest>) {
-        table.set_seed(self.core.in_flight.seed());
-        self.core.in_flight = table;
+    fn set_in_flight(&mut self, mut table: InFlight<'b, Request<InputKind, SentRequest>>) {
+        table.set_seed(self.state.peer.in_flight.seed());
+        self.state.peer.in_flight = table;
     }
 
     /// Sets the seed for hashing the server's request ids. Use a random seed if a malicious server could exploit hash
     /// collisions.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Client<'b> {
-        self.core.in_flight.set_seed(seed);
+        self.state.peer.in_flight.set_seed(seed);
         self
     }
 
@@ -94,7 +89,7 @@ impl<'b> Client<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the client's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
-        self.core.reply_room = bytes.min(self.core.reply_room);
+        self.state.peer.output.set_max_reply_size(bytes);
         self.checked()
     }
 
@@ -104,21 +99,21 @@ impl<'b> Client<'b> {
     /// [`ConfigError::TxTooSmall`]: each message takes some additional bytes in the transmit buffer.
     pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
         self.input.use_message_mode();
-        self.core.output.use_message_mode();
+        self.state.peer.output.use_message_mode();
         self.checked()
     }
 
     /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Client<'b> {
-        self.core.output.set_observer(observer);
+        self.state.peer.output.set_observer(observer);
         self
     }
 
     /// Enables keep-alive: pings a server that has been idle for a while.
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
-        self.core.keep_alive.set(pings);
+        self.state.peer.keep_alive.set(pings);
         self
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::peer::request::{Outbound, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
@@ -17,8 +18,8 @@ use crate::client::client_state::ClientState;
 use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::options::Options;
-use crate::client::outbound_request::{OutboundRequest, Stage};
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::sent_request::SentRequest;
 
 /// The set of changes that a subscription covers.
 ///
@@ -151,92 +152,97 @@ impl Client<'_> {
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
     pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
-        if self.core.is_connected() && !self.core.has(WireFeature::Subscriptions) {
+        if self.state.is_connected() && !self.state.has(WireFeature::Subscriptions) {
             return Err(SendError::Unsupported);
         }
         let mut options = options.maximum(Millis(u64::MAX));
         options.progress = false;
-        let ticket = self.core.begin_request(LISTEN, options, &mut |out| {
+        let ticket = self.state.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out);
             true
         })?;
-        self.core.in_flight.write_text(ticket, &mut |out| filter.write(out));
+        self.state.peer.in_flight.write_text(ticket, &mut |out| filter.write(out));
         Ok(ticket)
     }
 }
 
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
-impl OutboundRequest {
+impl Outbound<SentRequest> {
     /// Whether this is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
-        self.method == Method::Listen
-            && matches!(self.stage, Stage::Waiting | Stage::Listening | Stage::Parked | Stage::Resubscribe)
+        let is_open = self.state.awaits_response()
+            || matches!(self.state, OutboundState::Parked | OutboundState::Resubscribe);
+        is_open && self.data.method == Method::Listen
     }
 }
 
 impl ClientState<'_> {
-    /// The subscription in `stage` that a notification belongs to. The id must have the type that the client sent, a
+    /// The subscription in `state` that a notification belongs to. The id must have the type that the client sent, a
     /// number.
-    fn subscription(&self, params: Json<'_>, stage: Stage) -> Result<Ticket, ProtocolError> {
+    fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
             .and_then(|id| self.find(id))
             .filter(|ticket| {
-                let open = self.in_flight.get(*ticket);
-                open.is_some_and(|it| it.method == Method::Listen && it.stage == stage)
+                let open = self.peer.in_flight.outbound(*ticket);
+                open.is_some_and(|it| it.data.method == Method::Listen && it.state == state)
             })
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
     /// Handles an acknowledgment: the subscription has no deadline from now on.
-    pub(crate) fn acknowledged(&mut self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
-        let ticket = self.subscription(rpc::view(line, params), Stage::Waiting)?;
-        self.set_stage(ticket, Stage::Listening);
-        self.in_flight.set_deadline(ticket, None);
+    pub(crate) fn handle_acknowledgment(
+        &mut self,
+        line: &[u8],
+        params: Span,
+    ) -> Result<PendingEvent, ProtocolError> {
+        let ticket = self.find_subscription(rpc::view(line, params), OutboundState::AwaitingResponse)?;
+        self.peer.in_flight.set_state(ticket, OutboundState::Listening);
+        self.peer.in_flight.set_deadline(ticket, None);
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
     /// The subscription that a change notification belongs to. Returns `Ok(None)` in revisions without `subscriptions/listen`.
-    fn subscription_of_change(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    fn find_changed_subscription(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         if !self.has(WireFeature::Subscriptions) {
             return Ok(None);
         }
-        self.subscription(params, Stage::Listening).map(Some)
+        self.find_subscription(params, OutboundState::Listening).map(Some)
     }
 
-    pub(crate) fn list_changed(
+    pub(crate) fn handle_list_change(
         &self,
         params: Json<'_>,
         listed: Listed,
     ) -> Result<PendingEvent, ProtocolError> {
-        Ok(PendingEvent::Changed { listed, subscription: self.subscription_of_change(params)? })
+        Ok(PendingEvent::Changed { listed, subscription: self.find_changed_subscription(params)? })
     }
 
-    pub(crate) fn resource_updated(
-        &self,
-        line: &[u8],
-        params: Json<'_>,
-    ) -> Result<PendingEvent, ProtocolError> {
-        let subscription = self.subscription_of_change(params)?;
-        params.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
-        Ok(PendingEvent::Updated { params: rpc::span_of(line, params.bytes()), subscription })
+    pub(crate) fn handle_update(&self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
+        let view = rpc::view(line, params);
+        let subscription = self.find_changed_subscription(view)?;
+        view.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
+        Ok(PendingEvent::Updated { params, subscription })
     }
 
     /// Handles the server's cancellation of a subscription.
-    pub(crate) fn subscription_ended(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
+    pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
         let ticket = self.find(id);
-        let open = ticket.and_then(|ticket| Some((ticket, *self.in_flight.get(ticket)?)));
+        let open = ticket.and_then(|ticket| Some((ticket, *self.peer.in_flight.outbound(ticket)?)));
         match open {
-            Some((ticket, outgoing)) if outgoing.is_subscription() => {
-                self.in_flight.release(ticket);
-                let (method, outcome) = (outgoing.method, PendingOutcome::Failed(RequestFailure::Ended));
+            Some((ticket, outbound)) if outbound.is_subscription() => {
+                self.peer.in_flight.release(ticket);
+                let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
             // The server ended the subscription before the cancellation was sent, so no cancellation is needed.
-            Some((ticket, OutboundRequest { method: Method::Listen, stage: Stage::Cancelled, .. })) => {
-                self.set_stage(ticket, Stage::Done);
+            Some((ticket, outbound))
+                if outbound.data.method == Method::Listen
+                    && outbound.state == OutboundState::CancelPending =>
+            {
+                self.peer.in_flight.set_state(ticket, OutboundState::Closed);
                 Ok(None)
             }
             // The cancellation may follow the response.

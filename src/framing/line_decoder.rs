@@ -5,8 +5,7 @@ use core::ops::Range;
 use crate::buffer::Buffer;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span};
-use crate::platform::find;
+use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span, find};
 
 /// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {
@@ -245,14 +244,15 @@ impl<'b> LineDecoder<'b> {
         self.scanner.inner(member)
     }
 
-    /// Stores the spans of an event in place of the envelope, until the line is released.
-    pub(crate) fn set_spans(&mut self, spans: [Span; 6]) {
-        self.scanner.set_places(spans);
+    /// Stores the spans of an event until the line is released. They replace the envelope, because a board has no
+    /// memory for both.
+    pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
+        self.scanner.set_table(spans);
     }
 
-    /// Returns the stored spans of an event.
-    pub(crate) fn spans(&self) -> [Span; 6] {
-        self.scanner.places()
+    /// Returns the spans of the event that holds the line.
+    pub(crate) fn event_spans(&self) -> &[Span; 6] {
+        self.scanner.table()
     }
 
     /// Returns the stream that the current line arrived on.

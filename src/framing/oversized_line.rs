@@ -1,8 +1,8 @@
 //! Oversized lines: discards their bytes and keeps the text of their `id`.
 
 use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
-use crate::json::{Member, Scanner};
-use crate::platform::{copy, find, shift};
+use crate::json::{Member, Scanner, find};
+use crate::platform::{copy, shift};
 
 impl LineDecoder<'_> {
     /// Starts to discard the current line, which is incomplete and fills the whole buffer.

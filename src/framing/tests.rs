@@ -230,8 +230,8 @@ fn spans_start_at_the_line_and_may_be_replaced() {
     decoder.bytes_mut()[id.start] = b'9';
     assert_eq!(decoder.bytes(), b" {\"id\":9}");
     let spans = [1, 2, 3, 4, 5, 6].map(|start| Span { start, end: 7 });
-    decoder.set_spans(spans);
-    assert_eq!(decoder.spans(), spans);
+    decoder.hold_event(spans);
+    assert_eq!(*decoder.event_spans(), spans);
     decoder.release();
     assert!(decoder.line().is_some());
     assert_eq!(decoder.envelope().id, Some(Span { start: 6, end: 7 }));

@@ -16,7 +16,7 @@
 //! ```
 
 #[cfg(feature = "serde")]
-mod de;
+pub(crate) mod de;
 pub(crate) mod decimal;
 mod path;
 pub(crate) mod scanner;
@@ -37,7 +37,7 @@ pub(crate) use decimal::{Decimal, SortKey};
 pub use path::{AccessError, At};
 pub(crate) use scanner::MemberIndex;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use search::find_by_words;
+pub(crate) use search::find;
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;
 pub(crate) use skip::next_value;
@@ -45,8 +45,8 @@ pub use string::{Chars, Str, TooShort};
 pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
-pub(crate) use value::magnitude;
 pub use value::{Elements, Json, Kind, Members};
+pub(crate) use value::{magnitude, next_element};
 pub(crate) use write_text::{WriteText, print, prints};
 pub use writer::{Mark, Writer};
 

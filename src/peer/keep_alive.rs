@@ -2,7 +2,9 @@
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
-use crate::json::Json;
+use crate::framing::outbound_message::Routing;
+use crate::json::{Json, Writer};
+use crate::peer::{Peer, Role};
 use crate::time::Millis;
 
 /// Keep-alive settings: how to detect an unresponsive peer. Durations over 49 days count as 49 days.
@@ -99,12 +101,12 @@ impl KeepAliveState {
     }
 
     /// Returns the number of the next ping.
-    pub(crate) fn next_number(&self) -> u32 {
+    fn next_number(&self) -> u32 {
         self.count.wrapping_add(1)
     }
 
     /// Records that the next ping was sent.
-    pub(crate) fn record_ping(&mut self, now: Millis) {
+    fn record_ping(&mut self, now: Millis) {
         self.count = self.next_number();
         self.is_waiting = true;
         self.deadline = now.plus(Millis(self.timeout.into()));
@@ -133,7 +135,24 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 }
 
 /// Prefix of the ids of pings, before their number. Ids of other outbound requests are integers.
-pub(crate) const ID_PREFIX: &str = "ping-";
+const ID_PREFIX: &str = "ping-";
+
+impl<R: Role> Peer<'_, R> {
+    /// Sends the next ping if it fits. `members` writes its method and parameters.
+    pub(crate) fn write_ping(&mut self, members: &mut dyn FnMut(&mut Writer<'_>)) {
+        let number = self.keep_alive.next_number();
+        self.output.compact();
+        let sent = self.output.write(Routing::REQUEST, usize::MAX, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.display(&(ID_PREFIX, number));
+            members(out);
+            out.token("}");
+        });
+        if sent.is_ok() {
+            self.keep_alive.record_ping(self.now);
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

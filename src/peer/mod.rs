@@ -1,9 +1,105 @@
-//! Endpoint state that both roles share: slots, deadlines, keep-alive, lifecycle, transmit buffer.
+//! The JSON-RPC endpoint that both roles share: requests in slots, timers, keep-alive, lifecycle, transmit buffer.
 
+pub(crate) mod inbound;
 pub(crate) mod keep_alive;
 pub(crate) mod lifecycle;
 pub(crate) mod observer;
+pub(crate) mod outbound;
 pub(crate) mod progress_event;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod slots;
+pub(crate) mod timeout;
 pub(crate) mod transmit_buffer;
+
+use crate::error::{ProtocolError, SendError};
+use crate::peer::keep_alive::KeepAliveState;
+use crate::peer::lifecycle::{Lifecycle, role};
+use crate::peer::request::{InboundData, OutboundData, Request};
+use crate::peer::slots::InFlight;
+use crate::peer::transmit_buffer::TransmitBuffer;
+use crate::time::Millis;
+
+/// What differs between server and client.
+pub(crate) trait Role: role::Role {
+    /// The result of a handshake.
+    type Session: Copy;
+    /// What the response to an inbound request depends on.
+    type Inbound: InboundData;
+    /// Data of an outbound request.
+    type Outbound: OutboundData;
+    /// The number of ids per round beside those of the slots.
+    const OTHER_IDS: u32;
+}
+
+/// State of a JSON-RPC endpoint.
+///
+/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
+/// between the fields.
+#[repr(C)]
+pub(crate) struct Peer<'b, R: Role> {
+    pub(crate) now: Millis,
+    pub(crate) lifecycle: Lifecycle<R>,
+    /// Whether the emitted request still awaits its response.
+    pub(crate) response_pending: bool,
+    /// Whether the emitted event borrows the line. The next poll releases the line.
+    pub(crate) event_holds_line: bool,
+    /// Whether to emit `Writable`, because `SendError::Busy` was returned.
+    pub(crate) report_writable: bool,
+    /// `None` before a handshake.
+    pub(crate) session: Option<R::Session>,
+    /// Highest offset in the transmit buffer that the current request's messages may reach.
+    pub(crate) budget: usize,
+    /// An error in the application's response, emitted at the next poll.
+    pub(crate) pending_error: Option<ProtocolError>,
+    pub(crate) output: TransmitBuffer<'b>,
+    pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
+    pub(crate) keep_alive: KeepAliveState,
+}
+
+impl<'b, R: Role> Peer<'b, R> {
+    pub(crate) fn new(output: TransmitBuffer<'b>) -> Peer<'b, R> {
+        Peer {
+            now: Millis::ZERO,
+            budget: 0,
+            lifecycle: Lifecycle::START,
+            response_pending: false,
+            event_holds_line: false,
+            report_writable: false,
+            session: None,
+            output,
+            pending_error: None,
+            in_flight: InFlight::empty(),
+            keep_alive: KeepAliveState::OFF,
+        }
+    }
+
+    /// Starts a new connection. Keeps the time and the requests in flight.
+    pub(crate) fn reset_connection(&mut self) {
+        self.output.reset();
+        self.lifecycle = Lifecycle::START;
+        (self.response_pending, self.event_holds_line, self.report_writable) = (false, false, false);
+        (self.session, self.pending_error) = (None, None);
+        self.keep_alive.reset();
+    }
+
+    /// Returns whether a full response fits. If so, sets `budget` to its maximum end.
+    pub(crate) fn reserve_response(&mut self) -> bool {
+        let fits = self.output.has_reply_space();
+        if fits {
+            self.budget = self.output.end().saturating_add(self.output.max_reply_size());
+        }
+        fits
+    }
+
+    /// The error for a message that has no space yet. `Writable` is emitted when it has.
+    pub(crate) fn busy(&mut self) -> SendError {
+        self.report_writable = true;
+        SendError::Busy
+    }
+
+    /// Space left for the current request's messages, in bytes.
+    pub(crate) fn available(&self) -> usize {
+        self.budget.saturating_sub(self.output.end())
+    }
+}

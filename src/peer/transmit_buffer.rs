@@ -2,11 +2,10 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, Routing};
-use crate::json::Writer;
-use crate::machine::Transmit;
+use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, Routing};
+use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
-use crate::platform::{find, shift};
+use crate::platform::shift;
 
 /// Maximum number of unsent bytes at which a growing buffer accepts another reply.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -16,7 +15,7 @@ pub(crate) struct TransmitBuffer<'b> {
     start: usize,
     end: usize,
     /// Maximum size of a reply. This space must be free before a request event is emitted.
-    reply_room: usize,
+    max_reply_size: usize,
     /// Message mode only. A reference, so that a program without message mode does not link its code.
     headers: Option<&'static &'static dyn HeaderFormat>,
     link: Link,
@@ -27,11 +26,11 @@ pub(crate) struct TransmitBuffer<'b> {
 
 /// Results of transmission that the caller has reported.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Link {
+struct Link {
     /// Bytes were sent since the last query.
-    pub(crate) has_sent: bool,
+    has_sent: bool,
     /// The connection refuses further bytes.
-    pub(crate) broken: bool,
+    broken: bool,
 }
 
 /// An observer, and the function that shows it sent messages.
@@ -48,7 +47,7 @@ pub(crate) struct Overflow;
 
 impl<'b> TransmitBuffer<'b> {
     pub(crate) fn new(mut buffer: Buffer<'b>) -> TransmitBuffer<'b> {
-        let reply_room = buffer.limit();
+        let max_reply_size = buffer.limit();
         if !buffer.is_lent() {
             buffer.extend_limit(UNSENT_LIMIT);
         }
@@ -56,7 +55,7 @@ impl<'b> TransmitBuffer<'b> {
             buffer,
             start: 0,
             end: 0,
-            reply_room,
+            max_reply_size,
             headers: None,
             link: Link::default(),
             observer: None,
@@ -77,12 +76,18 @@ impl<'b> TransmitBuffer<'b> {
         self.headers.is_some()
     }
 
-    pub(crate) fn reply_room(&self) -> usize {
-        self.reply_room
+    pub(crate) fn max_reply_size(&self) -> usize {
+        self.max_reply_size
     }
 
-    pub(crate) fn set_reply_room(&mut self, bytes: usize) {
-        self.reply_room = bytes.min(self.reply_room);
+    /// Lowers the maximum size of a reply, which initially is that of any message.
+    pub(crate) fn set_max_reply_size(&mut self, bytes: usize) {
+        self.max_reply_size = bytes.min(self.max_reply_size);
+    }
+
+    /// Returns the maximum size of any message.
+    pub(crate) fn max_message_size(&self) -> usize {
+        self.buffer.limit().saturating_sub(if self.buffer.is_lent() { 0 } else { UNSENT_LIMIT })
     }
 
     pub(crate) fn reset(&mut self) {
@@ -153,9 +158,9 @@ impl<'b> TransmitBuffer<'b> {
         self.end
     }
 
-    /// Returns whether `reply_room` contiguous bytes are free. Compacts the buffer if necessary.
-    pub(crate) fn has_reply_room(&mut self) -> bool {
-        self.has_space(self.reply_room)
+    /// Returns whether `max_reply_size` contiguous bytes are free. Compacts the buffer if necessary.
+    pub(crate) fn has_reply_space(&mut self) -> bool {
+        self.has_space(self.max_reply_size)
     }
 
     /// Returns whether `bytes` contiguous bytes are free. Compacts the buffer if necessary.
@@ -202,30 +207,30 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Writes one message of at most `room` bytes, including its overhead.
+    /// Writes one message of at most `space` bytes, including its overhead.
     ///
     /// # Errors
     /// [`Overflow`] if the message does not fit. The buffer is then unchanged.
     pub(crate) fn write(
         &mut self,
         routing: Routing,
-        room: usize,
+        space: usize,
         body: &mut dyn FnMut(&mut Writer<'_>),
     ) -> Result<(), Overflow> {
-        let mut writer = self.begin_message(room);
+        let mut writer = self.begin_message(space);
         body(&mut writer);
         let to = writer.finish().ok();
         self.end_message(routing, to)
     }
 
-    /// Starts a message of at most `room` bytes, including its overhead, and returns a writer for its text.
+    /// Starts a message of at most `space` bytes, including its overhead, and returns a writer for its text.
     ///
     /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
-    pub(crate) fn begin_message(&mut self, room: usize) -> Writer<'_> {
+    pub(crate) fn begin_message(&mut self, space: usize) -> Writer<'_> {
         self.rewind();
         let (before, after) = self.framing_size();
         let from = self.end.saturating_add(before);
-        let limit = self.end.saturating_add(room).saturating_sub(after);
+        let limit = self.end.saturating_add(space).saturating_sub(after);
         Writer::new(self.buffer.reborrow(), from, limit)
     }
 
@@ -271,6 +276,54 @@ impl<'b> TransmitBuffer<'b> {
     /// Returns the number of bytes before and after the text of a message.
     fn framing_size(&self) -> (usize, usize) {
         if self.is_message_mode() { (HEADER_SIZE, 0) } else { (0, 1) }
+    }
+}
+
+/// Bytes to write. Bytes not reported as sent are offered again.
+#[derive(Debug)]
+pub struct Transmit<'a> {
+    bytes: &'a [u8],
+    routing: Option<Routing>,
+    start: &'a mut usize,
+    /// Size of the header before the message, in message mode.
+    overhead: usize,
+    link: &'a mut Link,
+}
+
+impl<'a> Transmit<'a> {
+    /// Returns the bytes to write, possibly none. In message mode they are exactly one message.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
+    #[must_use]
+    pub fn frame(&self) -> Option<OutboundMessage<'a>> {
+        let routing = self.routing?;
+        Some(OutboundMessage { message: self.bytes, routing })
+    }
+
+    /// Reports that the first `n` bytes were written.
+    ///
+    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` it is offered again.
+    pub fn sent(self, n: usize) {
+        let n = n.min(self.bytes.len());
+        if self.routing.is_none() || n == self.bytes.len() {
+            self.link.has_sent |= n > 0;
+        }
+        if self.routing.is_none() {
+            *self.start = self.start.saturating_add(n);
+        } else if n == self.bytes.len() {
+            *self.start = self.start.saturating_add(n).saturating_add(self.overhead);
+        }
+    }
+
+    /// Reports that the connection refuses further bytes, as after `EPIPE`.
+    ///
+    /// Unsent bytes are dropped, and the connection ends as if the peer had closed it.
+    pub fn broken(self) {
+        self.link.broken = true;
     }
 }
 

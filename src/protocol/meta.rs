@@ -2,7 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Base protocol*, *`_meta`*.
 
-use crate::json::{Json, Kind, Writer};
+use crate::json::{Json, Kind, Span, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::revision::Revision;
@@ -20,33 +20,35 @@ pub(crate) const OF_REQUESTS: [&str; 5] =
     [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
 /// The metadata of a request of the stateless era.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RequestMeta<'a> {
-    /// The raw revision; `None` if it is not a string.
-    pub(crate) version: Option<crate::json::Str<'a>>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestMeta {
+    /// The span in `_meta` of the value that names the revision.
+    pub(crate) version: Span,
+    /// The revision, if it is known.
+    pub(crate) revision: Option<Revision>,
     pub(crate) capabilities: Option<ClientCapabilities>,
     pub(crate) level: Option<Result<Level, ()>>,
 }
 
-impl<'a> RequestMeta<'a> {
+impl RequestMeta {
     /// Reads the metadata. Returns `None` if the request does not belong to the stateless era.
-    pub(crate) fn from_json(meta: Json<'a>) -> Option<RequestMeta<'a>> {
-        let [version, capabilities, level] = meta.pick([PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
-        let version = version.filter(|value| !value.is_null())?;
+    pub(crate) fn from_json(meta: Json<'_>) -> Option<RequestMeta> {
+        let [version, capabilities, level] =
+            meta.pick_spans(0, &[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
+        let (name, capabilities, level) = (meta.part(version), meta.part(capabilities), meta.part(level));
+        if name.is_null() {
+            return None;
+        }
+        let is_object = capabilities.kind() == Kind::Object;
         Some(RequestMeta {
-            version: version.string(),
-            capabilities: capabilities
-                .filter(|value| value.kind() == Kind::Object)
-                .map(ClientCapabilities::from_json),
-            level: level
-                .filter(|value| !value.is_null())
-                .map(|value| value.string().and_then(Level::from_json).ok_or(())),
+            version,
+            revision: name.string().and_then(Revision::from_json),
+            capabilities: is_object.then(|| ClientCapabilities::from_json(capabilities)),
+            level: match level.is_null() {
+                true => None,
+                false => Some(level.string().and_then(Level::from_json).ok_or(())),
+            },
         })
-    }
-
-    /// The revision, if it is known.
-    pub(crate) fn revision(&self) -> Option<Revision> {
-        self.version.and_then(Revision::from_json)
     }
 }
 

@@ -4,18 +4,11 @@ use core::marker::PhantomData;
 
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
+pub use crate::json::de::derived::{ONE_OF, STRUCT};
 pub use crate::schema::node::Bound;
 pub use crate::schema::text::{as_text, requirement, requirement_length, schema, schema_length};
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
-
-/// The struct name that a derived struct passes to a `Deserializer`. It makes the decoder accept integers in any
-/// notation.
-pub const STRUCT: &str = "mcp_proto::ToolArguments";
-
-/// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
-/// decoder returns the tag first, wherever it is.
-pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 /// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {

@@ -12,14 +12,14 @@
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{DEPTH_LIMIT, Elements, Json, Kind, Scanner};
+use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, next_element};
+use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
 use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::dispatch::{self, Received};
-use crate::server::feature::span_of;
 use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
@@ -158,14 +158,16 @@ const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
     fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
-        let array = Json::trusted(line);
         let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
-        let responses = array
-            .elements()
-            .filter(|element| needs_response(&classify_member(*element, allow_missing_jsonrpc)))
-            .count();
-        if array.index(0).is_none() {
-            return Received::ProtocolError(state.refuse(None, stream, ProtocolError::EmptyBatch));
+        let first = line.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket.saturating_add(1));
+        let (mut responses, mut at) = (0usize, first);
+        while let Some(element) = next_element(line, at) {
+            at = element.end;
+            let class = classify_member(line, element, allow_missing_jsonrpc);
+            responses = responses.saturating_add(needs_response(&class).into());
+        }
+        if at == first {
+            return Received::ProtocolError(state.refuse(b"", stream, ProtocolError::EmptyBatch));
         }
         let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
         let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
@@ -176,7 +178,7 @@ impl BatchHooks for Hooks {
         }
         state.invalid_in_a_row = 0;
         (counts.end, counts.left) = (counts.open_end, responses as u32);
-        counts.next = span_of(line, array.bytes()).start.saturating_add(1) as u32;
+        counts.next = first as u32;
         state.batch.set(counts);
         state.batches.set(Batches::IN_LINE, true);
         Received::BatchBegun
@@ -190,21 +192,20 @@ impl BatchHooks for Hooks {
         spans: &mut Spans,
     ) -> Received {
         let mut counts = state.batch.counts();
-        let rest = line.get(counts.next as usize..).unwrap_or_default();
-        let Some(element) = Elements::behind(rest).next() else {
+        let Some(element) = next_element(line, counts.next as usize) else {
             end_line(state, counts, stream);
             return Received::Done;
         };
-        counts.next = span_of(line, element.bytes()).end as u32;
+        counts.next = element.end as u32;
         state.batch.set(counts);
-        let class = classify_member(element, state.config.compat.missing_jsonrpc);
+        let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
         if let Class::Request { id, method, params } = class {
-            let id = Some(id.bytes());
-            if method == methods::INITIALIZE.name {
+            let id = rpc::view(line, id).bytes();
+            if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
-            let meta = params.and_then(|params| params.get("_meta"));
+            let meta = rpc::view(line, params).get("_meta");
             if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
@@ -216,7 +217,7 @@ impl BatchHooks for Hooks {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
         // The limit reserves space for the smallest error of each further member.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
-        let most = state.output.reply_room().saturating_sub(ARRAY);
+        let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));
         most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
     }
@@ -234,10 +235,10 @@ impl BatchHooks for Hooks {
 
     fn collect(&self, state: &mut ServerState<'_>, length: usize) {
         let in_line = state.batches.in_line();
-        let ServerState { output, batch, .. } = state;
+        let ServerState { peer, batch, .. } = state;
         let mut counts = batch.counts();
         let (from, to, _) = counts.region(in_line);
-        let response = output.remove_last(length);
+        let response = peer.output.remove_last(length);
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(response.len());
         if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
@@ -252,7 +253,7 @@ impl BatchHooks for Hooks {
     }
 
     fn write_open(&self, state: &mut ServerState<'_>) {
-        if self.is_complete(state) && state.reserve_response() {
+        if self.is_complete(state) && state.peer.reserve_response() {
             let Counts { open_end, stream, .. } = state.batch.counts();
             state.batches = Batches::NONE;
             write_array(state, COUNTS, open_end as usize, StreamId(stream));
@@ -286,15 +287,15 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
 /// Maximum total size of the responses to the batch in the line, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
-    state.output.reply_room().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
+    state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
 /// Writes the array of responses, unless it is empty.
 fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
-    let ServerState { output, batch, .. } = state;
+    let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
-        let space = output.reply_room();
+        let space = output.max_reply_size();
         let _ = output.write(Routing::response(OutboundMessageKind::Result, stream), space, &mut |out| {
             out.begin_array();
             out.json_bytes(responses);
@@ -307,19 +308,19 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
 }
 
 /// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
-fn classify_member(element: Json<'_>, allow_missing_jsonrpc: bool) -> Class<'_> {
+fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
-    scanner.feed(element.bytes());
-    let _ = scanner.finish();
-    let member = rpc::Scanned { scanner: &scanner, bytes: element.bytes() };
-    match rpc::classify(&member, allow_missing_jsonrpc) {
+    scanner.set_position(element.start);
+    scanner.feed(rpc::view(line, element).bytes());
+    let _ = scanner.end();
+    match Class::new(line, &scanner, allow_missing_jsonrpc) {
         Class::Invalid { why: Invalid::Batch, .. } => {
-            Class::Invalid { id: None, why: Invalid::NotAnObject, answerable: true }
+            Class::Invalid { id: Span::MISSING, why: Invalid::NotAnObject, answerable: true }
         }
         class => class,
     }
 }
 
-fn needs_response(class: &Class<'_>) -> bool {
+fn needs_response(class: &Class) -> bool {
     matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
 }

@@ -11,7 +11,7 @@ use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::features::tools::UNKNOWN_TOOL;
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
-use crate::server::request::{input_methods, request_methods};
+use crate::server::request_methods::{input_methods, request_methods};
 
 /// A tool call (`tools/call`): its name, its arguments in the receive buffer, and its response methods.
 ///

@@ -23,14 +23,6 @@ impl ChangeSet {
 
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
-    pub(crate) fn from_bits(bits: u8) -> ChangeSet {
-        ChangeSet(bits)
-    }
-
-    pub(crate) fn bits(self) -> u8 {
-        self.0
-    }
-
     pub(crate) fn any(self, other: ChangeSet) -> bool {
         self.0 & other.0 != 0
     }
@@ -105,11 +97,11 @@ impl ServerState<'_> {
     ///
     /// The notification then precedes the next response, no matter how the output drains.
     fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.reserve_response() {
+        if !self.peer.reserve_response() {
             return Err(Overflow);
         }
-        let space = self.output.reply_room();
-        self.output.write(Routing::NOTIFICATION, space, &mut |out| {
+        let space = self.peer.output.max_reply_size();
+        self.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");

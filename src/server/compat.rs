@@ -49,14 +49,13 @@ pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
-    request.state.lifecycle.apply(Trigger::Shutdown);
+    request.state.peer.lifecycle.apply(Trigger::Shutdown);
     request.state.awaits_exit = true;
     answered
 }
 
 /// Whether a notification is the `exit` of a session.
-pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Option<Json<'_>>) -> bool {
-    let stateless =
-        || params.and_then(|params| params.get("_meta")).and_then(RequestMeta::from_json).is_some();
-    state.config.compat.lsp_shutdown && state.session.is_some() && method == "exit" && !stateless()
+pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
+    let stateless = || params.get("_meta").and_then(RequestMeta::from_json).is_some();
+    state.config.compat.lsp_shutdown && state.peer.session.is_some() && method == "exit" && !stateless()
 }

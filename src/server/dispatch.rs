@@ -4,18 +4,20 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
+use crate::peer::inbound::{self, Source};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::slots::Ticket;
+use crate::peer::request::Request as InFlightRequest;
+use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::{self, Class, Invalid, MethodName, Outcome};
+use crate::rpc::{self, Class, Invalid, Object, Outcome};
 use crate::server::compat;
-use crate::server::feature::{Feature, Request, span_of};
+use crate::server::context::Context;
+use crate::server::feature::{Feature, Request};
 use crate::server::handshake;
-use crate::server::inbound_request::Stage;
-use crate::server::memo::{MethodPlace, ParsedMeta};
+use crate::server::memo::MethodPlace;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
 /// The result of handling a line or a request.
@@ -34,7 +36,7 @@ pub(crate) enum Received {
 }
 
 /// Whether a message may need a response: it is a request, or an invalid message that may be one.
-pub(crate) fn may_need_response(class: &Class<'_>) -> bool {
+pub(crate) fn may_need_response(class: &Class) -> bool {
     match class {
         Class::Request { .. } => true,
         Class::Invalid { answerable, .. } => *answerable,
@@ -62,21 +64,21 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Handles a valid JSON text.
 ///
-/// The output has space for a response if the class may need one. `known` is the scanner's index of the parameters.
+/// The output has space for a response if the class may need one. `index` is the scanner's index of the parameters.
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
     line: &[u8],
-    class: Class<'_>,
+    class: Class,
     index: Option<&MemberIndex>,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    let too_long = |id: Json<'_>| id.bytes().len() > state.id_limit();
+    let too_long = |id: Span| id.range().len() > state.id_limit();
     match class {
         // Counts as an invalid message, because its error has no id and must not bypass their limit.
         Class::Request { id, .. } if too_long(id) => {
             let error = ProtocolError::IdTooLong { limit: state.id_limit() };
-            return Received::ProtocolError(state.refuse(None, stream, error));
+            return Received::ProtocolError(state.refuse(b"", stream, error));
         }
         // An error without an id may be a response to a server request, so it does not reset the count.
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
@@ -84,20 +86,20 @@ pub(crate) fn handle_message(
     }
     match class {
         Class::Request { id, method, params } => {
-            spans.id = span_of(line, id.bytes());
-            let pending = Pending::from_line(id.bytes(), stream, state.batches.in_line());
-            let (meta, name, arguments) = (None, None, None);
-            handle_request(
-                &mut Request { state, line, spans, params, index, meta, name, arguments, pending },
-                method,
-            )
+            spans.id = id;
+            let id = rpc::view(line, id).bytes();
+            let pending = Pending::from_line(id, stream, state.batches.in_line());
+            let params = Object::new(line, params, index);
+            let [meta, name, arguments] = [Span::MISSING; 3];
+            let request = &mut Request { state, spans, params, meta, name, arguments, pending };
+            handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
-            handle_notification(state, line, method, params, stream, spans)
+            handle_notification(state, line, rpc::text(line, method), params, stream, spans)
         }
-        Class::Response { id, outcome } => handle_response(state, line, id, outcome, spans),
+        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, spans),
         Class::ErrorWithoutId { error } => {
-            let code = error.get("code").and_then(Json::integer);
+            let code = rpc::view(line, error).get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
             Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
         }
@@ -113,7 +115,7 @@ pub(crate) fn handle_message(
                 Invalid::Method => ProtocolError::InvalidMethod,
             };
             Received::ProtocolError(if answerable {
-                state.refuse(id.map(Json::bytes), stream, error)
+                state.refuse(rpc::view(line, id).bytes(), stream, error)
             } else {
                 error
             })
@@ -125,21 +127,16 @@ impl ServerState<'_> {
     /// Responds to an invalid message with an error.
     ///
     /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
-    pub(crate) fn refuse(
-        &mut self,
-        id: Option<&[u8]>,
-        stream: StreamId,
-        error: ProtocolError,
-    ) -> ProtocolError {
-        let id = id.filter(|id| !id.is_empty() && id.len() <= self.id_limit());
+    pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
+        let id = if id.len() <= self.id_limit() { id } else { b"" };
         // Errors within a batch share one line, so they are not limited.
-        if id.is_none() && !self.batches.in_line() {
+        if id.is_empty() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
-        let pending = Pending::from_line(id.unwrap_or_default(), stream, self.batches.in_line());
+        let pending = Pending::from_line(id, stream, self.batches.in_line());
         match &error {
             ProtocolError::NotJson(scan_error) => {
                 self.write_error_response(&pending, error, Some(scan_error))
@@ -173,49 +170,46 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
-            let class = scan_error
-                .kind
-                .leaves_members()
-                .then(|| rpc::classify(&rpc::Scanned { scanner: input.scanner(), bytes }, false));
+            let class = scan_error.kind.leaves_members().then(|| Class::new(bytes, input.scanner(), false));
+            let is_too_deep = scan_error.kind == ScanErrorKind::TooDeep;
             let id = match class {
-                Some(Class::Request { id, .. } | Class::Invalid { id: Some(id), answerable: true, .. }) => {
-                    Some(id)
-                }
-                Some(Class::Invalid { answerable: true, .. })
-                    if scan_error.kind == ScanErrorKind::TooDeep =>
-                {
-                    None
-                }
+                Some(Class::Request { id, .. }) => id,
+                Some(Class::Invalid { id, answerable: true, .. }) if is_too_deep || !id.is_missing() => id,
                 // Never respond to a possible response, because two peers could exchange errors forever.
-                None if !envelope.looks_like_response() => None,
+                None if !envelope.looks_like_response() => Span::MISSING,
                 _ => return Received::ProtocolError(error),
             };
-            state.refuse(id.map(Json::bytes), stream, error)
+            state.refuse(rpc::view(bytes, id).bytes(), stream, error)
         }
         Content::TooLong { id_fits, limit } => {
             let error = ProtocolError::LineTooLong { limit };
             if envelope.looks_like_response() || is_notification(envelope) {
                 return Received::ProtocolError(error);
             }
-            let id = Some(bytes).filter(|id| id_fits && rpc::is_id(Json::trusted(id)));
-            state.refuse(id, stream, error)
+            let is_id = id_fits && rpc::is_id(Json::trusted(bytes));
+            state.refuse(if is_id { bytes } else { b"" }, stream, error)
         }
     })
 }
 
-fn handle_request(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
-    let well_formed = request.params.is_none_or(|params| params.kind() == Kind::Object);
+fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let params = request.params;
+    let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
     request.find_params();
     let speaks_stateless = request.state.config.revisions.intersects(Revisions::STATELESS);
-    let meta = request.meta.filter(|_| speaks_stateless);
-    let meta = meta.and_then(|meta| request.state.memo.parse_meta(meta));
-    let may_restart =
-        || meta.is_none() && method == methods::INITIALIZE.name && handshake::allows_restart(request.state);
+    let has_meta = speaks_stateless && !request.meta.is_missing();
+    let meta = match has_meta {
+        true => request.state.memo.parse_meta(request.view(request.meta)),
+        false => None,
+    };
+    let may_restart = || {
+        meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
+    };
     let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
     if request.is_duplicate(owner) && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
     }
-    if request.state.lifecycle.state() == State::Draining {
+    if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
     }
     if !well_formed {
@@ -232,66 +226,78 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 #[inline(never)]
-fn handle_stateless(
-    request: &mut Request<'_, '_>,
-    method: MethodName<'_>,
-    parsed: ParsedMeta<'_>,
-) -> Received {
-    let ParsedMeta { meta, revision } = parsed;
-    let (Some(version), Some(capabilities)) = (meta.version, meta.capabilities) else {
+fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
+    let version = request.view(request.meta).part(meta.version).string();
+    let (Some(version), Some(capabilities)) = (version, meta.capabilities) else {
         return request.refuse(ProtocolError::InvalidParams, &NEEDED);
     };
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
-    let Some(revision) = revision.filter(|revision| offer.contains(*revision)) else {
+    let Some(revision) = meta.revision.filter(|revision| offer.contains(*revision)) else {
         return handshake::unsupported(request, version, offer);
     };
     request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let entry = find_method(request.state, revision, method);
-    if entry.is_none() && method != methods::SERVER_DISCOVER.name {
-        return request.refuse(ProtocolError::UnknownMethod, &method.string());
+    let handler = find_handler(request.state, Some(revision), method);
+    if !matches!(handler, Handler::Feature(..) | Handler::Discover) {
+        return request.refuse(ProtocolError::UnknownMethod, &method);
     }
     // Checked after the method, in the order of the specification.
     match meta.level.transpose() {
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
     }
-    match entry {
-        Some((feature, method)) => feature.handle(method, request),
-        None => handshake::discover(request),
+    match handler {
+        Handler::Feature(feature, method) => feature.handle(method, request),
+        _ => handshake::discover(request),
     }
 }
 
-/// Finds the feature of a method in this revision, and the index of the method in it.
+/// The code that handles a method.
+enum Handler<'b> {
+    /// A feature, with the index of the method in it.
+    Feature(&'b dyn Feature, usize),
+    Initialize,
+    Ping,
+    Discover,
+    Shutdown,
+    Unknown,
+}
+
+/// Finds the handler of a method. Only a revision has features. Compares each name once.
 ///
-/// Remembers the last result, because most requests have the method of the one before.
-fn find_method<'b>(
-    state: &mut ServerState<'b>,
-    revision: Revision,
-    name: MethodName<'_>,
-) -> Option<(&'b dyn Feature, usize)> {
-    let features = state.config.features;
-    let is_called = |method: &Method| name == method.name && method.by_client.contains(revision);
+/// Remembers the last feature, because most requests have the method of the one before.
+fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, name: Str<'_>) -> Handler<'b> {
+    let features = if revision.is_some() { state.config.features } else { &[] };
+    let is_called = |method: &Method| {
+        name.is_name(method.name) && revision.is_some_and(|it| method.by_client.contains(it))
+    };
     if let Some(MethodPlace { feature, method }) = state.memo.method()
         && let Some(feature) = features.get(usize::from(feature))
         && feature.methods().get(usize::from(method)).is_some_and(is_called)
     {
-        return Some((*feature, method.into()));
+        return Handler::Feature(*feature, method.into());
     }
-    features.iter().enumerate().find_map(|(index, feature)| {
-        let method = feature.methods().iter().position(is_called)?;
-        if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
-            state.memo.set_method(MethodPlace { feature, method });
+    for (index, feature) in features.iter().enumerate() {
+        if let Some(method) = feature.methods().iter().position(is_called) {
+            if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
+                state.memo.set_method(MethodPlace { feature, method });
+            }
+            return Handler::Feature(*feature, method);
         }
-        Some((*feature, method))
-    })
+    }
+    match () {
+        () if name.is_name(methods::INITIALIZE.name) => Handler::Initialize,
+        () if name.is_name(methods::PING.name) => Handler::Ping,
+        () if name.is_name(methods::SERVER_DISCOVER.name) => Handler::Discover,
+        () if compat::is_shutdown(state, name) => Handler::Shutdown,
+        () => Handler::Unknown,
+    }
 }
 
 /// Handles a request of the handshake era.
-fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -> Received {
-    let (session, config) = (request.state.session, request.state.config);
-    // Most requests are for a feature. The comparisons below are then skipped.
-    let entry = session.and_then(|session| find_method(request.state, session.revision, method));
-    if entry.is_none() && method == methods::INITIALIZE.name {
+fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let (session, config) = (request.state.peer.session, request.state.config);
+    let handler = find_handler(request.state, session.map(|session| session.revision), method);
+    if let Handler::Initialize = handler {
         return handshake::initialize(request);
     }
     let revisions = config.revisions;
@@ -303,32 +309,29 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: MethodName<'_>) -
     } else {
         return refuse_missing_meta(request);
     }
-    if entry.is_none() && method == methods::PING.name {
-        return request.result(&mut |_| {});
+    match handler {
+        Handler::Ping => return request.result(&mut |_| {}),
+        _ if session.is_some() => {}
+        _ if revisions.intersects(Revisions::STATELESS) => return refuse_missing_meta(request),
+        Handler::Discover => return request.refuse(ProtocolError::UnknownMethod, &method),
+        _ => return request.refuse(ProtocolError::NotInitialized, &method),
     }
-    if session.is_none() {
-        return if method == methods::SERVER_DISCOVER.name && !revisions.intersects(Revisions::STATELESS) {
-            request.refuse(ProtocolError::UnknownMethod, &method.string())
-        } else if revisions.intersects(Revisions::STATELESS) {
-            refuse_missing_meta(request)
-        } else {
-            request.refuse(ProtocolError::NotInitialized, &method.string())
-        };
-    }
-    if entry.is_none() && compat::is_shutdown(request.state, method.string()) {
+    if let Handler::Shutdown = handler {
         return compat::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
-    if request.state.lifecycle.state() != State::Ready && method != methods::LOGGING_SET_LEVEL.name {
+    if request.state.peer.lifecycle.state() != State::Ready
+        && !method.is_name(methods::LOGGING_SET_LEVEL.name)
+    {
         if config.strict_handshake {
             return request
                 .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
         }
-        request.state.lifecycle.apply(Trigger::Request);
+        request.state.peer.lifecycle.apply(Trigger::Request);
     }
-    match entry {
-        Some((feature, method)) => feature.handle(method, request),
-        None => request.refuse(ProtocolError::UnknownMethod, &method.string()),
+    match handler {
+        Handler::Feature(feature, method) => feature.handle(method, request),
+        _ => request.refuse(ProtocolError::UnknownMethod, &method),
     }
 }
 
@@ -347,18 +350,18 @@ fn handle_notification(
     state: &mut ServerState<'_>,
     line: &[u8],
     method: Str<'_>,
-    params: Option<Json<'_>>,
+    params: Span,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    if method == methods::CANCELLED.name {
+    if method.is_name(methods::CANCELLED.name) {
         return handle_cancelled(state, line, params, stream, spans);
     }
-    if method == methods::INITIALIZED.name {
-        if !state.lifecycle.apply(Trigger::Initialized) {
+    if method.is_name(methods::INITIALIZED.name) {
+        if !state.peer.lifecycle.apply(Trigger::Initialized) {
             return Received::ProtocolError(ProtocolError::UnknownNotification);
         }
-        if let Some(session) = &mut state.session {
+        if let Some(session) = &mut state.peer.session {
             session.complete = true;
         }
         return state.emit(PendingEvent::Ready);
@@ -368,10 +371,10 @@ fn handle_notification(
     {
         return received;
     }
-    if method == methods::PROGRESS.name {
+    if method.is_name(methods::PROGRESS.name) {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if compat::is_exit(state, method, params) {
+    if compat::is_exit(state, method, rpc::view(line, params)) {
         return Received::Exit;
     }
     Received::ProtocolError(ProtocolError::UnknownNotification)
@@ -380,25 +383,20 @@ fn handle_notification(
 fn handle_cancelled(
     state: &mut ServerState<'_>,
     line: &[u8],
-    params: Option<Json<'_>>,
+    params: Span,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    let Some(params) = params.filter(|params| params.kind() == Kind::Object) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
-    };
-    let [id, reason] = params.pick(["requestId", "reason"]);
-    let Some(id) = id.filter(|id| rpc::is_id(*id)) else {
+    let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     // A notification does not say its era: the id is the stream's, or else the session's.
-    let find = |owner| state.in_flight.find(id, owner);
+    let find = |owner| state.peer.in_flight.find(id, owner);
     let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);
-    let reason = reason.filter(|reason| reason.kind() == Kind::String);
-    spans.arguments = reason.map_or(Span::EMPTY, |reason| span_of(line, reason.bytes()));
+    spans.arguments = reason;
     state.emit(PendingEvent::Cancelled(ticket))
 }
 
@@ -406,7 +404,7 @@ fn handle_response(
     state: &mut ServerState<'_>,
     line: &[u8],
     id: Json<'_>,
-    outcome: Outcome<'_>,
+    outcome: Outcome,
     spans: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
@@ -423,33 +421,26 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Expires a deferred request: it can no longer be found, cancelled or completed.
-    ///
-    /// Its error response is queued until the output has space.
-    pub(crate) fn expire(&mut self, ticket: Ticket) {
-        self.in_flight.remove_id(ticket);
-        self.in_flight.set_deadline(ticket, None);
-        self.in_flight.enqueue(ticket);
-        if let Some(inbound) = self.in_flight.get_mut(ticket) {
-            inbound.set_stage(Stage::Expired);
-        }
-    }
-
     /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
-            && let Some(ticket) = self.in_flight.queue_front()
-            && self.reserve_response()
+            && let Some(ticket) = self.peer.in_flight.queue_front()
+            && self.peer.reserve_response()
         {
-            let stage = self.in_flight.get(ticket).map(|inbound| inbound.stage());
-            if let Some(hooks) = self.outbound_hooks.filter(|_| stage.is_some_and(Stage::is_outbound)) {
-                hooks.write_cancelled(self, ticket);
-            } else if let Some(inbound) = self.in_flight.get(ticket) {
-                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
-                self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+            match self.peer.in_flight.get(ticket) {
+                Some(InFlightRequest::Inbound(inbound)) => {
+                    let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                    self.write_error_response(&pending, ProtocolError::TookTooLong, None);
+                }
+                Some(InFlightRequest::Outbound(_)) => {
+                    if let Some(hooks) = self.outbound_hooks {
+                        hooks.write_cancelled(self, ticket);
+                    }
+                }
+                None => {}
             }
-            self.in_flight.dequeue();
+            self.peer.in_flight.dequeue();
             self.end_in_flight(ticket);
         }
     }

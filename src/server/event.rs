@@ -5,21 +5,22 @@ use core::mem;
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::{Json, SortKey, Span, Str, text_of};
+use crate::peer::inbound::Source;
 use crate::peer::progress_event::Progress;
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
 use crate::server::call::{Call, Connected};
+use crate::server::context::PackedContext;
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::features::subscriptions::notify::Listening;
-use crate::server::inbound_request::PackedContext;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Pending, Reply, Source};
-use crate::server::requests::Response;
+use crate::server::reply::{Pending, Reply};
+use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 
 /// An event of a server. It borrows the server until the next poll.
@@ -90,7 +91,7 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let pending_event = self.state.pending_event.take()?;
-        self.state.event_holds_line = pending_event.holds_line();
+        self.state.peer.event_holds_line = pending_event.holds_line();
         let Server { input, state, .. } = self;
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
@@ -105,9 +106,11 @@ impl Server<'_> {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
-            PendingEvent::Listening(ticket) => {
-                Event::Listening(Listening { ticket, in_flight: &state.in_flight, registry: &state.registry })
-            }
+            PendingEvent::Listening(ticket) => Event::Listening(Listening {
+                ticket,
+                in_flight: &state.peer.in_flight,
+                registry: &state.registry,
+            }),
             PendingEvent::Watched { on } => {
                 let uri = text_of(part(input, spans_of(input).subject).bytes());
                 if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
@@ -117,7 +120,9 @@ impl Server<'_> {
                 client_info: part(input, spans_of(input).arguments),
                 capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { context, event } => return request_event(input, state, context, event),
+            PendingEvent::Request { context, event } => {
+                return request_event(input, state, context, event);
+            }
         })
     }
 }
@@ -129,11 +134,12 @@ fn request_event<'a>(
     context: PackedContext,
     event: MakeEvent,
 ) -> Option<Event<'a>> {
-    let context = context.context(input.stream());
-    state.response_pending = true;
+    let context = context.unpack(input.stream());
+    state.peer.response_pending = true;
     let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
     let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
-    let source = Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last: SortKey::NONE };
+    let source =
+        Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last_progress: SortKey::NONE };
     let input_responses =
         InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
     let (subject, config) = (text_of(surroundings.at(subject)), state.config);
@@ -142,7 +148,7 @@ fn request_event<'a>(
 }
 
 fn spans_of(input: &LineDecoder<'_>) -> Spans {
-    Spans::new(input.spans())
+    Spans::new(*input.event_spans())
 }
 
 /// A part of the event's line, empty if the span is empty.
@@ -169,12 +175,12 @@ impl<'a> Surroundings<'a> {
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
         let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
-        let (before, part) = before.split_at_mut_checked(part.start).unwrap_or_default();
+        let (before, part) = before.split_at_mut_checked(part.start.min(end)).unwrap_or_default();
         (part, Surroundings { before, after, end })
     }
 
     fn at(&self, span: Span) -> &'a [u8] {
-        if span.end == 0 {
+        if span.is_missing() {
             return &[];
         }
         let span = span.range();

@@ -2,17 +2,18 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Kind, MemberIndex, Span, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
-pub(crate) use crate::rpc::span_of;
+use crate::rpc::{self, Object};
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::features::catalogue::{Catalogue, Found};
-use crate::server::inbound_request::PackedContext;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
-use crate::server::reply::{Context, Pending, Source};
+use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
 /// A group of methods with its capability, such as tools or logging. A server links only the features that its
@@ -105,15 +106,13 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it: its parts, and methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    pub(crate) line: &'r [u8],
+    /// The spans of the event, if the request causes one.
     pub(crate) spans: &'r mut Spans,
-    pub(crate) params: Option<Json<'r>>,
-    /// The scanner's index of the members of `params`, if it has one.
-    pub(crate) index: Option<&'r MemberIndex>,
+    pub(crate) params: Object<'r>,
     /// Frequent members of `params`, found together, because each search visits all members.
-    pub(crate) meta: Option<Json<'r>>,
-    pub(crate) name: Option<Json<'r>>,
-    pub(crate) arguments: Option<Json<'r>>,
+    pub(crate) meta: Span,
+    pub(crate) name: Span,
+    pub(crate) arguments: Span,
     pub(crate) pending: Pending<'r>,
 }
 
@@ -127,28 +126,40 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether another request of this owner with the same id is in flight.
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
-        self.state.in_flight.find(Json::trusted(self.id()), owner).is_some()
+        self.state.peer.in_flight.find(Json::trusted(self.id()), owner).is_some()
     }
 
     /// Finds the frequent members of `params`.
     pub(crate) fn find_params(&mut self) {
-        let [meta, name, arguments] = self.pick(["_meta", "name", "arguments"]);
-        self.meta = meta.filter(|meta| meta.kind() == Kind::Object);
-        (self.name, self.arguments) = (name, arguments);
+        let [meta, name, arguments] = self.params.spans(&["_meta", "name", "arguments"]);
+        let is_object = self.kind(meta) == Kind::Object;
+        (self.meta, self.name) = (if is_object { meta } else { Span::MISSING }, name);
+        self.arguments = self.present(arguments);
     }
 
-    /// Returns a member of `params`. `null` counts as absent.
-    pub(crate) fn param(&self, name: &str) -> Option<Json<'r>> {
-        let [found] = self.pick([name]);
-        found.filter(|value| !value.is_null())
+    /// The value at a span of the line.
+    pub(crate) fn view(&self, span: Span) -> Json<'r> {
+        rpc::view(self.params.line(), span)
     }
 
-    /// Returns several members of `params`, from the scanner's index or, without one, by a search.
-    fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Json<'r>>; N] {
-        match self.index {
-            Some(index) => index.pick(self.line, keys),
-            None => self.params.unwrap_or(Json::NULL).pick(keys),
-        }
+    /// The kind of the value at a span of the line, `null` if it is missing.
+    pub(crate) fn kind(&self, span: Span) -> Kind {
+        rpc::kind(self.params.line(), span)
+    }
+
+    /// Returns a member of `params`, which is `null` if it is missing.
+    pub(crate) fn param(&self, name: &str) -> Json<'r> {
+        self.view(self.param_span(name))
+    }
+
+    /// Returns the span of a member of `params`. `null` counts as missing.
+    pub(crate) fn param_span(&self, name: &str) -> Span {
+        let [found] = self.params.spans(&[name]);
+        self.present(found)
+    }
+
+    fn present(&self, span: Span) -> Span {
+        if self.kind(span) == Kind::Null { Span::MISSING } else { span }
     }
 
     /// Responds with a result.
@@ -196,32 +207,23 @@ impl<'r, 'b> Request<'r, 'b> {
         &mut self,
         kind: RequestKind,
         event: MakeEvent,
-        subject: Option<Json<'_>>,
-        arguments: Option<Json<'_>>,
+        subject: Span,
+        arguments: Span,
     ) -> Received {
-        let limit = self.state.in_flight.limit();
-        if self.state.config.refuse_when_full && limit > 0 && self.state.in_flight.len() >= limit {
+        let limit = self.state.peer.in_flight.limit();
+        if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let (mut responses, mut state) = (None, None);
+        let (mut responses, mut state) = (Span::MISSING, Span::MISSING);
         if kind.can_require_input(self.pending.context.revision) {
-            (responses, state) = (self.param("inputResponses"), self.param("requestState"));
-            let wrong = |part: Option<Json<'_>>, kind| part.is_some_and(|part| part.kind() != kind);
+            (responses, state) = (self.param_span("inputResponses"), self.param_span("requestState"));
+            let wrong = |part: Span, kind| !part.is_missing() && self.kind(part) != kind;
             if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
                 let what = &"`inputResponses` must be an object, and `requestState` a string";
                 return self.refuse(ProtocolError::InvalidParams, what);
             }
         }
-        let span_of =
-            |part: Option<Json<'_>>| part.map_or(Span::EMPTY, |part| span_of(self.line, part.bytes()));
-        *self.spans = Spans {
-            id: self.spans.id,
-            subject: span_of(subject),
-            arguments: span_of(arguments),
-            meta: span_of(self.meta),
-            responses: span_of(responses),
-            state: span_of(state),
-        };
+        *self.spans = Spans { id: self.spans.id, subject, arguments, meta: self.meta, responses, state };
         let context = Context { kind, ..self.pending.context };
         self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }

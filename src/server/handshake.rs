@@ -4,13 +4,13 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Kind, Str, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::code;
 use crate::server::config::{SecondInitialize, ServerConfig, UnknownVersion};
-use crate::server::feature::{Received, Request, span_of};
+use crate::server::feature::{Received, Request};
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{ServerState, Session, Shape};
 use crate::server::write_message::{write_revisions, write_unsupported};
@@ -18,33 +18,29 @@ use crate::server::write_message::{write_revisions, write_unsupported};
 #[inline(never)]
 pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
-    let params = request.params.unwrap_or(Json::NULL);
-    let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
-    let Some(requested) = version.and_then(Json::string) else {
+    let [version, capabilities, client] =
+        request.params.spans(&["protocolVersion", "capabilities", "clientInfo"]);
+    let Some(requested) = request.view(version).string() else {
         return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
     };
     let Some(latest) = offer.latest() else {
         return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.state.config.revisions);
     };
-    let Some(capabilities) = capabilities.filter(|value| value.kind() == Kind::Object) else {
+    if request.kind(capabilities) != Kind::Object {
         return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
-    };
-    let named = |client: &Json<'_>| {
-        client
-            .pick(["name", "version"])
-            .iter()
-            .all(|value| value.is_some_and(|value| value.string().is_some()))
-    };
-    let Some(client) = client.filter(named) else {
+    }
+    let names = request.view(client).pick(["name", "version"]);
+    if !names.iter().all(|value| value.is_some_and(|value| value.string().is_some())) {
         return request
             .refuse(ProtocolError::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
-    };
+    }
     let known = Revision::from_json(requested).filter(|revision| offer.contains(*revision));
     if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
         return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
     }
-    let first = request.state.lifecycle.apply(Trigger::Initialize);
-    let again = !first && allows_restart(request.state) && request.state.lifecycle.apply(Trigger::Restart);
+    let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
+    let again =
+        !first && allows_restart(request.state) && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
     }
@@ -53,9 +49,9 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
-    request.state.session = Some(Session {
+    request.state.peer.session = Some(Session {
         revision,
-        capabilities: ClientCapabilities::from_json(capabilities),
+        capabilities: ClientCapabilities::from_json(request.view(capabilities)),
         level: None,
         complete: false,
     });
@@ -66,8 +62,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     {
         return refused;
     }
-    request.spans.arguments = span_of(request.line, client.bytes());
-    request.spans.meta = span_of(request.line, capabilities.bytes());
+    (request.spans.arguments, request.spans.meta) = (client, capabilities);
     request.state.emit(PendingEvent::Connected(revision))
 }
 

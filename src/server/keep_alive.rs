@@ -4,10 +4,10 @@
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
-use crate::framing::outbound_message::Routing;
 use crate::json::Json;
-use crate::peer::keep_alive::{Due, ID_PREFIX};
+use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::State;
+use crate::protocol::methods;
 use crate::server::Server;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
@@ -33,21 +33,14 @@ pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 impl KeepAliveHooks for Hooks {
     fn advance(&self, server: &mut Server<'_>) -> bool {
         let state = &mut server.state;
-        if state.lifecycle.state() != State::Ready {
+        if state.peer.lifecycle.state() != State::Ready {
             return false;
         }
-        match state.keep_alive.due(state.now) {
+        match state.peer.keep_alive.due(state.peer.now) {
             Due::Nothing => false,
-            Due::Ping if !state.reserve_response() => false,
             Due::Ping => {
-                let number = state.keep_alive.next_number();
-                let sent = state.output.write(Routing::REQUEST, usize::MAX, &mut |out| {
-                    out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.display(&(ID_PREFIX, number));
-                    out.token(r#","method":"ping"}"#);
-                });
-                if sent.is_ok() {
-                    state.keep_alive.record_ping(state.now);
+                if state.peer.reserve_response() {
+                    state.peer.write_ping(&mut |out| out.field_string("method", methods::PING.name));
                 }
                 false
             }
@@ -62,10 +55,14 @@ impl KeepAliveHooks for Hooks {
     }
 
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis> {
-        state.keep_alive.deadline(state.now).filter(|_| state.lifecycle.state() == State::Ready)
+        state
+            .peer
+            .keep_alive
+            .deadline(state.peer.now)
+            .filter(|_| state.peer.lifecycle.state() == State::Ready)
     }
 
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool {
-        state.keep_alive.accept_response(id)
+        state.peer.keep_alive.accept_response(id)
     }
 }

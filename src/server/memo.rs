@@ -1,10 +1,8 @@
 //! Memo of the last request: its parsed `_meta` and its method, which most clients send again with the next request.
 
-use crate::json::{Json, Span, Str};
+use crate::json::{Json, Span};
 use crate::platform::copy;
 use crate::protocol::meta::RequestMeta;
-use crate::protocol::revision::Revision;
-use crate::rpc::span_of;
 
 /// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
@@ -30,16 +28,7 @@ struct Entry {
     text: [u8; CAPACITY],
     /// Length of the text; 0 if no `_meta` is stored.
     length: usize,
-    /// The version in the text, without its quotes.
-    version: Option<Span>,
-    parsed: ParsedMeta<'static>,
-}
-
-/// A parsed `_meta`, and the revision that its version names.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ParsedMeta<'m> {
-    pub(crate) meta: RequestMeta<'m>,
-    pub(crate) revision: Option<Revision>,
+    parsed: RequestMeta,
 }
 
 impl RequestMemo {
@@ -60,26 +49,20 @@ impl RequestMemo {
     }
 
     /// Parses a `_meta`. Returns `None` if the request does not belong to the stateless era.
-    pub(crate) fn parse_meta<'m>(&mut self, meta: Json<'m>) -> Option<ParsedMeta<'m>> {
+    pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         let text = meta.bytes();
         let entry = self.meta.first_mut().filter(|_| text.len() <= CAPACITY);
         if let Some(entry) = &entry
             && entry.text.get(..entry.length) == Some(text)
         {
-            let version = entry.version.and_then(|version| text.get(version.range()));
-            let ParsedMeta { meta: RequestMeta { capabilities, level, .. }, revision } = entry.parsed;
-            let meta = RequestMeta { version: version.map(Str::trusted), capabilities, level };
-            return Some(ParsedMeta { meta, revision });
+            return Some(entry.parsed);
         }
-        let meta = RequestMeta::from_json(meta)?;
-        let revision = meta.revision();
+        let parsed = RequestMeta::from_json(meta)?;
         if let Some(entry) = entry {
             copy(&mut entry.text, text);
-            entry.length = text.len();
-            entry.version = meta.version.map(|version| span_of(text, version.raw().as_bytes()));
-            entry.parsed = ParsedMeta { meta: RequestMeta { version: None, ..meta }, revision };
+            (entry.length, entry.parsed) = (text.len(), parsed);
         }
-        Some(ParsedMeta { meta, revision })
+        Some(parsed)
     }
 }
 
@@ -87,11 +70,7 @@ impl Entry {
     const EMPTY: Entry = Entry {
         text: [0; CAPACITY],
         length: 0,
-        version: None,
-        parsed: ParsedMeta {
-            meta: RequestMeta { version: None, capabilities: None, level: None },
-            revision: None,
-        },
+        parsed: RequestMeta { version: Span::MISSING, revision: None, capabilities: None, level: None },
     };
 }
 
@@ -122,12 +101,7 @@ mod tests {
         for first in &texts {
             for text in [first, first, &texts[0], &texts[0], first] {
                 let json = Json::parse(text.as_bytes()).unwrap();
-                let expected = RequestMeta::from_json(json);
-                let found = memo.parse_meta(json);
-                let shown = |meta: Option<RequestMeta<'_>>| format!("{meta:?}");
-                assert_eq!(shown(found.map(|found| found.meta)), shown(expected), "{text}");
-                let revision = expected.and_then(|meta| meta.revision());
-                assert_eq!(found.and_then(|found| found.revision), revision, "{text}");
+                assert_eq!(memo.parse_meta(json), RequestMeta::from_json(json), "{text}");
             }
         }
     }

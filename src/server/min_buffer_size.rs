@@ -2,11 +2,12 @@
 
 use crate::error::ConfigError;
 use crate::json::Writer;
+use crate::peer::inbound::END;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::config::ServerConfig;
 use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
-use crate::server::write_message::{END, begin_result};
+use crate::server::write_message::begin_result;
 
 /// Maximum length of a `ProtocolError` message, with quotes and numbers, in bytes.
 const MAX_MESSAGE: usize = 112;
@@ -26,7 +27,7 @@ const MAX_ERROR: usize = concat!(
 impl ServerState<'_> {
     /// Size of the error response that must always fit, with its id and framing, in bytes.
     pub(crate) fn min_error_size(&self) -> usize {
-        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.output.overhead())
+        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.peer.output.overhead())
     }
 }
 
@@ -63,9 +64,10 @@ mod tests {
     use super::*;
     use crate::error::ProtocolError;
     use crate::json::{Json, ScanError, ScanErrorKind};
+    use crate::peer::inbound::begin_error;
     use crate::protocol::revision::Revisions;
     use crate::rpc::code;
-    use crate::server::write_message::{begin_error, write_unsupported};
+    use crate::server::write_message::write_unsupported;
     use std::format;
 
     #[test]

@@ -30,28 +30,28 @@ mod call;
 mod change_set;
 mod compat;
 mod config;
+mod context;
 mod dispatch;
 mod event;
 mod feature;
 pub(crate) mod features;
 mod handshake;
-mod inbound_request;
 mod input_required;
 mod keep_alive;
 mod memo;
 mod min_buffer_size;
-mod outbound_requests;
+mod outbound_hooks;
 mod pending_event;
 mod poll;
 mod reply;
-mod request;
-mod requests;
+mod request_methods;
+mod send_request;
 mod server_state;
 mod setup;
 mod write_message;
 
 pub use crate::server::call::{Call, Connected};
-pub use crate::server::requests::{RequestOptions, Response};
+pub use crate::server::send_request::{RequestOptions, Response};
 
 pub use crate::protocol::objects::completion::ReferenceView;
 pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
@@ -75,25 +75,26 @@ pub use crate::server::features::resources::Resources;
 pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tools::Tools;
-pub use crate::server::inbound_request::InboundRequest;
 pub use crate::server::reply::Reply;
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
 use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
+use crate::server::context::PackedContext;
 use crate::server::pending_event::PendingEvent;
 use crate::server::poll::PollStep;
-use crate::server::reply::Source;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 /// Storage for one request in flight: a deferred request of the client, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<InboundRequest>;
+pub type Slot = crate::peer::slots::Slot<Request<PackedContext, ()>>;
 
 /// The server side of one connection.
 ///
@@ -154,7 +155,7 @@ impl Server<'_> {
     /// Advances the server and returns the next action: see [`Machine::poll`].
     #[inline(never)]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
-        self.state.now = self.state.now.max(now);
+        self.state.peer.now = self.state.peer.now.max(now);
         self.finish_event();
         let deadline = match self.poll_inner() {
             PollStep::Event => return Action::Event,
@@ -162,7 +163,7 @@ impl Server<'_> {
             PollStep::Io(deadline) => deadline,
         };
         self.input.make_room();
-        Action::Io(Io::new(self.state.output.transmit(), Receive::new(&mut self.input), deadline))
+        Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
     /// Returns the time of the next poll if no bytes move.
@@ -171,13 +172,13 @@ impl Server<'_> {
         // An expired deadline waits for transmit space, so it must not wake the caller.
         let mut sooner = |at: Option<Millis>| {
             if let Some(at) = at
-                && at > state.now
+                && at > state.peer.now
                 && next.is_none_or(|next| at < next)
             {
                 next = Some(at);
             }
         };
-        sooner(state.in_flight.next_deadline());
+        sooner(state.peer.in_flight.next_deadline());
         sooner(Some(state.ending_deadline).filter(|_| state.ending != Ending::Open));
         sooner(state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state)));
         next
@@ -191,7 +192,7 @@ impl Server<'_> {
     /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
-        let inbound = self.state.in_flight.get(ticket).filter(|inbound| inbound.is_open());
+        let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
         let context = inbound.ok_or(SendError::Gone)?.context();
         self.ensure_response_space()?;
         let config = self.state.config;
@@ -216,8 +217,8 @@ impl Server<'_> {
     /// subscription ends.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { registry, in_flight, .. } = &self.state;
-        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(in_flight))
+        let ServerState { registry, peer, .. } = &self.state;
+        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(&peer.in_flight))
     }
 
     /// Ends a subscription of the stateless era.
@@ -236,45 +237,41 @@ impl Server<'_> {
     /// Returns [`SendError::Busy`] while a request of an event reserves that space. The same holds while messages or
     /// errors of the server are pending, because they precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
-        let has_own_output =
-            self.state.pending_error.is_some() || self.state.in_flight.queue_front().is_some();
-        let has_own_output = has_own_output || self.state.batches.in_line() || self.state.batch_is_complete();
-        if self.has_pending_response() || has_own_output || !self.state.reserve_response() {
-            self.state.report_writable = true;
-            return Err(SendError::Busy);
-        }
-        Ok(())
+        let is_taken = self.has_pending_response() || self.state.batches.in_line();
+        let is_taken = is_taken || self.state.batch_is_complete();
+        self.state.peer.reserve_reply(is_taken)
     }
 
     /// Whether a request of the current or the pending event awaits its response.
     fn has_pending_response(&self) -> bool {
-        self.state.response_pending || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
+        self.state.peer.response_pending
+            || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
     /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
-        self.state.in_flight.len().saturating_sub(self.state.outbound_count.into())
+        self.state.peer.in_flight.inbound_requests().count()
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
-        self.state.lifecycle.state()
+        self.state.peer.lifecycle.state()
     }
 
     /// The revision that the handshake negotiated, or `None` before a handshake.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.state.session.map(|session| session.revision)
+        self.state.peer.session.map(|session| session.revision)
     }
 
     /// Ends the connection.
     ///
     /// Requests in flight may complete or be cancelled until the grace period expires. The server refuses new requests.
     pub fn shutdown(&mut self, now: Millis) {
-        self.state.now = self.state.now.max(now);
-        self.state.lifecycle.apply(Trigger::Shutdown);
+        self.state.peer.now = self.state.peer.now.max(now);
+        self.state.peer.lifecycle.apply(Trigger::Shutdown);
         self.state.awaits_exit = false;
     }
 

@@ -8,8 +8,9 @@ use crate::json::Span;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
+use crate::server::change_set::ChangeSet;
+use crate::server::context::PackedContext;
 use crate::server::event::MakeEvent;
-use crate::server::inbound_request::PackedContext;
 
 /// An event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +52,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) const NONE: Spans = Spans::new([Span::EMPTY; 6]);
+    pub(crate) const NONE: Spans = Spans::new([Span::MISSING; 6]);
 
     pub(crate) const fn new(spans: [Span; 6]) -> Spans {
         let [id, subject, arguments, meta, responses, state] = spans;
@@ -115,9 +116,14 @@ pub(crate) enum RequestKind {
     GetPrompt,
     Complete,
     /// `subscriptions/listen`.
-    Listen,
-    /// A page of a dynamic list.
-    List,
+    Listen {
+        filter: ChangeSet,
+        pending: ChangeSet,
+    },
+    /// A page of a dynamic list, and the index of its first entry. Bytes, because they need no alignment in a slot.
+    List {
+        first: [u8; 4],
+    },
 }
 
 impl RequestKind {

@@ -7,11 +7,10 @@ use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::rpc::{self, Class};
+use crate::rpc::Class;
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
-use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
 use crate::server::{Ending, Server};
@@ -38,7 +37,7 @@ impl Server<'_> {
                 break;
             }
         }
-        match self.state.lifecycle.state() {
+        match self.state.peer.lifecycle.state() {
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
@@ -46,10 +45,10 @@ impl Server<'_> {
 
     /// Responds to a request that the application dropped, and releases the line of the last event.
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.state.event_holds_line) {
+        if !mem::take(&mut self.state.peer.event_holds_line) {
             return;
         }
-        if mem::take(&mut self.state.response_pending) {
+        if mem::take(&mut self.state.peer.response_pending) {
             self.respond_unanswered();
         }
         self.release();
@@ -58,11 +57,11 @@ impl Server<'_> {
     /// Responds to a dropped request with an error.
     #[cold]
     fn respond_unanswered(&mut self) {
-        let (id, stream) = (Spans::new(self.input.spans()).id, self.input.stream());
+        let (id, stream) = (Spans::new(*self.input.event_spans()).id, self.input.stream());
         let id = self.input.bytes().get(id.range()).unwrap_or_default();
         let pending = Pending::from_line(id, stream, self.state.batches.in_line());
         self.state.write_error_response(&pending, ProtocolError::Unanswered, None);
-        self.state.pending_error = Some(ProtocolError::Unanswered);
+        self.state.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
     /// Releases the line, unless it is a batch with more members.
@@ -74,23 +73,26 @@ impl Server<'_> {
 
     /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline.
     pub(super) fn advance(&mut self) -> bool {
-        if let Some(error) = self.state.pending_error.take() {
+        if let Some(error) = self.state.peer.pending_error.take() {
             self.state.pending_event = Some(PendingEvent::ProtocolError(error));
             return true;
         }
-        if self.state.output.is_broken() {
+        if self.state.peer.output.is_broken() {
             self.disconnect();
         }
         if self.expire() {
             return true;
         }
-        if let State::Closed = self.state.lifecycle.state() {
+        if let State::Closed = self.state.peer.lifecycle.state() {
             return false;
         }
         self.state.write_queued();
         self.state.write_batch();
-        if self.state.report_writable && !self.state.batches.in_line() && self.state.reserve_response() {
-            self.state.report_writable = false;
+        if self.state.peer.report_writable
+            && !self.state.batches.in_line()
+            && self.state.peer.reserve_response()
+        {
+            self.state.peer.report_writable = false;
             self.state.pending_event = Some(PendingEvent::Writable);
             return true;
         }
@@ -103,8 +105,8 @@ impl Server<'_> {
 
     /// Closes the connection immediately, and drops unsent output and requests in flight.
     pub(super) fn disconnect(&mut self) {
-        self.state.lifecycle.apply(Trigger::ConnectionLost);
-        self.state.output.clear();
+        self.state.peer.lifecycle.apply(Trigger::ConnectionLost);
+        self.state.peer.output.clear();
         self.state.drop_in_flight();
         self.state.batches = Batches::NONE;
         self.input.close();
@@ -113,20 +115,19 @@ impl Server<'_> {
     /// Ends one request whose deadline has expired. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         let over = match self.state.ending {
-            Ending::Grace => self.state.ending_deadline <= self.state.now,
+            Ending::Grace => self.state.ending_deadline <= self.state.peer.now,
             ending => ending == Ending::Flushing,
         };
         // After the grace period every deadline counts as expired. Subscriptions have none: they end when draining
         // starts.
-        let by = if over { Millis(u64::MAX) } else { self.state.now };
-        let Some(ticket) = self.state.in_flight.due(by) else { return false };
-        let is_outbound =
-            self.state.in_flight.get(ticket).is_some_and(|inbound| inbound.stage().is_outbound());
+        let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
+        let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
+        let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
         if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
             hooks.on_deadline(&mut self.state, ticket);
             return true;
         }
-        self.state.expire(ticket);
+        self.state.peer.expire(ticket);
         self.state.pending_event = Some(PendingEvent::Expired(ticket));
         true
     }
@@ -143,10 +144,7 @@ impl Server<'_> {
         let class = match line.content {
             Content::Message if !in_line => {
                 let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
-                Some(rpc::classify(
-                    &rpc::Scanned { scanner: self.input.scanner(), bytes },
-                    allow_missing_jsonrpc,
-                ))
+                Some(Class::new(bytes, self.input.scanner(), allow_missing_jsonrpc))
             }
             _ => None,
         };
@@ -158,15 +156,15 @@ impl Server<'_> {
                 Some(class) => dispatch::may_need_response(class),
                 None => dispatch::unreadable_line_needs_response(&self.input, line.content),
             };
-        if needs_space && !self.state.reserve_response() {
+        if needs_space && !self.state.peer.reserve_response() {
             return false;
         }
         let mut spans = Spans::NONE;
         let outcome = match class {
             _ if in_line => self.state.next_member(bytes, line.stream, &mut spans),
             class => {
-                self.state.keep_alive.record_activity();
-                self.state.output.observe_sent();
+                self.state.peer.keep_alive.record_activity();
+                self.state.peer.output.observe_sent();
                 let outcome = match class {
                     Some(class) => {
                         let index = self.input.member_index(Member::Params);
@@ -185,7 +183,7 @@ impl Server<'_> {
                     Received::ProtocolError(error) => Err(*error),
                     _ => Ok(()),
                 };
-                self.state.output.observe_received(bytes, error);
+                self.state.peer.output.observe_received(bytes, error);
                 outcome
             }
         };
@@ -195,8 +193,9 @@ impl Server<'_> {
 
     /// Cancels one request of a closed stream, with an event. Releases the line when no request is left.
     fn cancel_on_closed_stream(&mut self, stream: StreamId) {
-        let ends = |inbound: &InboundRequest| inbound.ends_with(stream);
-        match self.state.in_flight.first_with(ends) {
+        let found =
+            self.state.peer.in_flight.inbound_requests().find(|(_, inbound)| inbound.ends_with(stream));
+        match found.map(|(ticket, _)| ticket) {
             Some(ticket) => {
                 self.state.end_in_flight(ticket);
                 self.state.pending_event = Some(PendingEvent::StreamClosed(ticket));
@@ -224,7 +223,7 @@ impl Server<'_> {
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            self.input.set_spans(spans.into_array());
+            self.input.hold_event(spans.into_array());
         } else {
             self.release();
         }
@@ -234,11 +233,11 @@ impl Server<'_> {
     fn drain(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
-            self.state.lifecycle.apply(Trigger::EndOfInput);
+            self.state.peer.lifecycle.apply(Trigger::EndOfInput);
             // Write the final response of every subscription.
             self.state.write_changes();
         }
-        let draining = self.state.lifecycle.state() == State::Draining;
+        let draining = self.state.peer.lifecycle.state() == State::Draining;
         if draining {
             if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
@@ -248,11 +247,12 @@ impl Server<'_> {
                     return true;
                 }
             }
-            let grace = self.state.ending == Ending::Grace && self.state.now < self.state.ending_deadline;
+            let grace =
+                self.state.ending == Ending::Grace && self.state.peer.now < self.state.ending_deadline;
             // After `shutdown` the client may still send messages. Wait for `exit`, so that the server handles them.
             let awaits_exit = self.state.awaits_exit && !ended && grace;
-            if !awaits_exit && self.state.in_flight.len() == 0 && self.state.output.is_empty() {
-                return self.state.lifecycle.apply(Trigger::Drained);
+            if !awaits_exit && self.state.peer.in_flight.len() == 0 && self.state.peer.output.is_empty() {
+                return self.state.peer.lifecycle.apply(Trigger::Drained);
             }
             if grace {
                 return false;
@@ -262,9 +262,9 @@ impl Server<'_> {
         }
         // The remaining output needs a client that reads. Each transmission restarts the grace period.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
-        if self.state.output.take_sent_flag() || self.state.ending != ending {
+        if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
-        } else if self.state.ending_deadline <= self.state.now {
+        } else if self.state.ending_deadline <= self.state.peer.now {
             self.disconnect();
             return true;
         }
@@ -273,7 +273,7 @@ impl Server<'_> {
 
     fn set_ending(&mut self, ending: Ending) {
         (self.state.ending, self.state.ending_deadline) =
-            (ending, self.state.now.plus(self.state.config.limits.grace));
+            (ending, self.state.peer.now.plus(self.state.config.limits.grace));
     }
 }
 
@@ -285,6 +285,6 @@ fn decode_subject(line: &mut [u8], subject: &mut Span) {
             let length = decode_text_in_place(text);
             Span { start: inner.start, end: inner.start.wrapping_add(length) }
         }
-        None => Span::EMPTY,
+        None => Span::MISSING,
     };
 }

@@ -2,8 +2,9 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
-use crate::peer::slots::{InFlight, Ticket};
+use crate::json::{Decimal, Json, WriteText, Writer};
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::objects::application_json::write_once;
@@ -11,58 +12,12 @@ use crate::protocol::objects::tool_result::{ToolResult, write_text};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
+use crate::server::context::Context;
 use crate::server::feature::Change;
 use crate::server::features::catalogue::{Catalogue, Found, find};
-use crate::server::inbound_request::InboundRequest;
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
-
-/// The properties of a request that its response depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Context {
-    pub(crate) revision: Revision,
-    pub(crate) kind: RequestKind,
-    pub(crate) capabilities: ClientCapabilities,
-    /// Stateless era: the minimum log level that the request names.
-    pub(crate) level: Option<Level>,
-    /// List request: index of the first entry of the page.
-    pub(crate) first: u32,
-    pub(crate) stream: StreamId,
-    /// Whether the request is a batch member, so that its response joins those of the other members.
-    pub(crate) batched: bool,
-}
-
-/// The location of a request's id and progress token.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
-    /// The current line.
-    Line { id: &'a [u8], meta: &'a [u8], last: SortKey },
-    /// The slot of a deferred request.
-    Slot(Ticket),
-}
-
-impl<'a> Source<'a> {
-    /// The id as JSON text, empty if there is none.
-    pub(crate) fn id<'i>(&self, in_flight: &'i InFlight<'_, InboundRequest>) -> &'i [u8]
-    where
-        'a: 'i,
-    {
-        match self {
-            Source::Line { id, .. } => id,
-            Source::Slot(ticket) => id_in(in_flight, *ticket),
-        }
-    }
-}
-
-/// The id of the request in a slot.
-fn id_in<'i>(in_flight: &'i InFlight<'_, InboundRequest>, ticket: Ticket) -> &'i [u8] {
-    match in_flight.id(ticket) {
-        // The request has expired: its id is removed from the index, but its text remains.
-        b"" => in_flight.text(ticket),
-        id => id,
-    }
-}
 
 /// A request that awaits its response.
 #[derive(Debug, Clone, Copy)]
@@ -79,11 +34,10 @@ impl<'a> Pending<'a> {
             kind: RequestKind::Internal,
             capabilities: ClientCapabilities::NONE,
             level: None,
-            first: 0,
             stream,
             batched,
         };
-        Pending { source: Source::Line { id, meta: &[], last: SortKey::NONE }, context }
+        Pending { source: Source::from_id(id), context }
     }
 }
 
@@ -215,7 +169,7 @@ impl<'a> Reply<'a> {
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
-            let limit = state.in_flight.limit();
+            let limit = state.peer.in_flight.limit();
             state.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
         });
     }
@@ -327,7 +281,7 @@ impl<'a> Reply<'a> {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
             state.refuse_with(&pending, error);
-            state.pending_error = Some(error);
+            state.peer.pending_error = Some(error);
         });
     }
 }

@@ -4,30 +4,30 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
-use crate::peer::keep_alive::KeepAliveState;
-use crate::peer::lifecycle::{Lifecycle, role};
+use crate::json::{Decimal, WriteText, Writer};
+use crate::peer::inbound::{END, Source, begin_error};
+use crate::peer::lifecycle::role;
+use crate::peer::request::{Inbound, Request};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
+use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
-use crate::protocol::meta;
 use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
-use crate::rpc::code;
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
-use crate::server::inbound_request::InboundRequest;
 use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::memo::RequestMemo;
-use crate::server::outbound_requests::OutboundHooks;
+use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Context, Pending, Source};
-use crate::server::write_message::{END, begin_error, begin_result, write_error};
+use crate::server::reply::Pending;
+use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
 /// A session of the handshake era, as a value: a server with many clients keeps one for each.
@@ -41,6 +41,25 @@ pub(crate) struct Session {
 }
 
 const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
+
+impl Shape {
+    fn kind(self) -> OutboundMessageKind {
+        match self {
+            Shape::Error(code) => OutboundMessageKind::Error { code },
+            _ => OutboundMessageKind::Result,
+        }
+    }
+}
+
+impl Role for role::Server {
+    type Session = Session;
+    type Inbound = PackedContext;
+    type Outbound = ();
+    const OTHER_IDS: u32 = 0;
+}
+
+/// The requests in flight of a server.
+pub(crate) type RequestTable<'b> = InFlight<'b, Request<PackedContext, ()>>;
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,100 +77,66 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
-/// between them.
+/// The small fields and those of most messages are near the start, because Thumb loads encode only small offsets. The
+/// order leaves no padding between the fields.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
-    pub(crate) now: Millis,
-    /// Deadline of the current phase of `ending`.
-    pub(crate) ending_deadline: Millis,
-    /// Whether the emitted request still awaits its response.
-    pub(crate) response_pending: bool,
-    /// Whether the emitted event borrows the line. The next poll releases the line.
-    pub(crate) event_holds_line: bool,
-    /// Whether to emit `Event::Writable`, because `SendError::Busy` was returned.
-    pub(crate) report_writable: bool,
+    pub(crate) config: &'b ServerConfig<'b>,
     /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
     /// Number of consecutive invalid messages.
     pub(crate) invalid_in_a_row: u8,
-    pub(crate) lifecycle: Lifecycle<role::Server>,
     pub(crate) ending: Ending,
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    /// Number of slots that outbound requests occupy.
-    pub(crate) outbound_count: u16,
-    pub(crate) session: Option<Session>,
-    pub(crate) config: &'b ServerConfig<'b>,
-    /// Highest offset in the transmit buffer that the current request's messages may reach.
-    pub(crate) budget: usize,
-    /// The event that `event` returns next.
-    pub(crate) pending_event: Option<PendingEvent>,
-    /// An error in the application's response, emitted at the next poll.
-    pub(crate) pending_error: Option<ProtocolError>,
     /// Writes change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
+    /// The event that `event` returns next.
+    pub(crate) pending_event: Option<PendingEvent>,
+    pub(crate) peer: Peer<'b, role::Server>,
+    /// Deadline of the current phase of `ending`.
+    pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. The first outbound request sets them.
     pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
-    pub(crate) output: TransmitBuffer<'b>,
-    pub(crate) in_flight: InFlight<'b, InboundRequest>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
-    pub(crate) keep_alive: KeepAliveState,
     pub(crate) memo: RequestMemo,
 }
 
 impl<'b> ServerState<'b> {
     pub(crate) fn new(config: &'b ServerConfig<'b>, output: TransmitBuffer<'b>) -> ServerState<'b> {
         ServerState {
-            config,
-            output,
-            in_flight: InFlight::empty(),
-            lifecycle: Lifecycle::START,
-            session: None,
-            now: Millis::ZERO,
-            budget: 0,
-            response_pending: false,
-            pending_event: None,
-            pending_error: None,
-            pending_changes: ChangeSet::NONE,
-            change_writer: None,
-            registry: SubscriptionRegistry::new((&mut []).into()),
-            batch: Batch::none(),
-            batches: Batches::NONE,
-            ending: Ending::Open,
             ending_deadline: Millis::ZERO,
-            event_holds_line: false,
-            report_writable: false,
-            invalid_in_a_row: 0,
             restarted: false,
             awaits_exit: false,
-            keep_alive: KeepAliveState::OFF,
-            memo: RequestMemo::EMPTY,
+            invalid_in_a_row: 0,
+            ending: Ending::Open,
+            pending_changes: ChangeSet::NONE,
+            batches: Batches::NONE,
+            peer: Peer::new(output),
+            config,
+            pending_event: None,
+            change_writer: None,
             keep_alive_hooks: None,
             outbound_hooks: None,
-            outbound_count: 0,
+            registry: SubscriptionRegistry::new((&mut []).into()),
+            batch: Batch::none(),
+            memo: RequestMemo::EMPTY,
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.output.reset();
-        self.in_flight.clear();
-        self.lifecycle = Lifecycle::START;
-        self.session = None;
+        self.peer.in_flight.clear();
+        self.peer.reset_connection();
+        (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
+        (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
+        (self.pending_event, self.outbound_hooks) = (None, None);
         self.registry.clear();
-        self.batches = Batches::NONE;
-        (self.response_pending, self.pending_error, self.pending_changes, self.report_writable) =
-            (false, None, ChangeSet::NONE, false);
-        (self.invalid_in_a_row, self.restarted, self.awaits_exit) = (0, false, false);
-        (self.event_holds_line, self.ending) = (false, Ending::Open);
-        (self.pending_event, self.outbound_hooks, self.outbound_count) = (None, None, 0);
-        self.keep_alive.reset();
     }
 }
 
@@ -162,37 +147,23 @@ impl ServerState<'_> {
         Received::Event
     }
 
-    /// Returns whether a full response fits. If so, sets `budget` to its maximum end.
-    pub(crate) fn reserve_response(&mut self) -> bool {
-        let fits = self.output.has_reply_room();
-        if fits {
-            self.budget = self.output.end().saturating_add(self.output.reply_room());
-        }
-        fits
-    }
-
     /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
     pub(crate) fn id_limit(&self) -> usize {
-        let (limit, slots) = (self.config.limits.id, &self.in_flight);
+        let (limit, slots) = (self.config.limits.id, &self.peer.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
-    }
-
-    /// Space left for the current request's messages, in bytes.
-    pub(crate) fn available(&self) -> usize {
-        self.budget.saturating_sub(self.output.end())
     }
 
     /// Hooks of batches, if the session has a revision with batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
         let hooks = self.batch.hooks?;
-        let has_batches = self.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
+        let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
         has_batches.then_some(hooks)
     }
 
     /// Moves a batch member's response, which starts at `before`, from the output to the batch buffer.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(hooks) = self.batch.hooks {
-            hooks.collect(self, self.output.end().saturating_sub(before));
+            hooks.collect(self, self.peer.output.end().saturating_sub(before));
         }
     }
 
@@ -222,14 +193,14 @@ impl ServerState<'_> {
 
     /// Releases the slot of a request.
     pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        let batched = self.in_flight.get(ticket).is_some_and(|inbound| inbound.is_batched());
+        let batched = self.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_batched);
         self.count_deferred(batched, false);
-        self.in_flight.release(ticket);
+        self.peer.in_flight.release(ticket);
     }
 
     /// Maximum size of the next response, in bytes.
     fn response_limit(&self, batched: bool) -> usize {
-        let space = self.available();
+        let space = self.peer.available();
         // The batch buffer reserves space for the other members of the batch.
         match self.batch.hooks {
             Some(hooks) if batched => space.min(hooks.available(self)),
@@ -239,7 +210,7 @@ impl ServerState<'_> {
 
     /// The error for a response that does not fit.
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
-        let limit = if batched { self.response_limit(true) } else { self.output.reply_room() };
+        let limit = if batched { self.response_limit(true) } else { self.peer.output.max_reply_size() };
         ProtocolError::ReplyTooLarge { limit }
     }
 
@@ -253,25 +224,26 @@ impl ServerState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
-        let (space, before) = (self.response_limit(batched), self.output.message_start());
-        let id = pending.source.id(&self.in_flight);
-        let mut out = self.output.begin_message(space);
-        match shape {
-            Shape::Error(code) => begin_error(&mut out, id, code),
-            _ => begin_result(&mut out, id, self.config, revision, shape),
-        }
-        let valid = body(&mut out);
-        out.token(END);
-        let written = out.finish().ok().filter(|_| valid);
-        let kind = match shape {
-            Shape::Error(code) => OutboundMessageKind::Error { code },
-            _ => OutboundMessageKind::Result,
+        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
+        let (config, kind) = (self.config, shape.kind());
+        let written =
+            self.peer.write_response(&pending.source, Routing::response(kind, stream), space, |out, id| {
+                match shape {
+                    Shape::Error(code) => begin_error(out, id, code),
+                    _ => begin_result(out, id, config, revision, shape),
+                }
+                let valid = body(out);
+                out.token(END);
+                valid
+            });
+        let error = match written {
+            Ok(()) => {
+                self.collect(batched, before);
+                return Ok(());
+            }
+            Err(ProtocolError::ReplyTooLarge { .. }) => self.too_large(batched),
+            Err(error) => error,
         };
-        if self.output.end_message(Routing::response(kind, stream), written).is_ok() {
-            self.collect(batched, before);
-            return Ok(());
-        }
-        let error = if valid { self.too_large(batched) } else { ProtocolError::InvalidReply };
         self.write_error_response(pending, error, None);
         Err(error)
     }
@@ -287,18 +259,18 @@ impl ServerState<'_> {
         detail: Option<&dyn WriteText>,
     ) {
         let Context { stream, batched, .. } = pending.context;
-        let (space, before) = (self.response_limit(batched), self.output.message_start());
+        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
         let missing_id = self.missing_id();
-        let code = error.code().unwrap_or(code::INTERNAL_ERROR);
+        let code = error.response_code();
+        let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
         for detail in [detail, None] {
-            let id = pending.source.id(&self.in_flight);
-            let mut out = self.output.begin_message(space);
-            begin_error(&mut out, if id.is_empty() { missing_id } else { id }, code);
-            write_error(&mut out, error, detail);
-            out.token(END);
-            let written = out.finish().ok();
-            let kind = OutboundMessageKind::Error { code };
-            if self.output.end_message(Routing::response(kind, stream), written).is_ok() {
+            let written = self.peer.write_response(&pending.source, routing, space, |out, id| {
+                begin_error(out, if id.is_empty() { missing_id } else { id }, code);
+                write_error(out, error, detail);
+                out.token(END);
+                true
+            });
+            if written.is_ok() {
                 return self.collect(batched, before);
             }
         }
@@ -308,7 +280,7 @@ impl ServerState<'_> {
     ///
     /// Without a session it is `null`, unless the server supports only the stateless era.
     fn missing_id(&self) -> &'static [u8] {
-        let known = self.session.map(|session| session.revision);
+        let known = self.peer.session.map(|session| session.revision);
         let only_stateless = !self.config.revisions.intersects(Revisions::HANDSHAKE);
         let omitted = known.map_or(only_stateless, |revision| revision.has(WireFeature::OmittedErrorIds));
         if omitted { b"" } else { b"null" }
@@ -316,12 +288,12 @@ impl ServerState<'_> {
 
     /// Drops the session and its requests in flight, because a new client has connected.
     pub(crate) fn restart_session(&mut self) {
-        self.session = None;
+        self.peer.session = None;
         self.drop_in_flight();
         self.pending_changes = ChangeSet::NONE;
         self.registry.clear();
         self.batches = Batches::NONE;
-        self.keep_alive.reset();
+        self.peer.keep_alive.reset();
         self.restarted = true;
     }
 
@@ -329,39 +301,24 @@ impl ServerState<'_> {
     pub(crate) fn drop_in_flight(&mut self) {
         match self.outbound_hooks {
             Some(hooks) => hooks.end_all(self, true),
-            None => self.in_flight.clear(),
+            None => self.peer.in_flight.clear(),
         }
     }
 
     /// Whether the client of the handshake era receives change notifications.
     pub(crate) fn is_session_notified(&self) -> bool {
-        self.session.is_some_and(|session| session.complete)
+        self.peer.session.is_some_and(|session| session.complete)
     }
 
     /// The minimum log level of the session, or `None` if the client set none.
     pub(crate) fn session_level(&self) -> Option<Level> {
-        self.session.and_then(|session| session.level)
-    }
-
-    /// Returns the last reported progress of a request. Fails if the request has no progress token.
-    fn progress_of(&self, source: &Source<'_>) -> Result<SortKey, SendError> {
-        match source {
-            Source::Line { meta, last, .. } => {
-                let token = meta::progress_token(Json::trusted(meta)).is_some();
-                if token { Ok(*last) } else { Err(SendError::NotWanted) }
-            }
-            Source::Slot(ticket) => match self.in_flight.get(*ticket) {
-                None => Err(SendError::Gone),
-                Some(_) if self.in_flight.text_after_id(*ticket).is_empty() => Err(SendError::NotWanted),
-                Some(inbound) => Ok(inbound.last_progress),
-            },
-        }
+        self.peer.session.and_then(|session| session.level)
     }
 
     /// Marks a request as responded to, and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
-            Source::Line { .. } => self.response_pending = false,
+            Source::Line { .. } => self.peer.response_pending = false,
             Source::Slot(ticket) => self.end_in_flight(*ticket),
         }
     }
@@ -376,7 +333,7 @@ impl ServerState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
         if let Err(error) = self.respond(pending, shape, body) {
-            self.pending_error = Some(error);
+            self.peer.pending_error = Some(error);
         }
         self.close(&pending.source);
     }
@@ -394,42 +351,9 @@ impl ServerState<'_> {
         message: &str,
     ) -> Result<(), SendError> {
         let Pending { source, context } = pending;
-        let rank = progress.rank();
-        if rank <= self.progress_of(source)? {
-            return Err(SendError::NotWanted);
-        }
-        let space = self.available().saturating_sub(self.min_error_size());
-        let routing = Routing::related_notification(context.stream);
-        let token = match source {
-            Source::Line { meta, .. } => {
-                meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes())
-            }
-            Source::Slot(ticket) => self.in_flight.text_after_id(*ticket),
-        };
-        let mut out = self.output.begin_message(space);
-        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-        out.json_bytes(token);
-        out.key("progress");
-        out.decimal(progress);
-        if let Some(total) = total {
-            out.key("total");
-            out.decimal(total);
-        }
-        if context.revision.has(WireFeature::ProgressMessages) && !message.is_empty() {
-            out.field_string("message", message);
-        }
-        out.token(END);
-        let written = out.finish().ok();
-        self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
-        match source {
-            Source::Line { last, .. } => *last = rank,
-            Source::Slot(ticket) => {
-                if let Some(inbound) = self.in_flight.get_mut(*ticket) {
-                    inbound.last_progress = rank;
-                }
-            }
-        }
-        Ok(())
+        let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
+        let reserved = self.min_error_size();
+        self.peer.write_progress(source, context.stream, reserved, progress, total, message)
     }
 
     pub(crate) fn log(
@@ -450,8 +374,9 @@ impl ServerState<'_> {
         if !wanted {
             return Err(SendError::NotWanted);
         }
-        let space = self.available().saturating_sub(self.min_error_size());
-        self.output
+        let space = self.peer.available().saturating_sub(self.min_error_size());
+        self.peer
+            .output
             .write(Routing::related_notification(context.stream), space, &mut |out| {
                 write_log(out, level, logger, data)
             })
@@ -459,21 +384,16 @@ impl ServerState<'_> {
     }
 
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
-        let Pending { source: Source::Line { id, meta, last }, context } = *pending else { return None };
-        let token = meta::progress_token(Json::trusted(meta)).map_or(&b""[..], |token| token.bytes());
-        let token =
-            if id.len().wrapping_add(token.len()) <= self.in_flight.text_limit() { token } else { b"" };
+        let Pending { source, context } = pending;
         let time = time.unwrap_or(self.config.limits.deferred_timeout);
-        let ticket =
-            self.in_flight.take(InboundRequest::deferred(context, last), Some(self.now.plus(time)))?;
+        let ticket = self.peer.defer(source, context.stream, PackedContext::new(context), Some(time))?;
         // At most one batch may be open, so a member of a second batch cannot be deferred.
-        let in_second_batch = context.batched && self.batches.open();
-        if in_second_batch || !self.in_flight.set_id(ticket, id, token) {
-            self.in_flight.release(ticket);
+        if context.batched && self.batches.open() {
+            self.peer.in_flight.release(ticket);
+            self.peer.response_pending = true;
             return None;
         }
         self.count_deferred(context.batched, true);
-        self.response_pending = false;
         Some(ticket)
     }
 }

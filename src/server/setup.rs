@@ -11,8 +11,8 @@ use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
 use crate::server::min_buffer_size::largest_own_message;
-use crate::server::server_state::ServerState;
-use crate::server::{InboundRequest, Server, ServerConfig, Slot};
+use crate::server::server_state::{RequestTable, ServerState};
+use crate::server::{Server, ServerConfig, Slot};
 
 /// The minimum text of a slot, in bytes.
 const MIN_SLOT_TEXT: usize = 8;
@@ -46,7 +46,7 @@ impl<'b> Server<'b> {
     }
 
     fn checked(self) -> Result<Server<'b>, ConfigError> {
-        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.output)?;
+        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.peer.output)?;
         Ok(self)
     }
 
@@ -78,15 +78,11 @@ impl<'b> Server<'b> {
     ///
     /// `needed` is the minimum text in bytes, reported by [`ConfigError::TextTooSmall`].
     #[inline(never)]
-    fn set_in_flight(
-        &mut self,
-        mut table: InFlight<'b, InboundRequest>,
-        needed: usize,
-    ) -> Result<(), ConfigError> {
-        table.set_seed(self.state.in_flight.seed());
-        self.state.in_flight = table;
-        let part = self.state.in_flight.text_limit();
-        if self.state.in_flight.limit() > 0 {
+    fn set_in_flight(&mut self, mut table: RequestTable<'b>, needed: usize) -> Result<(), ConfigError> {
+        table.set_seed(self.state.peer.in_flight.seed());
+        self.state.peer.in_flight = table;
+        let part = self.state.peer.in_flight.text_limit();
+        if self.state.peer.in_flight.limit() > 0 {
             if part < MIN_SLOT_TEXT {
                 return Err(ConfigError::TextTooSmall { needed });
             }
@@ -135,7 +131,7 @@ impl<'b> Server<'b> {
     /// Sets the seed of the hash of request ids. Use a random seed if a client may attack with colliding ids.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Server<'b> {
-        self.state.in_flight.set_seed(seed);
+        self.state.peer.in_flight.set_seed(seed);
         self
     }
 
@@ -146,7 +142,7 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the server's own messages need more.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
-        self.state.output.set_reply_room(bytes);
+        self.state.peer.output.set_max_reply_size(bytes);
         self.checked()
     }
 
@@ -156,21 +152,21 @@ impl<'b> Server<'b> {
     /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
         self.input.use_message_mode();
-        self.state.output.use_message_mode();
+        self.state.peer.output.use_message_mode();
         self.checked()
     }
 
     /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.state.output.set_observer(observer);
+        self.state.peer.output.set_observer(observer);
         self
     }
 
     /// Pings an idle client of the handshake era.
     #[must_use]
     pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
-        self.state.keep_alive.set(options);
+        self.state.peer.keep_alive.set(options);
         self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
         self
     }
@@ -189,7 +185,7 @@ fn check(
         return Err(ConfigError::RxTooSmall { needed });
     }
     let needed = largest_own_message(config)?.saturating_add(id_limit).saturating_add(output.overhead());
-    if output.reply_room() < needed {
+    if output.max_reply_size() < needed {
         return Err(ConfigError::TxTooSmall { needed });
     }
     Ok(())
@@ -210,7 +206,7 @@ mod tests {
             } else {
                 server.in_flight(&mut slots, &mut text).unwrap().seed(7)
             };
-            assert_eq!(server.state.in_flight.seed(), 7, "seed first: {seed_first}");
+            assert_eq!(server.state.peer.in_flight.seed(), 7, "seed first: {seed_first}");
         }
     }
 }

@@ -25,20 +25,6 @@ pub(crate) fn begin_result(
     }
 }
 
-/// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.
-pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
-    out.token(r#"{"jsonrpc":"2.0""#);
-    if !id.is_empty() {
-        out.token(r#","id":"#);
-        out.json_bytes(id);
-    }
-    out.token(r#","error":{"code":"#);
-    out.integer(code.into());
-}
-
-/// The end of a message whose last member is an object.
-pub(crate) const END: &str = "}}";
-
 /// Writes the message of the error object for a `ProtocolError`.
 pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
     out.key("message");

@@ -20,7 +20,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
-    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet;
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no space yet;
     /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
     /// request is larger than the transmit buffer, or its `_meta` is not valid.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
@@ -47,7 +47,7 @@ impl Client<'_> {
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_capability(list.capability())?;
-        self.core.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
+        self.state.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
     /// Reads a resource. The response has its contents: [`Response::resource`](crate::client::Response::resource).
@@ -80,7 +80,7 @@ impl Client<'_> {
     }
 
     fn begin_with_uri(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.core.begin_request(method, options, &mut |out| {
+        self.state.begin_request(method, options, &mut |out| {
             out.field_string("uri", uri);
             true
         })
@@ -98,7 +98,7 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::PROMPTS)?;
-        self.core.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
+        self.state.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
             out.field_string("name", name);
             write_arguments(arguments, out);
             true
@@ -120,11 +120,11 @@ impl Client<'_> {
         context: &[(&str, &str)],
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        if self.core.has(WireFeature::CompletionsCapability) {
+        if self.state.has(WireFeature::CompletionsCapability) {
             self.require_capability(ServerCapabilities::COMPLETIONS)?;
         }
-        let has_context = self.core.has(WireFeature::CompletionContext);
-        self.core.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        let has_context = self.state.has(WireFeature::CompletionContext);
+        self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
             reference.write(out);
             out.key("argument");
             out.begin_object();
@@ -149,7 +149,7 @@ impl Client<'_> {
     /// revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::SessionLogLevel, ServerCapabilities::LOGGING)?;
-        self.core.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
             out.field_string("level", level.as_str());
             true
         })
@@ -157,7 +157,7 @@ impl Client<'_> {
 
     fn require_feature(&self, feature: WireFeature, capability: ServerCapabilities) -> Result<(), SendError> {
         self.require_capability(capability)?;
-        if self.core.has(feature) { Ok(()) } else { Err(SendError::Unsupported) }
+        if self.state.has(feature) { Ok(()) } else { Err(SendError::Unsupported) }
     }
 }
 

@@ -17,7 +17,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no room yet;
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no space yet;
     /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
     /// arguments are larger than the transmit buffer, or not valid JSON.
     pub fn call_with(
@@ -71,7 +71,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::TOOLS)?;
-        self.core.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
+        self.state.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);
             arguments(out)
         })
@@ -96,9 +96,9 @@ impl Client<'_> {
     /// # Errors
     /// As [`call_with`](Client::call_with).
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
-        let stateless = self.core.era() == Some(Era::Stateless);
+        let stateless = self.state.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
-        self.core.begin_request(method, options, &mut |_| true)
+        self.state.begin_request(method, options, &mut |_| true)
     }
 
     /// Sends any other request. `params` writes its members, keys and values; the client writes `_meta`.
@@ -116,7 +116,7 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
         let mut params = params;
-        self.core.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
     /// Cancels a request and notifies the server. The ticket becomes invalid.
@@ -124,8 +124,8 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended already.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        self.core.open_request(ticket).ok_or(SendError::Gone)?;
-        self.core.abandon(ticket, reason);
+        self.state.open_request(ticket).ok_or(SendError::Gone)?;
+        self.state.abandon(ticket, reason);
         Ok(())
     }
 
@@ -133,13 +133,13 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was answered or cancelled, has expired, or its connection has ended.
-    /// [`SendError::Busy`]: there is no room for an answer yet; [`Event::Writable`](crate::client::Event::Writable)
+    /// [`SendError::Busy`]: there is no space for a response yet; [`Event::Writable`](crate::client::Event::Writable)
     /// reports when there is.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
-        self.core.reply(ticket)
+        self.state.reply(ticket)
     }
 
-    /// Notifies the server that the roots have changed, as soon as there is room. Changes before that are merged into
+    /// Notifies the server that the roots have changed, as soon as there is space. Changes before that are merged into
     /// one notification.
     ///
     /// # Errors
@@ -147,20 +147,20 @@ impl Client<'_> {
     /// declared [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such
     /// notification (in `2026-07-28` servers request the roots when they need them).
     pub fn roots_changed(&mut self) -> Result<(), SendError> {
-        if !self.core.is_connected() {
+        if !self.state.is_connected() {
             return Err(SendError::NotConnected);
         }
-        if !self.core.declared().has(ClientCapabilities::ROOTS_LIST_CHANGED) {
+        if !self.state.declared().has(ClientCapabilities::ROOTS_LIST_CHANGED) {
             return Err(SendError::Unsupported);
         }
-        self.core.roots_changed_pending = true;
+        self.state.roots_changed_pending = true;
         Ok(())
     }
 
     pub(crate) fn require_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
-        match self.core.is_connected() {
+        match self.state.is_connected() {
             false => Err(SendError::NotConnected),
-            true if self.core.has_server_capability(capability) => Ok(()),
+            true if self.state.has_server_capability(capability) => Ok(()),
             true => Err(SendError::Unsupported),
         }
     }

@@ -5,12 +5,12 @@
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Kind, Str};
-use crate::peer::slots::hash_text;
 use crate::protocol::capabilities::ClientCapabilities as Declared;
 use crate::protocol::elicitation::OpenUrlView;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::view::{has_text, text};
 use crate::protocol::sampling::message::SampleMessageView;
+use crate::rpc::hash_text;
 
 use crate::client::server_requests::input_request::InputKind;
 

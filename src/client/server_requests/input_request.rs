@@ -1,6 +1,7 @@
 //! An input request: roots, form, URL or sampling.
 
 use crate::json::Json;
+use crate::peer::request::InboundData;
 use crate::protocol::elicitation::{FormView, OpenUrlView};
 use crate::protocol::methods;
 use crate::protocol::sampling::CreateMessageView;
@@ -21,12 +22,14 @@ pub enum InputRequest<'a> {
 
 /// The kind of an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InputKind {
+pub enum InputKind {
     Roots,
     Form,
     Url,
     Sample,
 }
+
+impl InboundData for InputKind {}
 
 impl InputKind {
     pub(crate) fn method(self) -> &'static str {

@@ -3,19 +3,19 @@
 //! Specification: up to 2025-11-25, *Roots*, *Sampling*, *Elicitation*.
 
 pub(crate) mod check;
-mod deferred;
 pub(crate) mod input_request;
+mod respond;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, StreamId};
-use crate::json::{Decimal, Json, SortKey, WriteText, Writer};
+use crate::json::{Decimal, Json, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::time::Millis;
 
-pub(crate) use crate::client::server_requests::deferred::{CurrentRequest, error_kind, write_fault};
-
+use crate::client::client_state::ClientState;
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
 use crate::protocol::elicitation::result::{Action, write_form};
 use crate::protocol::objects::application_json::{once, write_object};
@@ -30,35 +30,23 @@ pub(crate) struct Context {
     pub(crate) stream: StreamId,
 }
 
-/// The location of a request's id and progress token.
+/// A request that awaits its response.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
-    /// In the current line.
-    Line { id: &'a [u8], meta: Json<'a>, last: SortKey },
-    /// In the slot of a deferred request.
-    Slot(Ticket),
+pub(crate) struct Pending<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) context: Context,
 }
 
-/// The operations of the client that a [`ServerRequestReply`] needs. A trait object hides the client's own lifetime, so
+/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state, so
 /// that a reply has only one.
-pub(crate) trait ReplyHandler: Send {
-    /// Sends an answer. `body` writes the member `result` or `error`, and returns whether it is valid.
-    fn answer(
-        &mut self,
-        source: &Source<'_>,
-        stream: StreamId,
-        kind: OutboundMessageKind,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    );
-    fn refuse(&mut self, source: &Source<'_>, stream: StreamId, fault: ProtocolError);
-    fn progress(
-        &mut self,
-        source: &mut Source<'_>,
-        stream: StreamId,
-        progress: Decimal,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), SendError>;
-    fn defer(&mut self, source: &Source<'_>, context: Context, time: Option<Millis>) -> Option<Ticket>;
+pub(crate) trait StateAccess: Send {
+    fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>));
+}
+
+impl StateAccess for ClientState<'_> {
+    fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>)) {
+        act(self);
+    }
 }
 
 /// A request of the server for input, and the right to answer it. Its parameters borrow the receive buffer.
@@ -92,16 +80,15 @@ pub struct ServerRequest<'a> {
 /// Dropping it sends no answer: a [deferred](ServerRequest::defer) request stays in flight.
 #[must_use = "a request has to be answered"]
 pub struct ServerRequestReply<'a> {
-    pub(crate) machine: &'a mut (dyn ReplyHandler + 'a),
-    pub(crate) source: Source<'a>,
-    pub(crate) context: Context,
+    pub(crate) state: &'a mut (dyn StateAccess + 'a),
+    pub(crate) pending: Pending<'a>,
 }
 
 impl<'a> ServerRequest<'a> {
     /// The requested input.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
-        InputRequest::from_json(self.reply.context.kind, self.params)
+        InputRequest::from_json(self.reply.pending.context.kind, self.params)
     }
 
     /// The raw parameters, an object.
@@ -167,8 +154,14 @@ impl<'a> ServerRequest<'a> {
     ///
     /// # Errors
     /// Returns the request if no slot is free, or its id does not fit into the text of a slot.
-    pub fn defer(self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
-        match self.reply.machine.defer(&self.reply.source, self.reply.context, time) {
+    pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
+        let ServerRequestReply { state, pending: Pending { source, context } } = &mut self.reply;
+        let mut ticket = None;
+        state.with(&mut |state| {
+            let time = time.unwrap_or(state.config.timeouts.maximum);
+            ticket = state.peer.defer(source, context.stream, context.kind, Some(time));
+        });
+        match ticket {
             Some(ticket) => Ok(ticket),
             None => Err(self),
         }
@@ -179,7 +172,7 @@ impl ServerRequestReply<'_> {
     /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.context.stream
+        self.pending.context.stream
     }
 
     /// The user has submitted the form, whose fields `content` writes, names and values; or agrees to open the URL, and
@@ -187,7 +180,7 @@ impl ServerRequestReply<'_> {
     ///
     /// Values are strings, numbers and booleans, and from `2025-11-25` on arrays of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
-        let revision = self.context.revision;
+        let revision = self.pending.context.revision;
         let mut content = Some(content);
         self.accept_dyn(&mut |out| {
             write_form(out, revision, &mut |out| match content.take() {
@@ -200,14 +193,14 @@ impl ServerRequestReply<'_> {
     /// Accepts a form with fields of any type that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
-        let revision = self.context.revision;
+        let revision = self.pending.context.revision;
         self.accept_dyn(&mut |out| {
             write_form(out, revision, &mut |out| out.serialize(content).is_ok() || out.overflowed())
         });
     }
 
     fn accept_dyn(self, form: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        match self.context.kind {
+        match self.pending.context.kind {
             InputKind::Form => self.result(form),
             InputKind::Url => self.action(Action::Accept),
             InputKind::Roots | InputKind::Sample => self.refuse_wrong_kind(),
@@ -216,7 +209,7 @@ impl ServerRequestReply<'_> {
 
     /// The user declines. If the request is not an elicitation, the answer is an error (-1).
     pub fn decline(self) {
-        match self.context.kind {
+        match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Decline),
             InputKind::Roots | InputKind::Sample => self.error(code::USER_REJECTED, "The user said no"),
         }
@@ -225,7 +218,7 @@ impl ServerRequestReply<'_> {
     /// The user has dismissed the request without a choice. If the request is not an elicitation, the answer is an
     /// error (-1).
     pub fn cancel(self) {
-        match self.context.kind {
+        match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Cancel),
             InputKind::Roots | InputKind::Sample => {
                 self.error(code::USER_REJECTED, "The user gave no answer");
@@ -235,7 +228,7 @@ impl ServerRequestReply<'_> {
 
     /// Answers with the roots, which `roots` adds one by one.
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
-        if self.context.kind != InputKind::Roots {
+        if self.pending.context.kind != InputKind::Roots {
             return self.refuse_wrong_kind();
         }
         let mut roots = Some(roots);
@@ -245,19 +238,17 @@ impl ServerRequestReply<'_> {
     /// Answers with a model's message: the model's name, the stop reason (`endTurn`, `stopSequence`, `maxTokens`,
     /// `toolUse`, or another; omitted if empty), and the content blocks.
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
-        if self.context.kind != InputKind::Sample {
+        if self.pending.context.kind != InputKind::Sample {
             return self.refuse_wrong_kind();
         }
-        let revision = self.context.revision;
+        let revision = self.pending.context.revision;
         let mut content = Some(content);
         self.result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
     /// Answers with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
-        let ServerRequestReply { machine, source, context } = self;
-        let kind = OutboundMessageKind::Error { code };
-        machine.answer(&source, context.stream, kind, &mut |out| {
+        self.respond(OutboundMessageKind::Error { code }, &mut |out| {
             out.key("error");
             out.begin_object();
             out.field_integer("code", code.into());
@@ -280,16 +271,19 @@ impl ServerRequestReply<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let messages = self.context.revision.has(WireFeature::ProgressMessages);
-        self.machine.progress(&mut self.source, self.context.stream, progress.into(), &mut |out| {
-            if let Some(total) = total {
-                out.key("total");
-                out.decimal(total);
-            }
-            if messages && !message.is_empty() {
-                out.field_string("message", message);
-            }
-        })
+        let ServerRequestReply { state, pending: Pending { source, context } } = self;
+        let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
+        let (progress, mut outcome) = (progress.into(), Ok(()));
+        state.with(&mut |state| {
+            let reserved = state.own_response_size();
+            outcome = state.peer.write_progress(source, context.stream, reserved, progress, total, message);
+        });
+        outcome
+    }
+
+    fn respond(self, kind: OutboundMessageKind, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let ServerRequestReply { state, pending } = self;
+        state.with(&mut |state| state.respond(&pending, kind, body));
     }
 
     fn action(self, action: Action) {
@@ -300,8 +294,7 @@ impl ServerRequestReply<'_> {
     }
 
     fn result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let ServerRequestReply { machine, source, context } = self;
-        machine.answer(&source, context.stream, OutboundMessageKind::Result, &mut |out| {
+        self.respond(OutboundMessageKind::Result, &mut |out| {
             out.key("result");
             out.begin_object();
             let valid = members(out);
@@ -311,16 +304,13 @@ impl ServerRequestReply<'_> {
     }
 
     fn refuse_wrong_kind(self) {
-        let ServerRequestReply { machine, source, context } = self;
-        machine.refuse(&source, context.stream, ProtocolError::InvalidReply);
+        let ServerRequestReply { state, pending } = self;
+        state.with(&mut |state| state.refuse(&pending, ProtocolError::InvalidReply));
     }
 }
 
 impl core::fmt::Debug for ServerRequestReply<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("ServerRequestReply")
-            .field("source", &self.source)
-            .field("context", &self.context)
-            .finish_non_exhaustive()
+        f.debug_struct("ServerRequestReply").field("pending", &self.pending).finish_non_exhaustive()
     }
 }

@@ -6,9 +6,16 @@ use super::flaw::ErrorKind;
 use super::{Decoder, Integer, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;
-use crate::schema::derived::ONE_OF;
 use serde_core::de::value::U64Deserializer;
 use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+
+/// The struct name that a derived struct passes to a `Deserializer`. It makes the decoder accept integers in any
+/// notation.
+pub const STRUCT: &str = "mcp_proto::ToolArguments";
+
+/// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
+/// decoder returns the tag first, wherever it is.
+pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 impl<'de> Decoder<'de> {
     /// Decodes an object of a derived type. `names` holds the names of its members, or the tag and its values.

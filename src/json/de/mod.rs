@@ -3,7 +3,7 @@
 
 mod access;
 #[cfg(feature = "derive")]
-mod derived;
+pub(crate) mod derived;
 mod error;
 mod flaw;
 mod steps;
@@ -400,7 +400,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         #[cfg(feature = "derive")]
-        if name == crate::schema::derived::STRUCT || name == crate::schema::derived::ONE_OF {
+        if name == derived::STRUCT || name == derived::ONE_OF {
             return self.derived_object(name, fields, visitor);
         }
         let _ = (name, fields);

@@ -1,5 +1,6 @@
 //! The result of a scan: the shape of the text and the members of a JSON-RPC message.
 
+use super::NOWHERE;
 use core::ops::Range;
 
 /// The kind of the outermost value.
@@ -94,8 +95,19 @@ pub struct Span {
 }
 
 impl Span {
-    /// An empty span.
-    pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
+    /// The span of a missing value. Its view counts as `null`.
+    pub(crate) const MISSING: Span = Span { start: NOWHERE, end: 0 };
+
+    pub(crate) fn is_missing(self) -> bool {
+        self.start == NOWHERE
+    }
+
+    /// Returns the bytes of a text at the span, none if it is missing.
+    // Not inlined, because a bounds check at each of its many uses takes a lot of flash.
+    #[inline(never)]
+    pub(crate) fn bytes(self, text: &[u8]) -> &[u8] {
+        text.get(self.range()).unwrap_or_default()
+    }
 
     /// Returns the span as a range.
     #[must_use]

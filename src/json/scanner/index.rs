@@ -2,7 +2,6 @@
 #![allow(clippy::as_conversions, reason = "offsets are checked against their range")]
 
 use super::{Member, Scanner, Span};
-use crate::json::value::Json;
 
 /// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
@@ -37,6 +36,9 @@ struct Entry {
 }
 
 impl MemberIndex {
+    /// Whether scanners of this target have an index.
+    pub(crate) const IS_KEPT: bool = INDEXES > 0;
+
     const UNKNOWN: MemberIndex = MemberIndex {
         of: None,
         count: 0,
@@ -44,15 +46,9 @@ impl MemberIndex {
         entries: [Entry { name: 0, name_end: 0, start: 0, end: 0 }; CAPACITY],
     };
 
-    /// Returns the members in text order. `text` is the scanned text.
-    #[inline]
-    pub(crate) fn members<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Json<'t>)> {
-        self.spans(text).filter_map(|(name, value)| Some((name, Json::exact(text.get(value.range())?))))
-    }
-
     /// Returns the member names and the spans of the values, in text order. `text` is the scanned text.
     #[inline]
-    pub(crate) fn spans<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
+    pub(crate) fn members<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = (&'t [u8], Span)> {
         let entries = self.entries.get(..self.count.into()).unwrap_or_default();
         entries.iter().map(|entry| {
             let name = text.get(entry.name as usize..entry.name_end as usize).unwrap_or_default();
@@ -60,14 +56,15 @@ impl MemberIndex {
         })
     }
 
-    /// Returns the members with these keys, found in one pass. The last duplicate counts. `text` is the scanned text.
+    /// Returns the spans of the members with these keys, found in one pass. The span of a missing member is [`Span::MISSING`]. The
+    /// last duplicate counts. `text` is the scanned text.
     #[inline]
-    pub(crate) fn pick<'t, const N: usize>(&self, text: &'t [u8], keys: [&str; N]) -> [Option<Json<'t>>; N] {
-        let mut found = [None; N];
+    pub(crate) fn pick<const N: usize>(&self, text: &[u8], keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::MISSING; N];
         for (name, value) in self.members(text) {
             for (key, place) in keys.iter().zip(&mut found) {
                 if name == key.as_bytes() {
-                    *place = Some(value);
+                    *place = value;
                 }
             }
         }

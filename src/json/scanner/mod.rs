@@ -100,7 +100,7 @@ pub struct Scanner {
     deep_at: usize,
     /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
     objects: [usize; WORDS],
-    /// The span of each [`Member`]. Start and end are `NOWHERE` for a missing member, and the end alone for an open
+    /// The span of each [`Member`]. The start of a missing member is `NOWHERE`, and so is the end of an open
     /// one.
     members: [Span; 6],
     index: Index,
@@ -130,7 +130,7 @@ impl Scanner {
             position: 0,
             deep_at: NOWHERE,
             objects: [0; WORDS],
-            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
+            members: [Span::MISSING; 6],
             index: index::EMPTY,
         }
     }

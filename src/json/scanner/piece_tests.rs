@@ -147,8 +147,8 @@ fn members_of_params_and_result_are_indexed() {
         let mut scanner = Scanner::new(32);
         scanner.feed(text.as_bytes());
         assert!(scanner.finish().is_ok(), "{text}");
-        let found = scanner.inner(of)?.pick(text.as_bytes(), ["name", "arguments", ""]);
-        Some(found.map(|value| value.map(|value| String::from(value.raw()))))
+        let found = scanner.inner(of)?.pick(text.as_bytes(), &["name", "arguments", ""]);
+        Some(found.map(|value| text.get(value.range()).map(String::from)))
     };
     let some = |text: &str| Some(String::from(text));
     for (text, of, expected) in [
@@ -213,7 +213,7 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(behind);
         let inner = scanner.inner(Member::Params).unwrap();
         let [name, arguments] =
-            inner.pick(text.as_bytes(), ["name", "arguments"]).map(|value| value.unwrap().raw());
+            inner.pick(text.as_bytes(), &["name", "arguments"]).map(|span| &text[span.range()]);
         assert_eq!((name, arguments), ("1", "{}"), "cut at {cut}");
     }
 }
@@ -274,7 +274,7 @@ fn index_equals_a_walk_over_the_members() {
                     let object = &text.as_bytes()[envelope_of(envelope).unwrap().range()];
                     let walked = Json::exact(object).members().map(|(name, value)| (name.raw(), value.raw()));
                     let known = known.members(text.as_bytes()).map(|(name, value)| {
-                        (String::from_utf8_lossy(name).into_owned(), String::from(value.raw()))
+                        (String::from_utf8_lossy(name).into_owned(), String::from(&text[value.range()]))
                     });
                     let walked: Vec<_> = walked.map(|(n, v)| (String::from(n), String::from(v))).collect();
                     assert_eq!(known.collect::<Vec<_>>(), walked, "{text}");

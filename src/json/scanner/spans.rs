@@ -1,15 +1,12 @@
 //! The results of a scanner for the framing layer.
 #![allow(clippy::as_conversions, reason = "members are few: they index a table of that size")]
 
-use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Span, State, Step};
+use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State, Step};
 
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
     pub(crate) fn envelope(&self) -> Envelope {
-        let seen = |member| {
-            let open = self.member(member)?;
-            Some(Span { start: open.start, end: open.end.unwrap_or(self.position) })
-        };
+        let seen = |member| Some(self.span(member)).filter(|span| !span.is_missing());
         Envelope {
             shape: self.shape,
             jsonrpc: seen(Member::Jsonrpc),
@@ -19,6 +16,27 @@ impl Scanner {
             result: seen(Member::Result),
             error: seen(Member::Error),
         }
+    }
+
+    /// Returns the span of a member, [`Span::MISSING`] if the member was not seen. An open member ends at the current position.
+    pub(crate) fn span(&self, member: Member) -> Span {
+        match self.members.get(member as usize) {
+            Some(Span { start, end: NOWHERE }) if *start != NOWHERE => {
+                Span { start: *start, end: self.position }
+            }
+            Some(span) => *span,
+            None => Span::MISSING,
+        }
+    }
+
+    /// Returns the kind of the outermost value.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Makes the first byte of the text that comes next stand at `position`. Its spans then refer to a larger text.
+    pub(crate) fn set_position(&mut self, position: usize) {
+        self.position = position;
     }
 
     /// Returns the depth limit.
@@ -32,14 +50,16 @@ impl Scanner {
         ScanError { kind, at: self.position }
     }
 
-    /// Records that the sender abandoned the text at the wrong byte. Keeps the spans that end before it.
+    /// Records that the sender abandoned the text at the wrong byte, and drops an unreliable id. An id that ends there
+    /// may be incomplete. An id without a method, result or error may belong to a request or to a response.
     pub(crate) fn give_up(&mut self) {
-        let mut envelope = self.envelope();
-        envelope.cut(self.position);
-        if envelope.id.is_none()
+        let has = |member| self.member(member).is_some();
+        let has_kind = has(Member::Method) || has(Member::Result) || has(Member::Error);
+        let is_complete = self.span(Member::Id).end < self.position;
+        if !(has_kind && is_complete)
             && let Some(id) = self.members.get_mut(Member::Id as usize)
         {
-            *id = Span { start: NOWHERE, end: NOWHERE };
+            *id = Span::MISSING;
         }
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
@@ -48,18 +68,18 @@ impl Scanner {
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+            *slot = span.unwrap_or(Span::MISSING);
         }
         (self.shape, self.state) = (shape, State::Between(Step::After));
     }
 
-    /// Stores six spans in place of the members until the next text. Sharing the storage saves memory.
-    pub(crate) fn set_places(&mut self, places: [Span; 6]) {
-        self.members = places;
+    /// Returns the table of members.
+    pub(crate) fn table(&self) -> &[Span; 6] {
+        &self.members
     }
 
-    /// Returns the spans that [`set_places`](Scanner::set_places) stored.
-    pub(crate) fn places(&self) -> [Span; 6] {
-        self.members
+    /// Replaces the table of members, which the owner may use for other spans after the text has ended.
+    pub(crate) fn set_table(&mut self, spans: [Span; 6]) {
+        self.members = spans;
     }
 }

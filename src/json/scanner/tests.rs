@@ -307,3 +307,23 @@ fn open_member_is_visible() {
 fn scanner_is_small() {
     assert!(size_of::<Scanner>() <= 168 + size_of::<MemberIndex>());
 }
+
+#[test]
+fn abandoned_text_keeps_a_complete_id_of_a_known_kind() {
+    let cases = [
+        (r#"{"id":12,"method":"m""#, true),
+        (r#"{"id":12,"#, false),
+        (r#"{"method":"m","id":12,"#, true),
+        (r#"{"method":"m","id":12"#, false),
+        (r#"{"result":1,"id":"x" "#, true),
+        (r#"{"error":{},"id":"x""#, false),
+        (r#"{"params":{},"id":12 "#, false),
+    ];
+    for (text, keeps) in cases {
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        scanner.feed(text.as_bytes());
+        scanner.feed(b"\x18");
+        scanner.give_up();
+        assert_eq!(scanner.envelope().id.is_some(), keeps, "{text}");
+    }
+}

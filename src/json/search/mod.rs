@@ -1,7 +1,7 @@
 //! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and bit counts of a word fit everywhere")]
 
-use crate::platform::{copy, find};
+use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy};
 
 /// The machine word of the target: 32 bits on small boards.
 type Word = usize;
@@ -213,8 +213,25 @@ pub(super) fn has_backslash(bytes: &[u8]) -> bool {
 }
 
 /// Returns the position of the first `byte`, or the length if there is none.
-pub(crate) fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
+fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
     run(bytes, |word| equal_to(byte, word))
+}
+
+/// Returns the position of the first occurrence of `byte`.
+pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    match (BARE_METAL, UNALIGNED_WORDS) {
+        (false, _) => memchr::memchr(byte, bytes),
+        (true, true) => find_in_words(byte, bytes),
+        (true, false) => find_in_bytes(byte, bytes),
+    }
+}
+
+fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|at| *at == byte)
+}
+
+fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
+    Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
 }
 
 #[cfg(test)]

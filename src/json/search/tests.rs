@@ -91,3 +91,15 @@ fn backslash_is_found_at_every_position() {
         }
     }
 }
+
+#[test]
+fn find_returns_the_first_position() {
+    for find in [find, find_in_bytes, find_in_words] {
+        for length in 0..40 {
+            let mut bytes = std::vec![b'a'; length];
+            assert_eq!(find(b'b', &bytes), None);
+            bytes.extend_from_slice(b"bab");
+            assert_eq!(find(b'b', &bytes), Some(length));
+        }
+    }
+}

@@ -3,7 +3,8 @@
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
 use super::write_text::{WriteText, prints};
-use crate::platform::{copy, find, move_down};
+use crate::json::search::find;
+use crate::platform::{copy, move_down};
 use core::fmt;
 
 /// The text of a JSON string, still escaped, without its quotes. It compares, iterates and copies the decoded text
@@ -116,6 +117,14 @@ impl<'a> Str<'a> {
             return self.text == other && !has_backslash(other);
         }
         self.behind(other).is_some_and(Str::is_empty)
+    }
+
+    /// Returns whether the decoded text is `name`, which has no backslash.
+    #[inline]
+    pub(crate) fn is_name(self, name: &str) -> bool {
+        let name = name.as_bytes();
+        // Escaped text is longer than the name that it stands for.
+        self.text == name || self.text.len() > name.len() && self.behind(name).is_some_and(Str::is_empty)
     }
 
     /// Returns the text after `prefix`, or `None` if the decoded text does not start with it. `prefix` must consist

@@ -1,6 +1,6 @@
 //! `Json`: a view of one valid value.
 
-use super::scanner::{ScanError, scan};
+use super::scanner::{ScanError, Span, scan};
 use super::skip::{after_space, split, text_length, trimmed, value_length};
 use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
@@ -36,6 +36,20 @@ pub enum Kind {
     Array,
     /// `{...}`
     Object,
+}
+
+impl Kind {
+    /// Returns the kind of a valid value by its first byte.
+    pub(crate) fn starting_with(first: Option<&u8>) -> Kind {
+        match first {
+            Some(b'"') => Kind::String,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            _ => Kind::Null,
+        }
+    }
 }
 
 /// Writes the kind with its article: "a string".
@@ -97,14 +111,7 @@ impl<'a> Json<'a> {
     /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.text {
-            [b'"', ..] => Kind::String,
-            [b'{', ..] => Kind::Object,
-            [b'[', ..] => Kind::Array,
-            [b't' | b'f', ..] => Kind::Bool,
-            [b'-' | b'0'..=b'9', ..] => Kind::Number,
-            _ => Kind::Null,
-        }
+        Kind::starting_with(self.text.first())
     }
 
     /// Returns whether the value is `null`.
@@ -130,13 +137,47 @@ impl<'a> Json<'a> {
     }
 
     fn pick_into(self, keys: &[&str], found: &mut [Option<Json<'a>>]) {
-        for (name, value) in self.members() {
-            for (key, place) in keys.iter().zip(&mut *found) {
+        self.each_match(keys, &mut |key, value, _| {
+            if let Some(place) = found.get_mut(key) {
+                *place = Some(value);
+            }
+        });
+    }
+
+    /// Returns the spans of several members of an object that starts at `start` in its text. The span of a missing
+    /// member is [`Span::MISSING`]. Otherwise like [`pick`](Json::pick).
+    pub(crate) fn pick_spans<const N: usize>(self, start: usize, keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::MISSING; N];
+        self.pick_spans_into(start, keys, &mut found);
+        found
+    }
+
+    fn pick_spans_into(self, start: usize, keys: &[&str], found: &mut [Span]) {
+        let end = start.wrapping_add(self.text.len());
+        self.each_match(keys, &mut |key, value, behind| {
+            if let Some(place) = found.get_mut(key) {
+                let end = end.wrapping_sub(behind);
+                *place = Span { start: end.wrapping_sub(value.text.len()), end };
+            }
+        });
+    }
+
+    /// Calls `found` for each member with one of these keys: with the index of the key, the value, and the number of
+    /// bytes behind the value.
+    fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
+        let mut members = self.members();
+        while let Some((name, value)) = members.next() {
+            for (index, key) in keys.iter().enumerate() {
                 if name == *key {
-                    *place = Some(value);
+                    found(index, value, members.rest.len());
                 }
             }
         }
+    }
+
+    /// Views the value at a span of this value's text.
+    pub(crate) fn part(self, span: Span) -> Json<'a> {
+        Json { text: span.bytes(self.text) }
     }
 
     /// Returns an array's element with this index, counted from 0.
@@ -270,13 +311,6 @@ pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Elements<'a> {
-    /// Creates an iterator over the elements in `rest`, which follows an element or the opening bracket.
-    pub(crate) fn behind(rest: &'a [u8]) -> Elements<'a> {
-        Elements { rest }
-    }
-}
-
 impl<'a> Iterator for Elements<'a> {
     type Item = Json<'a>;
 
@@ -290,6 +324,14 @@ impl<'a> Iterator for Elements<'a> {
         self.rest = rest;
         Some(Json { text: value })
     }
+}
+
+/// Returns the span of the next element of an array in `text`. An element or the opening bracket ends at `at`.
+pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
+    let rest = next_item(text.get(at..)?);
+    let start = text.len().wrapping_sub(rest.len());
+    let length = value_length(rest);
+    (length > 0).then_some(Span { start, end: start.wrapping_add(length) })
 }
 
 /// Returns the text from the next item of a container on, or from its closing bracket on.

@@ -1,5 +1,5 @@
 use super::*;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::vec::Vec;
 
 fn json(text: &str) -> Json<'_> {
@@ -130,5 +130,57 @@ fn members_of_every_length_are_skipped() {
             assert_eq!(values, [&std::format!("\"{text}\"")[..], &inside, "1"]);
             assert_eq!(view.get("d").unwrap().integer(), Some(1));
         }
+    }
+}
+
+#[test]
+fn spans_of_members_are_where_their_values_stand() {
+    let text = r#" {"a" : 1, "b":{"a":2} ,"a":[3 ] , "\u0063" :"x"}"#;
+    let object = json(text);
+    let start = text.len() - object.bytes().len();
+    let found = object.pick_spans(start, &["a", "b", "c", "d"]);
+    assert_eq!(
+        found.map(|span| text.get(span.range()).unwrap_or_default()),
+        ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]
+    );
+}
+
+#[test]
+fn next_element_finds_each_element() {
+    for (text, elements) in [
+        ("[]", &[][..]),
+        (" [ ] ", &[]),
+        ("[1]", &["1"]),
+        (" [ 1 , [2 ,3] ,\"],\" ] ", &["1", "[2 ,3]", "\"],\""]),
+    ] {
+        let mut at = text.find('[').unwrap() + 1;
+        let found = core::iter::from_fn(|| {
+            let element = next_element(text.as_bytes(), at)?;
+            at = element.end;
+            Some(&text[element.range()])
+        });
+        assert_eq!(found.collect::<Vec<_>>(), elements, "{text}");
+    }
+    assert_eq!(next_element(b"[1]", 9), None);
+}
+
+#[test]
+fn magnitude_accepts_digits_only() {
+    for length in 0..=30 {
+        for digit in '0'..='9' {
+            let digits: String = core::iter::repeat_n(digit, length).collect();
+            assert_eq!(magnitude(digits.as_bytes()), digits.parse().ok(), "{digits}");
+            for (at, wrong) in (0..length).zip("/:+- .eE\"x\u{7f}".chars().cycle()) {
+                let mut digits = digits.clone();
+                digits.replace_range(at..at + 1, &wrong.to_string());
+                assert_eq!(magnitude(digits.as_bytes()), None, "{digits}");
+            }
+        }
+    }
+    for id in [u64::MAX, u64::MAX - 1, 10u64.pow(19), 10u64.pow(19) - 1, 0, 1] {
+        assert_eq!(magnitude(id.to_string().as_bytes()), Some(id));
+        // 2^64 + `id` overflows.
+        let more = u128::from(u64::MAX) + 1 + u128::from(id);
+        assert_eq!(magnitude(more.to_string().as_bytes()), None);
     }
 }

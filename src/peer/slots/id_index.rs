@@ -7,10 +7,9 @@
 )]
 
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Str};
-use crate::peer::slots::hash::Hasher;
+use crate::json::Json;
 use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
-use crate::rpc::same_id;
+use crate::rpc::{hash_id, same_id};
 
 impl<D: Data> InFlight<'_, D> {
     /// Returns the peer's id of a request, as written in the message.
@@ -119,27 +118,9 @@ impl<D: Data> InFlight<'_, D> {
     fn bucket_of(&self, id: Json<'_>, StreamId(owner): StreamId) -> u32 {
         // Owners use the same ids, so the owner is a part of the key.
         let seed = self.seed() ^ u64::from(owner);
-        let hash = match id.string() {
-            Some(text) => hash_text(seed, text),
-            None => {
-                let mut hasher = Hasher::new(seed);
-                hasher.add(id.bytes());
-                hasher.finish()
-            }
-        };
+        let hash = hash_id(seed, id);
         // The upper half of the product spreads hashes evenly over any number of buckets, without a division.
         let buckets = self.slots_ref().len() as u64;
         (u64::from(hash).wrapping_mul(buckets) >> 32) as u32
     }
-}
-
-/// Hashes the decoded text of a string. A quote before it distinguishes it from a number.
-pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
-    let mut hasher = Hasher::new(seed);
-    hasher.add(b"\"");
-    match text.as_str() {
-        Some(plain) => hasher.add(plain.as_bytes()),
-        None => text.chars().for_each(|char| hasher.add(char.encode_utf8(&mut [0; 4]).as_bytes())),
-    }
-    hasher.finish()
 }

@@ -9,7 +9,6 @@
 )]
 
 mod deadlines;
-mod hash;
 mod id_index;
 mod store;
 
@@ -17,7 +16,6 @@ use crate::framing::outbound_message::StreamId;
 use crate::platform::divide;
 use crate::time::Millis;
 
-pub(crate) use crate::peer::slots::id_index::hash_text;
 use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
@@ -53,7 +51,7 @@ pub struct Slot<D> {
 }
 
 /// Per-request data that the server or client stores in a slot.
-pub(crate) trait Data: Copy {
+pub trait Data: Copy {
     const EMPTY: Self;
 
     /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
@@ -63,7 +61,6 @@ pub(crate) trait Data: Copy {
     }
 }
 
-#[expect(private_bounds, reason = "the crate defines both types of slot data")]
 impl<D: Data> Slot<D> {
     /// A slot without a request.
     pub const EMPTY: Slot<D> = Slot {
@@ -206,11 +203,9 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.request_in_slot(index).map(|(ticket, _)| ticket)
     }
 
-    /// Returns the first request in flight whose data `matches`.
-    pub(crate) fn first_with(&self, matches: impl Fn(&D) -> bool) -> Option<Ticket> {
-        let slots = self.slots_ref();
-        let index = slots.iter().position(|slot| slot.is_taken() && matches(&slot.data))?;
-        self.request_in_slot(index as u32).map(|(ticket, _)| ticket)
+    /// Returns the requests in flight, in the order of their slots.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (Ticket, &D)> {
+        (0..self.slots_ref().len() as u32).filter_map(|index| self.request_in_slot(index))
     }
 
     /// Appends a request to the queue.

@@ -68,8 +68,8 @@ impl<D: Data> InFlight<'_, D> {
     pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
         let [first, second] = pieces;
         let length = first.len().wrapping_add(second.len());
-        let room = self.text_room(ticket, length).and_then(|text| text.split_at_mut_checked(first.len()));
-        let Some((head, tail)) = room else { return false };
+        let space = self.text_space(ticket, length).and_then(|text| text.split_at_mut_checked(first.len()));
+        let Some((head, tail)) = space else { return false };
         copy(head, first);
         copy(tail, second);
         self.set_text_length(ticket, length)
@@ -82,8 +82,8 @@ impl<D: Data> InFlight<'_, D> {
         if self.text(ticket).len() < kept {
             return false;
         }
-        let room = self.text_room(ticket, length);
-        let Some(target) = room.and_then(|text| text.get_mut(kept..length)) else { return false };
+        let space = self.text_space(ticket, length);
+        let Some(target) = space.and_then(|text| text.get_mut(kept..length)) else { return false };
         copy(target, piece);
         self.set_text_length(ticket, length)
     }
@@ -102,9 +102,9 @@ impl<D: Data> InFlight<'_, D> {
                 writer.len()
             }
         };
-        let Some(room) = self.text_room(ticket, length) else { return false };
-        let limit = room.len();
-        let mut writer = Writer::new(BufferMut::Lent(room), 0, limit);
+        let Some(space) = self.text_space(ticket, length) else { return false };
+        let limit = space.len();
+        let mut writer = Writer::new(BufferMut::Lent(space), 0, limit);
         body(&mut writer);
         let Ok(end) = writer.finish() else { return false };
         self.set_text_length(ticket, end)
@@ -120,7 +120,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns the whole part of the text that a request owns, of at least `length` bytes.
     ///
     /// Returns `None` if the request has ended or the part cannot have this length.
-    fn text_room(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
+    fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
         self.get(ticket)?;
         if length > self.part.into() {
             self.grow_text(length)?;

@@ -11,7 +11,6 @@ pub(crate) mod icon;
 pub(crate) mod implementation;
 pub(crate) mod items;
 pub(crate) mod log_message;
-pub(crate) mod members;
 pub(crate) mod prompt;
 pub(crate) mod prompt_result;
 pub(crate) mod resource;

@@ -1,8 +1,8 @@
 use crate::client::*;
 use crate::json::Json;
 use crate::protocol::objects::annotations::Role;
-use crate::protocol::objects::members::Members;
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
+use crate::rpc::Object;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -82,7 +82,7 @@ fn text_is_found_in_any_member_order() {
                     [std::format!("[{form}]"), std::format!("[{form},{form}]"), std::format!("[ {form} ]")]
                 {
                     let result = std::format!(r#"{{"content":{list}}}"#);
-                    let members = Members::new(json(&result));
+                    let members = Object::from_json(json(&result));
                     let seen = ToolResultView::with(members, members.get("content")).text();
                     assert_eq!(seen.map(|text| text.raw()), is_text.then_some(&*text), "{result}");
                 }

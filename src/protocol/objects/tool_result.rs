@@ -7,10 +7,10 @@ use crate::protocol::objects::annotations::Annotations;
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
 use crate::protocol::objects::items::Items;
-use crate::protocol::objects::members::Members;
 use crate::protocol::objects::resource::Resource;
 use crate::protocol::objects::view::list;
 use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::Object;
 
 /// Writes the result of a tool: content blocks, structured content, and whether the tool failed.
 ///
@@ -187,7 +187,7 @@ pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
 /// Specification: *Tools*, *Tool result*.
 #[derive(Clone, Copy)]
 pub struct ToolResultView<'a> {
-    members: Members<'a>,
+    result: Object<'a>,
     /// The content, if the lookup is done already.
     content: Option<Json<'a>>,
 }
@@ -196,29 +196,29 @@ impl<'a> ToolResultView<'a> {
     /// Views this value. A value that is not an object has no members.
     #[must_use]
     pub fn from_json(json: Json<'a>) -> ToolResultView<'a> {
-        ToolResultView { members: Members::new(json), content: None }
+        ToolResultView { result: Object::from_json(json), content: None }
     }
 
-    pub(crate) fn with(members: Members<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
-        ToolResultView { members, content }
+    pub(crate) fn with(result: Object<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
+        ToolResultView { result, content }
     }
 
     /// The whole value, as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
-        self.members.json()
+        self.result.json()
     }
 
     /// The `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
-        self.members.get("_meta").filter(|meta| meta.kind() == Kind::Object)
+        self.result.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
     /// Whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.members.get("isError").and_then(Json::boolean) == Some(true)
+        self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
     /// The content, one item per block. Empty if the server omitted it.
@@ -234,7 +234,7 @@ impl<'a> ToolResultView<'a> {
     /// The first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
-        let content = self.content.or_else(|| self.members.get("content"))?;
+        let content = self.content.or_else(|| self.result.get("content"))?;
         // The view of the first block extends to the end of the array, because its members are found without its length.
         let first = match content.bytes() {
             [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
@@ -246,7 +246,7 @@ impl<'a> ToolResultView<'a> {
     /// The structured content: an object, or any value in `2026-07-28`.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
-        self.members.get("structuredContent")
+        self.result.get("structuredContent")
     }
 }
 

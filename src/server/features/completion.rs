@@ -4,7 +4,8 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
+use crate::peer::inbound::Source;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::completion::{ReferenceView, write_completion};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -14,8 +15,8 @@ use crate::server::event::{Event, RequestParts};
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
-use crate::server::reply::{Reply, Source};
-use crate::server::request::request_methods;
+use crate::server::reply::Reply;
+use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
 /// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
@@ -40,11 +41,11 @@ impl Sealed for Completion {
     }
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
-        let Some(reference) = request.params.and_then(ReferenceView::from_json) else {
+        let Some(reference) = ReferenceView::from_json(request.params.json()) else {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(ProtocolError::InvalidParams, &what);
         };
-        let [name, value] = request.param("argument").unwrap_or(Json::NULL).pick(["name", "value"]);
+        let [name, value] = request.param("argument").pick(["name", "value"]);
         let (Some(name), Some(value)) = (name.and_then(Json::string), value.and_then(Json::string)) else {
             return request
                 .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
@@ -72,10 +73,9 @@ impl Sealed for Completion {
         if !known {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
-        let params = request.params;
         // Spans of an event must not overlap. `Complete::event` finds `_meta` within the parameters.
-        request.meta = None;
-        request.emit_request(RequestKind::Complete, Complete::event, None, params)
+        request.meta = Span::MISSING;
+        request.emit_request(RequestKind::Complete, Complete::event, Span::MISSING, request.params.span())
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {

@@ -18,12 +18,10 @@ use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Responds with as many entries as fit, starting at `context.first`.
+    /// Responds with as many entries as fit, starting at the first of the page.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        if self.pending.context.kind != RequestKind::List {
-            return;
-        }
-        let first = self.pending.context.first as usize;
+        let RequestKind::List { first } = self.pending.context.kind else { return };
+        let first = u32::from_le_bytes(first) as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(ProtocolError::BadCursor);
         }
@@ -35,7 +33,7 @@ impl Reply<'_> {
                 true
             });
             if left_out > 0 {
-                state.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
+                state.peer.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
             }
         });
     }

@@ -12,7 +12,7 @@ use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{input_methods, request_methods};
+use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
 /// A request for a prompt (`prompts/get`): its name, its arguments, and its response methods.

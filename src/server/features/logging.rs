@@ -4,7 +4,7 @@
 
 use crate::error::{ConfigError, ProtocolError, SendError};
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, WriteText, Writer};
+use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
 use crate::protocol::methods::{self, Method};
@@ -34,13 +34,13 @@ impl Sealed for Logging {
     }
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
-        let Some(level) = request.param("level").and_then(Json::string).and_then(Level::from_json) else {
+        let Some(level) = request.param("level").string().and_then(Level::from_json) else {
             return request.refuse(
                 ProtocolError::InvalidParams,
                 &"`level` must be the name of a level, debug to emergency",
             );
         };
-        if let Some(session) = &mut request.state.session {
+        if let Some(session) = &mut request.state.peer.session {
             session.level = Some(level);
         }
         request.result(&mut |_| {})
@@ -92,14 +92,14 @@ impl Server<'_> {
         if !self.state.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let session = self.state.session.filter(|_| self.state() != State::Closed);
+        let session = self.state.peer.session.filter(|_| self.state() != State::Closed);
         let session = session.ok_or(SendError::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
         self.ensure_response_space()?;
-        let space = self.state.output.reply_room();
-        let output = &mut self.state.output;
+        let space = self.state.peer.output.max_reply_size();
+        let output = &mut self.state.peer.output;
         output
             .write(Routing::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)

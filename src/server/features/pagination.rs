@@ -4,7 +4,7 @@
 #![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Writer, magnitude};
+use crate::json::{Json, Kind, Span, Writer, magnitude};
 use crate::protocol::objects::application_json::{Objects, not_an_object};
 use crate::protocol::objects::base_metadata::ListEntry;
 use crate::protocol::revision::Revision;
@@ -18,7 +18,10 @@ const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Returns the index of the first requested entry. Refuses the request if its cursor is not valid.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
-    let Some(cursor) = request.param("cursor") else { return Ok(0) };
+    let cursor = request.param("cursor");
+    if cursor.is_null() {
+        return Ok(0);
+    }
     if cursor.kind() != Kind::String {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
     }
@@ -104,8 +107,8 @@ fn respond_with(
         Err(refused) => return refused,
     };
     let Some(length) = length else {
-        request.pending.context.first = first;
-        return request.emit_request(RequestKind::List, event, None, None);
+        let kind = RequestKind::List { first: first.to_le_bytes() };
+        return request.emit_request(kind, event, Span::MISSING, Span::MISSING);
     };
     if first > 0 && first as usize >= length {
         return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");

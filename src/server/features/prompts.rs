@@ -154,14 +154,14 @@ impl Sealed for Prompts<'_> {
 
 impl Prompts<'_> {
     fn get(&self, request: &mut Request<'_, '_>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
-        let Some(name) = subject.and_then(Json::string) else {
+        let (subject, arguments) = (request.name, request.arguments);
+        let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a prompt");
         };
-        if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
-        let given = arguments.unwrap_or(Json::EMPTY_OBJECT);
+        let given = request.view(arguments);
         for (name, value) in given.members() {
             if !self.accepts(value) {
                 let what = ("argument `", name, "` must be a string, found ", value.kind());

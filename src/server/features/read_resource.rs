@@ -13,7 +13,7 @@ use crate::server::features::resources::{unknown_resource_code, write_not_found}
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request::{input_methods, request_methods};
+use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
 /// A request to read a resource (`resources/read`): its URI, and its response methods.

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Resources*.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Str, Writer};
+use crate::json::{Span, Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -219,13 +219,14 @@ impl Sealed for Resources<'_> {
 
 impl Resources<'_> {
     fn read(&self, request: &mut Request<'_, '_>) -> Received {
-        let Some(uri) = request.param("uri").and_then(Json::string) else {
+        let subject = request.param_span("uri");
+        let Some(uri) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
         };
         if self.contains_uri(uri) == Some(false) {
             return not_found(request, uri);
         }
-        request.emit_request(RequestKind::ReadResource, ReadResource::event, request.param("uri"), None)
+        request.emit_request(RequestKind::ReadResource, ReadResource::event, subject, Span::MISSING)
     }
 }
 

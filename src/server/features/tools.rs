@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Writer};
+use crate::json::{Kind, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::{Revision, WireFeature};
@@ -135,11 +135,11 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments.filter(|arguments| !arguments.is_null()));
-        let Some(name) = subject.and_then(Json::string) else {
+        let (subject, arguments) = (request.name, request.arguments);
+        let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a tool");
         };
-        if arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
         let found = self.find(Catalogue::Tools, &|tool| name == *tool);

@@ -10,7 +10,8 @@ pub(crate) mod registry;
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, Kind, SortKey, Str, Writer};
+use crate::json::{Json, Kind, Str, Writer};
+use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
@@ -18,12 +19,13 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, span_of};
+use crate::server::context::{Context, PackedContext};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
-use crate::server::inbound_request::InboundRequest;
-use crate::server::pending_event::PendingEvent;
+use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
 /// The feature *subscriptions*: clients select the changes to be notified of.
@@ -122,8 +124,8 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
-    let ServerState { registry, in_flight, output, .. } = &mut *request.state;
-    let space = output.reply_room().saturating_sub(output.overhead());
+    let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
+    let space = output.max_reply_size().saturating_sub(output.overhead());
     let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
     match added {
@@ -146,9 +148,8 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
 
 /// Returns the URI of a request, and makes it the subject of the event.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
-    let uri = request.param("uri")?;
-    request.spans.subject = span_of(request.line, uri.bytes());
-    uri.string()
+    request.spans.subject = request.param_span("uri");
+    request.view(request.spans.subject).string()
 }
 
 fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
@@ -176,12 +177,12 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         Err(refused) => return refused,
     };
     let Some(ticket) = reserve_slot(request, filter) else {
-        let limit = request.state.in_flight.limit();
+        let limit = request.state.peer.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
     if !write_acknowledgment(request, ticket, filter, uris) {
-        request.state.in_flight.release(ticket);
-        let limit = request.state.output.reply_room();
+        request.state.peer.in_flight.release(ticket);
+        let limit = request.state.peer.output.max_reply_size();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
     }
     request.state.enable_change_writer();
@@ -193,9 +194,10 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
 // Not inlined, so that its stack frame is gone while the response is written.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
-    let Some(wanted) = request.param("notifications").filter(|wanted| wanted.kind() == Kind::Object) else {
+    let wanted = request.param("notifications");
+    if wanted.kind() != Kind::Object {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
-    };
+    }
     let [tools, prompts, resources, uris, tasks] = wanted.pick([
         "toolsListChanged",
         "promptsListChanged",
@@ -221,16 +223,10 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
 
 /// Takes a slot for the subscription. Returns `None` if none is free.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
-    let id = request.id();
-    let mut inbound = InboundRequest::deferred(request.pending.context, SortKey::NONE);
-    inbound.set_subscription(filter, ChangeSet::NONE);
-    let in_flight = &mut request.state.in_flight;
-    let ticket = in_flight.take(inbound, None)?;
-    if !in_flight.set_id(ticket, id, &[]) {
-        in_flight.release(ticket);
-        return None;
-    }
-    Some(ticket)
+    let Pending { source, context } = request.pending;
+    let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
+    let packed = PackedContext::new(&Context { kind, ..context });
+    request.state.peer.defer(&source, context.stream, packed, None)
 }
 
 /// Registers the resources and writes the acknowledgment. Resources without space are omitted.
@@ -243,8 +239,8 @@ fn write_acknowledgment(
     uris: Json<'_>,
 ) -> bool {
     let id = request.id();
-    let ServerState { config, output, registry, in_flight, .. } = &mut *request.state;
-    let space = output.reply_room();
+    let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
+    let space = output.max_reply_size();
     let longest = space.saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
@@ -277,8 +273,8 @@ fn write_acknowledgment(
 }
 
 fn declares_tasks(request: &Request<'_, '_>) -> bool {
-    let declared =
-        request.meta.and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.get(TASKS));
+    let declared = request.view(request.meta).get(meta::CLIENT_CAPABILITIES);
+    let declared = declared.and_then(|declared| declared.get("extensions")?.get(TASKS));
     declared.is_some_and(|declared| declared.kind() == Kind::Object)
 }
 

@@ -3,17 +3,18 @@
 use crate::error::SendError;
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::Writer;
+use crate::peer::Peer;
 use crate::peer::lifecycle::State;
-use crate::peer::slots::{InFlight, Ticket};
+use crate::peer::request::Inbound;
+use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::context::{Context, PackedContext};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry};
-use crate::server::inbound_request::InboundRequest;
-use crate::server::reply::Context;
-use crate::server::server_state::ServerState;
+use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged it.
 ///
@@ -22,7 +23,7 @@ use crate::server::server_state::ServerState;
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
-    pub(crate) in_flight: &'a InFlight<'a, InboundRequest>,
+    pub(crate) in_flight: &'a RequestTable<'a>,
     pub(crate) registry: &'a SubscriptionRegistry<'a>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> Listening<'a> {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self
                 .inbound()
-                .and_then(InboundRequest::subscription)
+                .and_then(Inbound::subscription)
                 .is_some_and(|[filter, _]| filter.any(list.list())),
         }
     }
@@ -57,8 +58,8 @@ impl<'a> Listening<'a> {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    fn inbound(&self) -> Option<&'a InboundRequest> {
-        self.in_flight.get(self.ticket)
+    fn inbound(&self) -> Option<&'a Inbound<PackedContext>> {
+        self.in_flight.inbound(self.ticket)
     }
 }
 
@@ -82,8 +83,9 @@ const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
-        let ticket = state.in_flight.first_from(slot)?;
-        if let Some([filter, pending]) = state.in_flight.get(ticket)?.subscription() {
+        let ticket = state.peer.in_flight.first_from(slot)?;
+        let subscription = state.peer.in_flight.inbound(ticket).and_then(Inbound::subscription);
+        if let Some([filter, pending]) = subscription {
             return Some((ticket, filter, pending));
         }
         slot = ticket.slot.wrapping_add(1);
@@ -97,7 +99,7 @@ fn set_pending(
     change: fn(&mut ChangeSet, ChangeSet),
     by: ChangeSet,
 ) -> Option<()> {
-    let inbound = state.in_flight.get_mut(ticket)?;
+    let inbound = state.peer.in_flight.inbound_mut(ticket)?;
     let [filter, mut pending] = inbound.subscription()?;
     change(&mut pending, by);
     inbound.set_subscription(filter, pending);
@@ -126,7 +128,9 @@ pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
 
 /// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
 pub(crate) fn write_pending(state: &mut ServerState<'_>) {
-    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING) && state.lifecycle.state() != State::Draining {
+    if !state.pending_changes.any(ChangeSet::FEATURE_PENDING)
+        && state.peer.lifecycle.state() != State::Draining
+    {
         return;
     }
     if write_lists(state).is_some()
@@ -165,7 +169,7 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
 /// Returns `None` if the output has no space. Returns `Some(true)` if a change stays pending until the handshake
 /// completes.
 fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
-    let ending = state.lifecycle.state() == State::Draining;
+    let ending = state.peer.lifecycle.state() == State::Draining;
     let (mut at, mut any_delayed) = (0, false);
     while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
@@ -177,20 +181,20 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
             any_delayed |= !ending;
             continue;
         }
-        if owner.is_active(&state.in_flight) {
-            if !state.reserve_response() {
+        if owner.is_active(&state.peer.in_flight) {
+            if !state.peer.reserve_response() {
                 return None;
             }
-            let ServerState { registry, in_flight, output, .. } = state;
+            let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = state;
             let (routing, id) = match owner {
                 Owner::Session => (Routing::NOTIFICATION, None),
                 Owner::Listener(ticket) => {
-                    let stream = in_flight.get(ticket)?.stream;
+                    let stream = in_flight.inbound(ticket)?.stream;
                     (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
                 }
             };
             let uri = registry.at(here)?.uri;
-            let _ = output.write(routing, output.reply_room(), &mut |out| write_updated(out, id, uri));
+            let _ = output.write(routing, output.max_reply_size(), &mut |out| write_updated(out, id, uri));
         }
         state.registry.set_changed(here, false);
     }
@@ -203,7 +207,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 /// On a single channel the server sends the response and then `notifications/cancelled`, because different pages of the
 /// specification require one or the other.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
-    let all = state.lifecycle.state() == State::Draining;
+    let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
     while let Some((ticket, _, flags)) = next_listener(state, slot) {
         slot = ticket.slot.wrapping_add(1);
@@ -211,21 +215,21 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = state.in_flight.get(ticket)?.context();
+        let Context { revision, stream, .. } = state.peer.in_flight.inbound(ticket)?.context();
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
             // No notification may follow the response, even if a change occurs before the cancellation is sent.
-            state.in_flight.get_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
+            state.peer.in_flight.inbound_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
-        if !state.output.is_message_mode() {
+        if !state.peer.output.is_message_mode() {
             send(state, ticket, &mut |out, id| {
                 out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
                 out.json_bytes(id);
                 out.token("}}");
             })?;
         }
-        state.in_flight.release(ticket);
+        state.peer.in_flight.release(ticket);
     }
     if !left {
         state.pending_changes.remove(ChangeSet::SUBSCRIBED);
@@ -238,7 +242,7 @@ fn send(
     ticket: Ticket,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    let stream = state.in_flight.get(ticket)?.stream;
+    let stream = state.peer.in_flight.inbound(ticket)?.stream;
     send_as(state, ticket, Routing::subscription_notification(stream), body)
 }
 
@@ -248,13 +252,13 @@ fn send_as(
     routing: Routing,
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
-    if !state.reserve_response() {
+    if !state.peer.reserve_response() {
         return None;
     }
-    let ServerState { in_flight, output, .. } = state;
+    let Peer { in_flight, output, .. } = &mut state.peer;
     let id = in_flight.id(ticket);
     // The message fits, because `Server::new` checks the buffer size.
-    let _ = output.write(routing, output.reply_room(), &mut |out| body(out, id));
+    let _ = output.write(routing, output.max_reply_size(), &mut |out| body(out, id));
     Some(())
 }
 

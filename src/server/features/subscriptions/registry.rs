@@ -4,10 +4,11 @@
 
 use crate::buffer::Buffer;
 use crate::json::{Str, text_of};
-use crate::peer::slots::{InFlight, Ticket};
+use crate::peer::request::Inbound;
+use crate::peer::slots::Ticket;
 use crate::platform::{copy, shift};
 use crate::server::change_set::ChangeSet;
-use crate::server::inbound_request::InboundRequest;
+use crate::server::server_state::RequestTable;
 
 /// The owner of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +23,13 @@ pub(crate) enum Owner {
 const SESSION: u32 = u32::MAX;
 
 impl Owner {
-    pub(crate) fn is_active(self, in_flight: &InFlight<'_, InboundRequest>) -> bool {
+    pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
         match self {
             Owner::Session => true,
             // An answered subscription receives nothing more.
             Owner::Listener(ticket) => in_flight
-                .get(ticket)
-                .and_then(InboundRequest::subscription)
+                .inbound(ticket)
+                .and_then(Inbound::subscription)
                 .is_some_and(|[_, flags]| !flags.any(ChangeSet::SUBSCRIBED)),
         }
     }
@@ -109,7 +110,7 @@ impl<'b> SubscriptionRegistry<'b> {
         &mut self,
         owner: Owner,
         uri: Str<'_>,
-        in_flight: &InFlight<'_, InboundRequest>,
+        in_flight: &RequestTable<'_>,
         fits: &dyn Fn(&str) -> bool,
     ) -> Result<bool, WatchError> {
         if self.find(owner, uri).is_some() {
@@ -173,7 +174,7 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 
     /// Removes the entries of ended subscriptions.
-    fn remove_inactive(&mut self, in_flight: &InFlight<'_, InboundRequest>) {
+    fn remove_inactive(&mut self, in_flight: &RequestTable<'_>) {
         let (mut at, mut end) = (0, 0usize);
         while let Some(watch) = self.at(at) {
             let (active, next) = (watch.owner.is_active(in_flight), watch.next);

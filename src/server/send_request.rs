@@ -9,6 +9,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Writer};
 use crate::peer::lifecycle::State;
+use crate::peer::request::{Outbound, Progress, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -17,8 +18,7 @@ use crate::protocol::meta;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
-use crate::server::inbound_request::{InboundRequest, Stage};
-use crate::server::outbound_requests::OUTBOUND_HOOKS;
+use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::Session;
 use crate::time::Millis;
@@ -170,7 +170,7 @@ impl Server<'_> {
     /// As for [`request`](Server::request).
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
-        self.state.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
+        self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
         self.send_request(methods::PING.name, options, &mut |_| true)
     }
 
@@ -179,9 +179,9 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
-        let open = |inbound: &&InboundRequest| matches!(inbound.stage(), Stage::AwaitingResponse { .. });
-        self.state.in_flight.get(ticket).filter(open).ok_or(SendError::Gone)?;
-        self.state.cancel_outbound(ticket, reason);
+        let outbound = self.state.peer.in_flight.outbound(ticket);
+        outbound.filter(|outbound| outbound.state.awaits_response()).ok_or(SendError::Gone)?;
+        self.state.peer.queue_cancellation(ticket, reason);
         // The space may be reserved for a pending response.
         if !self.has_pending_response() {
             self.state.write_queued();
@@ -202,8 +202,8 @@ impl Server<'_> {
             return Err(SendError::Unsupported);
         }
         self.ensure_response_space()?;
-        let space = self.state.output.reply_room();
-        let written = self.state.output.write(Routing::NOTIFICATION, space, &mut |out| {
+        let space = self.state.peer.output.max_reply_size();
+        let written = self.state.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -213,7 +213,7 @@ impl Server<'_> {
 
     /// Returns the session if it is ready for requests of the server.
     fn ready_session(&self) -> Result<Session, SendError> {
-        self.state.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
+        self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
     fn send_request(
@@ -225,20 +225,19 @@ impl Server<'_> {
         let routing = match options.during {
             None => Routing::REQUEST,
             Some(during) => {
-                let deferred = |inbound: &&InboundRequest| inbound.stage() == Stage::Deferred;
-                let during = self.state.in_flight.get(during).filter(deferred).ok_or(SendError::Gone)?;
+                let during = self.state.peer.in_flight.deferred(during).ok_or(SendError::Gone)?;
                 Routing::related_request(during.stream)
             }
         };
         self.ensure_response_space()?;
         let state = &mut self.state;
         let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
-        let timeout = u32::try_from(timeout.0).unwrap_or(u32::MAX);
+        let progress = if options.progress { Progress::Reported } else { Progress::Ignored };
+        let request = Request::Outbound(Outbound::new(timeout, progress, ()));
         // The deadline is immediate: the next poll starts the timeout.
-        let request = InboundRequest::outbound(timeout, options.progress);
-        let ticket = state.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (state.id_of(ticket), state.output.reply_room());
-        let written = state.output.write(routing, space, &mut |out| {
+        let ticket = state.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
+        let written = state.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| {
@@ -254,11 +253,10 @@ impl Server<'_> {
             }
         });
         if written.is_err() {
-            state.in_flight.release(ticket);
+            state.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
         state.outbound_hooks = Some(&OUTBOUND_HOOKS);
-        state.outbound_count = state.outbound_count.wrapping_add(1);
         Ok(ticket)
     }
 }

@@ -1,0 +1,213 @@
+//! Requests that the client sends: their data in a slot, their ids, their encoding.
+#![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
+
+use crate::framing::outbound_message::{Routing, StreamId};
+use crate::json::{Json, SortKey, Writer};
+use crate::peer::request::{OutboundData, OutboundState, Request, Timer};
+use crate::peer::slots::{Data, Ticket};
+use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::level::Level;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::time::Millis;
+
+use crate::client::client_state::ClientState;
+use crate::client::method::Method;
+use crate::client::options::Meta;
+
+/// Data of a request that the client sent. Each slot stores one, so the type is small.
+#[derive(Debug, Clone, Copy)]
+pub struct SentRequest {
+    /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
+    pub(crate) sequence: u64,
+    /// A duration until the timeout starts for the first time, and afterwards a deadline that progress cannot extend.
+    pub(crate) maximum: Millis,
+    /// The number of results after which the client has to send the request again: pages of a list, or results that
+    /// require input.
+    pub(crate) partial_results: u32,
+    /// The length of the additional `_meta` at the start of the slot's text, for when the request is sent again.
+    pub(crate) meta_length: u16,
+    pub(crate) level: Option<Level>,
+    pub(crate) method: Method,
+}
+
+const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
+
+/// The first sequence number that no request uses. The distance to it is the number of input requests.
+pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
+
+impl Data for SentRequest {
+    const EMPTY: SentRequest = SentRequest {
+        sequence: 0,
+        maximum: Millis::ZERO,
+        partial_results: 0,
+        meta_length: 0,
+        level: None,
+        method: Method::Other,
+    };
+}
+
+impl OutboundData for SentRequest {
+    fn start_maximum(&mut self, now: Millis) {
+        self.maximum = now.plus(self.maximum);
+    }
+
+    fn maximum(&self) -> Millis {
+        self.maximum
+    }
+}
+
+impl ClientState<'_> {
+    /// The id of a request in a slot, or of the connecting request.
+    pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
+        self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
+    }
+
+    /// The sequence number and slot of an id that was used, in flight or not.
+    pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
+        self.issued_place(self.peer.locate_id(id)?)
+    }
+
+    fn issued_place(&self, (sequence, place): (u64, u32)) -> Option<(u64, Option<u32>)> {
+        (sequence < self.sequence).then_some((sequence, place.checked_sub(1)))
+    }
+
+    /// The sequence number and slot of the last request that was sent on this stream.
+    pub(crate) fn locate_stream(&self, StreamId(stream): StreamId) -> Option<(u64, Option<u32>)> {
+        // All ids are below this bound. The last one with these low bits counts.
+        let bound = self.id_of(self.sequence, None);
+        let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
+        let id = if id >= bound { id.checked_sub(1 << 32)? } else { id };
+        self.issued_place(self.peer.locate_number(id)?)
+    }
+
+    /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
+    /// match.
+    pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
+        let ticket = self.find(id)?;
+        let outbound = self.peer.in_flight.outbound(ticket)?;
+        outbound.state.awaits_response().then_some((ticket, outbound.data.method))
+    }
+
+    /// The request that was last sent with this id, while it holds its slot.
+    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
+        let (sequence, slot) = self.locate_id(id)?;
+        self.find_by_sequence(sequence, slot?)
+    }
+
+    /// The request in a slot, if it was last sent with this sequence number.
+    pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
+        match self.peer.in_flight.request_in_slot(slot)? {
+            (ticket, Request::Outbound(outbound)) if outbound.data.sequence == sequence => Some(ticket),
+            _ => None,
+        }
+    }
+
+    /// Writes a request, in a message of at most `space` bytes.
+    pub(crate) fn write_request(
+        &mut self,
+        id: u64,
+        method: &str,
+        revision: Revision,
+        space: usize,
+        meta: Meta<'_>,
+        params: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), Overflow> {
+        self.peer.output.compact();
+        let mut out = self.peer.output.begin_message(space);
+        write_head(&mut out, id, method);
+        let head = out.len();
+        params(&mut out);
+        self.config.write_meta(revision, meta, &mut out);
+        if out.len() > head {
+            out.token("}}");
+        } else {
+            out.take_back(PARAMS);
+            out.token("}");
+        }
+        let to = out.finish().ok();
+        self.peer.output.end_message(Routing::related_request(stream_of(id)), to)
+    }
+
+    /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
+    /// connection. `params` writes its members from the text stored in the slot.
+    pub(crate) fn resend(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+    ) -> Result<(), Overflow> {
+        let outbound = self.peer.in_flight.outbound(ticket).copied();
+        let (Some(session), Some(outbound)) = (self.peer.session, outbound) else {
+            return Ok(());
+        };
+        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let (space, config) = (self.request_space(), self.config);
+        self.peer.output.compact();
+        let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
+        let token = outbound.wants_progress().then_some(id);
+        self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", method);
+            out.key("params");
+            out.begin_object();
+            params(out, rest);
+            config.write_meta(session.revision, Meta { token, level: outbound.data.level, more }, out);
+            out.token("}}");
+        })?;
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+            (outbound.data.sequence, outbound.state) = (self.sequence, OutboundState::AwaitingResponse);
+            outbound.last_progress = SortKey::NONE;
+            if outbound.timer == Timer::Running {
+                outbound.timer = Timer::Restarting;
+            }
+        }
+        self.sequence = self.sequence.saturating_add(1);
+        self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if it does not fit and is
+    /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
+    /// result fails later.
+    pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+        let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
+        let may_resend = is_resumable || matches!(method, Method::List(_));
+        let (true, Some(more)) = (may_resend, more) else { return true };
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+            outbound.data.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
+        }
+        self.peer.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
+    }
+}
+
+impl SentRequest {
+    /// The number of input requests of a request that needs input.
+    pub(crate) fn input_requests(&self) -> u64 {
+        self.sequence.saturating_sub(NO_SEQUENCE)
+    }
+
+    /// Splits the text of the slot: the additional `_meta`, if there is any, and the rest that sending again needs.
+    pub(crate) fn split_text<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
+        let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
+        ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
+    }
+}
+
+/// The stream of a request with this id, in message mode: the low 32 bits of the id. Ids grow, so no two requests in
+/// flight share a stream.
+pub(crate) fn stream_of(id: u64) -> StreamId {
+    StreamId(id as u32)
+}
+
+/// The start of the parameters, after the method.
+const PARAMS: &str = r#","params":{"#;
+
+/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
+pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
+    out.token(r#"{"jsonrpc":"2.0","id":"#);
+    out.unsigned(id);
+    out.token(r#","method":"#);
+    out.string(method);
+    out.token(PARAMS);
+}

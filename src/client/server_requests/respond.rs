@@ -1,0 +1,125 @@
+//! Responses to requests of the server: now, later, or an error.
+
+use crate::client::client_state::{ClientState, Session};
+use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
+use crate::json::{Json, SortKey, Str, Writer};
+use crate::peer::inbound::{END, Source, begin_error};
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ClientCapabilities;
+
+use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
+
+impl ClientState<'_> {
+    /// The capabilities declared to this server. None until the client is connected.
+    pub(crate) fn declared(&self) -> ClientCapabilities {
+        self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
+    }
+
+    /// Whether the application answers requests with this method.
+    pub(crate) fn accepts_method(&self, method: Str<'_>) -> bool {
+        check::kind_of_method(method, self.declared()).is_some()
+    }
+
+    /// Validates a request of the server.
+    pub(crate) fn check_server_request(
+        &self,
+        method: Str<'_>,
+        params: Option<Json<'_>>,
+        stream: StreamId,
+    ) -> Result<Context, ProtocolError> {
+        let session = self.peer.session.ok_or(ProtocolError::UnknownMethod)?;
+        let kind = check::check(method, params, self.declared(), self.peer.in_flight.seed())?;
+        Ok(Context { revision: session.revision, kind, stream })
+    }
+
+    /// Builds the request that the application answers.
+    pub(crate) fn server_request<'a>(
+        &'a mut self,
+        id: &'a [u8],
+        params: Option<Json<'a>>,
+        context: Context,
+    ) -> ServerRequest<'a> {
+        let params = params.unwrap_or(Json::EMPTY_OBJECT);
+        let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
+        let source = Source::Line { id, meta: meta.bytes(), last_progress: SortKey::NONE };
+        ServerRequest {
+            params,
+            reply: ServerRequestReply { state: self, pending: Pending { source, context } },
+        }
+    }
+
+    /// Whether a request of the server holds free space of the output, or waits for it.
+    pub(crate) fn holds_reply_space(&self) -> bool {
+        self.peer.response_pending || self.server_request_waits
+    }
+
+    /// Responds to the current request with an error if the application dropped it.
+    pub(crate) fn answer_dropped_request(&mut self, line: &[u8], stream: StreamId) {
+        if core::mem::take(&mut self.peer.response_pending) {
+            let id = line.get(self.request_id.range()).unwrap_or_default();
+            self.answer(id, stream, Some(ProtocolError::Unanswered));
+            self.peer.pending_error = Some(ProtocolError::Unanswered);
+        }
+    }
+
+    /// Returns the right to answer a deferred request.
+    pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
+        let deferred = self.peer.in_flight.deferred(ticket).ok_or(SendError::Gone)?;
+        let (kind, stream) = (deferred.context, deferred.stream);
+        // The revision of this connection applies, because deferred requests end with their connection.
+        let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
+        let context = Context { revision, kind, stream };
+        self.peer.reserve_reply(self.holds_reply_space())?;
+        Ok(ServerRequestReply { state: self, pending: Pending { source: Source::Slot(ticket), context } })
+    }
+
+    /// Writes an error response in a message of at most `space` bytes.
+    pub(crate) fn write_error(
+        &mut self,
+        source: &Source<'_>,
+        stream: StreamId,
+        error: ProtocolError,
+        space: usize,
+    ) -> Result<(), ProtocolError> {
+        let code = error.response_code();
+        let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
+        self.peer.write_response(source, routing, space, |out, id| {
+            begin_error(out, id, code);
+            out.key("message");
+            out.display(&error.message());
+            out.token(END);
+            true
+        })
+    }
+
+    /// Responds with what `body` writes: the member `result` or `error`. It returns whether that is valid.
+    pub(crate) fn respond(
+        &mut self,
+        pending: &Pending<'_>,
+        kind: OutboundMessageKind,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        let Pending { source, context } = pending;
+        let routing = Routing::response(kind, context.stream);
+        let written = self.peer.write_response(source, routing, self.peer.available(), |out, id| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.json_bytes(id);
+            let valid = body(out);
+            out.token("}");
+            valid
+        });
+        match written {
+            Ok(()) => self.peer.close(source),
+            Err(error) => self.refuse(pending, error),
+        }
+    }
+
+    /// Responds with an error, and reports it at the next poll.
+    pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
+        let space = self.peer.available();
+        let _ = self.write_error(&pending.source, pending.context.stream, error, space);
+        self.peer.close(&pending.source);
+        self.peer.pending_error = Some(error);
+    }
+}

@@ -1,0 +1,221 @@
+//! Inbound requests: their progress, deferral, expiry and cancellation.
+
+use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::{Routing, StreamId};
+use crate::json::{Decimal, Json, Kind, SortKey, Span, Writer};
+use crate::peer::request::{Inbound, InboundState, Request};
+use crate::peer::slots::{Data, InFlight, Ticket};
+use crate::peer::transmit_buffer::Overflow;
+use crate::peer::{Peer, Role};
+use crate::protocol::meta;
+use crate::rpc::{self, Object};
+use crate::time::Millis;
+
+/// The location of a request's id and progress token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The current line. `meta` is the request's `_meta`, or empty.
+    Line { id: &'a [u8], meta: &'a [u8], last_progress: SortKey },
+    /// The slot of a deferred request.
+    Slot(Ticket),
+}
+
+impl<'a> Source<'a> {
+    /// A request in the current line of which only the id is known.
+    pub(crate) fn from_id(id: &'a [u8]) -> Source<'a> {
+        Source::Line { id, meta: &[], last_progress: SortKey::NONE }
+    }
+
+    /// The id as JSON text, empty if there is none.
+    pub(crate) fn id<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
+    where
+        'a: 'i,
+    {
+        match self {
+            Source::Line { id, .. } => id,
+            Source::Slot(ticket) => match in_flight.id(*ticket) {
+                // The request has expired: its id is removed from the index, but its text remains.
+                b"" => in_flight.text(*ticket),
+                id => id,
+            },
+        }
+    }
+
+    /// The progress token as JSON text, empty if there is none.
+    fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
+    where
+        'a: 'i,
+    {
+        match self {
+            Source::Line { meta, .. } => progress_token(meta),
+            Source::Slot(ticket) => in_flight.text_after_id(*ticket),
+        }
+    }
+}
+
+/// Returns the progress token in `_meta` as JSON text, empty if there is none.
+fn progress_token(meta: &[u8]) -> &[u8] {
+    meta::progress_token(Json::trusted(meta)).map_or(b"", Json::bytes)
+}
+
+/// Returns the id and the reason of `notifications/cancelled`, or `None` if the parameters are not valid.
+pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>, Span)> {
+    let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
+    let has_reason = rpc::kind(line, reason) == Kind::String;
+    let id = Some(rpc::view(line, id)).filter(|id| rpc::is_id(*id))?;
+    Some((id, if has_reason { reason } else { Span::MISSING }))
+}
+
+/// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.
+pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
+    out.token(r#"{"jsonrpc":"2.0""#);
+    if !id.is_empty() {
+        out.token(r#","id":"#);
+        out.json_bytes(id);
+    }
+    out.token(r#","error":{"code":"#);
+    out.integer(code.into());
+}
+
+/// The end of a message whose last member is an object.
+pub(crate) const END: &str = "}}";
+
+impl<R: Role> Peer<'_, R> {
+    /// Marks a request as responded to, and releases its slot.
+    pub(crate) fn close(&mut self, source: &Source<'_>) {
+        match source {
+            Source::Line { .. } => self.response_pending = false,
+            Source::Slot(ticket) => self.in_flight.release(*ticket),
+        }
+    }
+
+    /// Returns whether the application may respond now, and reserves space for its response.
+    ///
+    /// # Errors
+    /// [`SendError::Busy`], which is followed by `Writable`: the space is taken (`is_taken`), or pending errors and
+    /// queued messages precede the response, or the buffer is full.
+    pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
+        let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
+        if is_taken || has_queued || !self.reserve_response() {
+            return Err(self.busy());
+        }
+        Ok(())
+    }
+
+    /// Writes a response of at most `space` bytes. `body` writes the message for an id, and returns whether it is valid.
+    ///
+    /// # Errors
+    /// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
+    pub(crate) fn write_response(
+        &mut self,
+        source: &Source<'_>,
+        routing: Routing,
+        space: usize,
+        body: impl FnOnce(&mut Writer<'_>, &[u8]) -> bool,
+    ) -> Result<(), ProtocolError> {
+        let id = source.id(&self.in_flight);
+        let mut out = self.output.begin_message(space);
+        let valid = body(&mut out, id);
+        let written = out.finish().ok().filter(|_| valid);
+        self.output.end_message(routing, written).map_err(|Overflow| match valid {
+            true => ProtocolError::ReplyTooLarge { limit: self.output.max_reply_size() },
+            false => ProtocolError::InvalidReply,
+        })
+    }
+
+    /// Sends progress of an inbound request, and keeps `reserved` bytes for its response. Omits an empty `message`.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request has ended. [`SendError::NotWanted`]: it has no progress token, or `progress`
+    /// has not grown. [`SendError::Unwritable`]: there is no space besides the response.
+    pub(crate) fn write_progress(
+        &mut self,
+        source: &mut Source<'_>,
+        stream: StreamId,
+        reserved: usize,
+        progress: Decimal,
+        total: Option<Decimal>,
+        message: &str,
+    ) -> Result<(), SendError> {
+        let space = self.available().saturating_sub(reserved);
+        let token = source.progress_token(&self.in_flight);
+        let last_progress = match source {
+            Source::Line { last_progress, .. } => *last_progress,
+            Source::Slot(ticket) => self.in_flight.inbound(*ticket).ok_or(SendError::Gone)?.last_progress,
+        };
+        let rank = progress.rank();
+        if token.is_empty() || rank <= last_progress {
+            return Err(SendError::NotWanted);
+        }
+        let mut out = self.output.begin_message(space);
+        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+        out.json_bytes(token);
+        out.key("progress");
+        out.decimal(progress);
+        if let Some(total) = total {
+            out.key("total");
+            out.decimal(total);
+        }
+        if !message.is_empty() {
+            out.field_string("message", message);
+        }
+        out.token(END);
+        let written = out.finish().ok();
+        let routing = Routing::related_notification(stream);
+        self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
+        match source {
+            Source::Line { last_progress, .. } => *last_progress = rank,
+            Source::Slot(ticket) => {
+                if let Some(inbound) = self.in_flight.inbound_mut(*ticket) {
+                    inbound.last_progress = rank;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, or if its id
+    /// does not fit into a slot.
+    pub(crate) fn defer(
+        &mut self,
+        source: &Source<'_>,
+        stream: StreamId,
+        context: R::Inbound,
+        time: Option<Millis>,
+    ) -> Option<Ticket> {
+        let Source::Line { id, meta, last_progress } = *source else { return None };
+        let token = progress_token(meta);
+        // Without space for its token, the request has no progress.
+        let fits = id.len().wrapping_add(token.len()) <= self.in_flight.text_limit();
+        let token = if fits { token } else { b"" };
+        let inbound = Inbound { last_progress, stream, context, state: InboundState::Deferred };
+        let ticket = self.in_flight.take(Request::Inbound(inbound), time.map(|time| self.now.plus(time)))?;
+        if !self.in_flight.set_id(ticket, id, token) {
+            self.in_flight.release(ticket);
+            return None;
+        }
+        self.response_pending = false;
+        Some(ticket)
+    }
+
+    /// Expires a deferred request: it can no longer be found, cancelled or completed.
+    ///
+    /// Its error response is queued until the output has space.
+    pub(crate) fn expire(&mut self, ticket: Ticket) {
+        self.in_flight.remove_id(ticket);
+        self.in_flight.set_deadline(ticket, None);
+        self.in_flight.enqueue(ticket);
+        if let Some(inbound) = self.in_flight.inbound_mut(ticket) {
+            inbound.state = InboundState::Expired;
+        }
+    }
+
+    /// Drops a deferred request with its connection: the next poll reports it.
+    pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
+        self.in_flight.remove_id(ticket);
+        self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        if let Some(inbound) = self.in_flight.inbound_mut(ticket) {
+            inbound.state = InboundState::Dropped;
+        }
+    }
+}

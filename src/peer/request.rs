@@ -1,0 +1,225 @@
+//! A request in flight: its direction, its state, and data of the role.
+
+use crate::framing::outbound_message::StreamId;
+use crate::json::SortKey;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::{Data, InFlight, Ticket};
+use crate::peer::timeout::Timeout;
+use crate::time::Millis;
+
+/// A request in flight, as its slot stores it. `I` and `O` are data of the role.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<I, O> {
+    /// A request of the peer to which the application responds later.
+    Inbound(Inbound<I>),
+    /// A request to the peer.
+    Outbound(Outbound<O>),
+}
+
+/// A deferred request of the peer.
+///
+/// `state` is the last field, so that its unused values can distinguish the variants of [`Request`].
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Inbound<I> {
+    /// The last reported progress.
+    pub(crate) last_progress: SortKey,
+    pub(crate) stream: StreamId,
+    pub(crate) context: I,
+    pub(crate) state: InboundState,
+}
+
+/// The state of a deferred request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InboundState {
+    /// The application must respond. The slot's text is the id and the progress token.
+    Deferred,
+    /// Its timeout expired, which was reported. Its error awaits transmit space. The slot's text is the id.
+    Expired,
+    /// Its connection has ended, which is not reported yet.
+    Dropped,
+}
+
+/// A request to the peer.
+#[derive(Debug, Clone, Copy)]
+pub struct Outbound<O> {
+    /// The last progress that the peer reported.
+    pub(crate) last_progress: SortKey,
+    pub(crate) timeout: Timeout,
+    pub(crate) state: OutboundState,
+    pub(crate) timer: Timer,
+    pub(crate) progress: Progress,
+    pub(crate) data: O,
+}
+
+/// The state of a request to the peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutboundState {
+    AwaitingResponse,
+    /// An acknowledged subscription.
+    Listening,
+    /// A subscription that waits for the next connection. The slot's text is its filter, as in the two states before.
+    Parked,
+    /// A subscription whose request awaits transmit space on the next connection.
+    Resubscribe,
+    /// A list whose request for the next page awaits transmit space.
+    NextPage,
+    /// The peer requires input before it completes the request. The slot's text is the peer's state.
+    NeedsInput,
+    /// Failed, which is not reported yet.
+    Failed(RequestFailure),
+    /// Its end was reported. Its cancellation awaits transmit space. The slot's text is the reason.
+    CancelPending,
+    /// Its end was reported, and the peer needs no cancellation.
+    Closed,
+}
+
+impl OutboundState {
+    pub(crate) fn awaits_response(self) -> bool {
+        matches!(self, OutboundState::AwaitingResponse | OutboundState::Listening)
+    }
+}
+
+/// Whether the timeout of a request runs. It starts at the first poll after sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timer {
+    Stopped,
+    /// The request was sent again: the timeout restarts at the next poll, while the maximum duration continues.
+    Restarting,
+    Running,
+}
+
+/// How a request treats progress notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Ignored,
+    /// Progress is reported, and the timeout is unchanged.
+    Reported,
+    /// Progress is reported, and restarts the timeout.
+    ExtendsTimeout,
+}
+
+/// What the response to a request of the peer depends on. Depends on the role.
+pub trait InboundData: Copy {
+    /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
+    fn owner(&self, _stream: StreamId) -> StreamId {
+        StreamId::NONE
+    }
+}
+
+/// Data of a request to the peer that depends on the role.
+pub trait OutboundData: Data {
+    /// Starts the maximum duration, if there is one.
+    fn start_maximum(&mut self, _now: Millis) {}
+
+    /// The deadline that progress cannot extend.
+    fn maximum(&self) -> Millis {
+        Millis(u64::MAX)
+    }
+}
+
+impl Data for () {
+    const EMPTY: () = ();
+}
+
+impl OutboundData for () {}
+
+impl<I: InboundData, O: Data> Data for Request<I, O> {
+    const EMPTY: Request<I, O> = Request::Outbound(Outbound::EMPTY);
+
+    fn owner(&self) -> StreamId {
+        match self {
+            Request::Inbound(inbound) => inbound.context.owner(inbound.stream),
+            Request::Outbound(_) => StreamId::NONE,
+        }
+    }
+}
+
+impl<O: Data> Outbound<O> {
+    pub(crate) const EMPTY: Outbound<O> = Outbound {
+        last_progress: SortKey::NONE,
+        timeout: Timeout::ZERO,
+        state: OutboundState::Closed,
+        timer: Timer::Stopped,
+        progress: Progress::Ignored,
+        data: O::EMPTY,
+    };
+}
+
+impl<O: OutboundData> Outbound<O> {
+    /// A request that was sent now. The next poll starts its timeout.
+    pub(crate) fn new(timeout: Millis, progress: Progress, data: O) -> Outbound<O> {
+        let (timeout, state) = (Timeout::new(timeout), OutboundState::AwaitingResponse);
+        Outbound { timeout, state, progress, data, ..Outbound::EMPTY }
+    }
+
+    /// Whether progress was requested.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress != Progress::Ignored
+    }
+
+    /// Starts or restarts the timeout, and returns its deadline.
+    pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
+        if core::mem::replace(&mut self.timer, Timer::Running) == Timer::Stopped {
+            self.data.start_maximum(now);
+        }
+        match self.state {
+            OutboundState::AwaitingResponse => self.deadline_from(now),
+            _ => self.data.maximum(),
+        }
+    }
+
+    /// The deadline of a timeout that starts now.
+    pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
+        now.plus(self.timeout.millis()).min(self.data.maximum())
+    }
+}
+
+impl<I: InboundData, O: Data> InFlight<'_, Request<I, O>> {
+    pub(crate) fn inbound(&self, ticket: Ticket) -> Option<&Inbound<I>> {
+        match self.get(ticket)? {
+            Request::Inbound(inbound) => Some(inbound),
+            Request::Outbound(_) => None,
+        }
+    }
+
+    pub(crate) fn inbound_mut(&mut self, ticket: Ticket) -> Option<&mut Inbound<I>> {
+        match self.get_mut(ticket)? {
+            Request::Inbound(inbound) => Some(inbound),
+            Request::Outbound(_) => None,
+        }
+    }
+
+    /// Returns a request of the peer whose response is still expected.
+    pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
+        self.inbound(ticket).filter(|inbound| inbound.state == InboundState::Deferred)
+    }
+
+    /// Returns the requests of the peer in flight.
+    pub(crate) fn inbound_requests(&self) -> impl Iterator<Item = (Ticket, &Inbound<I>)> {
+        self.requests().filter_map(|(ticket, request)| match request {
+            Request::Inbound(inbound) => Some((ticket, inbound)),
+            Request::Outbound(_) => None,
+        })
+    }
+
+    pub(crate) fn outbound(&self, ticket: Ticket) -> Option<&Outbound<O>> {
+        match self.get(ticket)? {
+            Request::Outbound(outbound) => Some(outbound),
+            Request::Inbound(_) => None,
+        }
+    }
+
+    pub(crate) fn outbound_mut(&mut self, ticket: Ticket) -> Option<&mut Outbound<O>> {
+        match self.get_mut(ticket)? {
+            Request::Outbound(outbound) => Some(outbound),
+            Request::Inbound(_) => None,
+        }
+    }
+
+    pub(crate) fn set_state(&mut self, ticket: Ticket, state: OutboundState) {
+        if let Some(outbound) = self.outbound_mut(ticket) {
+            outbound.state = state;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Views of a line's parts: single values, and objects with member lookup.
+
+use crate::json::{Json, Kind, MemberIndex, Span, Str};
+
+/// The value at `span` of a scanned text.
+pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
+    Json::exact(span.bytes(line))
+}
+
+/// The kind of the value at `span`, `null` if it is missing.
+pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
+    Kind::starting_with(line.get(span.start))
+}
+
+/// The string at `span`, the text between the quotes.
+pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
+    Str::trusted(span.bytes(line))
+}
+
+/// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
+#[derive(Clone, Copy)]
+pub(crate) struct Object<'l> {
+    line: &'l [u8],
+    span: Span,
+    /// `None` if the scanner has no index of this value.
+    index: Option<&'l MemberIndex>,
+}
+
+impl<'l> Object<'l> {
+    /// The value at `span` of a line.
+    pub(crate) fn new(line: &'l [u8], span: Span, index: Option<&'l MemberIndex>) -> Object<'l> {
+        Object { line, span, index }
+    }
+
+    /// A value without a line around it.
+    pub(crate) fn from_json(json: Json<'l>) -> Object<'l> {
+        let line = json.bytes();
+        Object { line, span: Span { start: 0, end: line.len() }, index: None }
+    }
+
+    /// The line that contains the value.
+    pub(crate) fn line(self) -> &'l [u8] {
+        self.line
+    }
+
+    /// The span of the value.
+    pub(crate) fn span(self) -> Span {
+        self.span
+    }
+
+    /// The kind of the value.
+    pub(crate) fn kind(self) -> Kind {
+        kind(self.line, self.span)
+    }
+
+    /// The value.
+    pub(crate) fn json(self) -> Json<'l> {
+        view(self.line, self.span)
+    }
+
+    /// Looks up the spans of several members, in the index or, without one, in one pass over the value. The last
+    /// duplicate counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
+    #[inline]
+    pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
+        match self.index.filter(|_| MemberIndex::IS_KEPT) {
+            Some(index) => index.pick(self.line, keys),
+            None => self.json().pick_spans(self.span.start, keys),
+        }
+    }
+
+    /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
+    pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
+        let [span] = self.spans(&[key]);
+        (!span.is_missing()).then(|| view(self.line, span))
+    }
+}

@@ -1,0 +1,143 @@
+//! The properties of an inbound request that its response depends on.
+#![allow(clippy::as_conversions, reason = "levels and revisions are small numbers that start at zero")]
+
+use crate::framing::outbound_message::StreamId;
+use crate::peer::request::{Inbound, InboundData, InboundState};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::level::Level;
+use crate::protocol::revision::{Era, Revision};
+use crate::server::change_set::ChangeSet;
+use crate::server::pending_event::RequestKind;
+
+/// The properties of a request that its response depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Context {
+    pub(crate) revision: Revision,
+    pub(crate) kind: RequestKind,
+    pub(crate) capabilities: ClientCapabilities,
+    /// Stateless era: the minimum log level that the request names.
+    pub(crate) level: Option<Level>,
+    pub(crate) stream: StreamId,
+    /// Whether the request is a batch member, so that its response joins those of the other members.
+    pub(crate) batched: bool,
+}
+
+/// A [`Context`] without its stream, packed, because each slot stores one.
+#[derive(Debug, Clone, Copy)]
+pub struct PackedContext {
+    kind: RequestKind,
+    capabilities: ClientCapabilities,
+    flags: PackedFlags,
+}
+
+/// Three fields, from the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
+#[derive(Debug, Clone, Copy)]
+struct PackedFlags(u8);
+
+const BATCHED: u8 = 0x80;
+
+impl PackedFlags {
+    fn new(context: &Context) -> PackedFlags {
+        let level = context.level.map_or(0, |level| (level as u8).wrapping_add(1));
+        let batched = if context.batched { BATCHED } else { 0 };
+        PackedFlags(context.revision as u8 | level << 3 | batched)
+    }
+
+    fn is_batched(self) -> bool {
+        self.0 & BATCHED != 0
+    }
+
+    fn revision(self) -> Revision {
+        Revision::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or(Revision::OLDEST)
+    }
+
+    fn level(self) -> Option<Level> {
+        Level::ALL.get(usize::from(self.0 >> 3 & 15).checked_sub(1)?).copied()
+    }
+}
+
+impl PackedContext {
+    pub(crate) fn new(context: &Context) -> PackedContext {
+        let Context { kind, capabilities, .. } = *context;
+        PackedContext { kind, capabilities, flags: PackedFlags::new(context) }
+    }
+
+    pub(crate) fn unpack(self, stream: StreamId) -> Context {
+        Context {
+            revision: self.flags.revision(),
+            kind: self.kind,
+            capabilities: self.capabilities,
+            level: self.flags.level(),
+            stream,
+            batched: self.flags.is_batched(),
+        }
+    }
+}
+
+impl InboundData for PackedContext {
+    fn owner(&self, stream: StreamId) -> StreamId {
+        match self.flags.revision().era() {
+            Era::Handshake => StreamId::NONE,
+            Era::Stateless => stream,
+        }
+    }
+}
+
+impl Inbound<PackedContext> {
+    pub(crate) fn context(&self) -> Context {
+        self.context.unpack(self.stream)
+    }
+
+    pub(crate) fn is_batched(&self) -> bool {
+        self.context.flags.is_batched()
+    }
+
+    /// Whether the request ends when this stream closes: an open request or subscription of the stateless era.
+    pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
+        let is_stateless = self.context.flags.revision().era() == Era::Stateless;
+        self.state == InboundState::Deferred && is_stateless && self.stream == stream
+    }
+
+    /// Whether the application must respond.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == InboundState::Deferred && self.subscription().is_none()
+    }
+
+    /// The filter and the pending changes of a subscription, or `None` for other requests.
+    pub(crate) fn subscription(&self) -> Option<[ChangeSet; 2]> {
+        match self.context.kind {
+            RequestKind::Listen { filter, pending } => Some([filter, pending]),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_subscription(&mut self, filter: ChangeSet, pending: ChangeSet) {
+        self.context.kind = RequestKind::Listen { filter, pending };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_context_restores_every_field() {
+        let levels = [None].into_iter().chain(Level::ALL.map(Some));
+        for (revision, level) in
+            Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))
+        {
+            for batched in [false, true] {
+                let context = Context {
+                    revision,
+                    kind: RequestKind::CallTool { pad_structured: batched },
+                    capabilities: ClientCapabilities::EVERYTHING,
+                    level,
+                    stream: StreamId(7),
+                    batched,
+                };
+                let packed = PackedContext::new(&context).unpack(context.stream);
+                assert_eq!(packed, context);
+            }
+        }
+    }
+}

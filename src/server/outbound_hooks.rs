@@ -1,0 +1,233 @@
+//! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
+//!
+//! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
+//! link it.
+
+use crate::error::ProtocolError;
+use crate::framing::Content;
+use crate::framing::outbound_message::Routing;
+use crate::json::{Envelope, Json, Kind, Span, Str};
+use crate::peer::lifecycle::role;
+use crate::peer::progress_event::Progress;
+use crate::peer::request::OutboundState;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::peer::{Peer, outbound};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::methods;
+use crate::rpc;
+use crate::server::dispatch::Received;
+use crate::server::event::Event;
+use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
+use crate::server::send_request::Response;
+use crate::server::server_state::{ServerState, Session};
+
+/// Hooks of outbound requests.
+pub(crate) trait OutboundHooks: Sync {
+    /// Handles a response. Returns `None` if its id was never used.
+    fn on_response(
+        &self,
+        state: &mut ServerState<'_>,
+        line: &[u8],
+        id: Json<'_>,
+        outcome: rpc::Outcome,
+        spans: &mut Spans,
+    ) -> Option<Received>;
+
+    /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
+    fn on_unreadable_line(
+        &self,
+        state: &mut ServerState<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received>;
+
+    /// Handles a notification. Returns `None` if it is not about outbound requests.
+    fn on_notification(
+        &self,
+        state: &mut ServerState<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Span,
+        spans: &mut Spans,
+    ) -> Option<Received>;
+
+    /// Converts an [`OutboundEvent`] into the [`Event`] for the application.
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
+
+    /// Handles the deadline of a request: starts its timeout, or ends the request.
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
+
+    /// Writes the cancellation of `ticket`, the front of the queue. The caller has reserved the space.
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
+
+    /// Fails all outbound requests that await a response, with an event each. If `deferred`, also releases the inbound
+    /// requests.
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
+}
+
+struct Hooks;
+
+/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
+pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
+
+impl OutboundHooks for Hooks {
+    fn on_response(
+        &self,
+        state: &mut ServerState<'_>,
+        line: &[u8],
+        id: Json<'_>,
+        outcome: rpc::Outcome,
+        spans: &mut Spans,
+    ) -> Option<Received> {
+        let ticket = state.peer.ticket_of(id)?;
+        if !state.peer.accept_response(ticket) {
+            // A late response is valid. A response to an id that was never used is an error.
+            let in_flight = &state.peer.in_flight;
+            let is_ours = in_flight.inbound(ticket).is_none() && in_flight.has_issued(ticket);
+            return is_ours.then_some(Received::Done);
+        }
+        let kind = match outcome {
+            rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
+            rpc::Outcome::Error(error) => {
+                spans.arguments = error;
+                ResponseKind::Error
+            }
+            rpc::Outcome::Result(result) => {
+                spans.arguments = result;
+                match rpc::kind(line, result) {
+                    Kind::Object | Kind::Null => ResponseKind::Result,
+                    _ => ResponseKind::Failed(RequestFailure::Invalid),
+                }
+            }
+        };
+        Some(state.finish(ticket, kind))
+    }
+
+    fn on_unreadable_line(
+        &self,
+        state: &mut ServerState<'_>,
+        bytes: &[u8],
+        content: Content,
+        envelope: &Envelope,
+    ) -> Option<Received> {
+        if !envelope.looks_like_response() {
+            return None;
+        }
+        let (id, failure) = match content {
+            Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
+            Content::Broken(error) if error.kind.leaves_members() => {
+                (bytes.get(envelope.id?.range())?, RequestFailure::Invalid)
+            }
+            _ => return None,
+        };
+        let ticket = state.peer.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
+        state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.state.awaits_response())?;
+        Some(state.finish(ticket, ResponseKind::Failed(failure)))
+    }
+
+    fn on_notification(
+        &self,
+        state: &mut ServerState<'_>,
+        line: &[u8],
+        method: Str<'_>,
+        params: Span,
+        spans: &mut Spans,
+    ) -> Option<Received> {
+        if method == methods::PROGRESS.name {
+            return Some(on_progress(state, line, params, spans));
+        }
+        let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
+        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
+        changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
+    }
+
+    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
+        match event {
+            OutboundEvent::RootsChanged => Event::RootsChanged,
+            OutboundEvent::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
+            OutboundEvent::Response { ticket, kind } => {
+                Event::Response(Response::new(ticket, kind, arguments))
+            }
+        }
+    }
+
+    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        match state.peer.handle_deadline(ticket) {
+            None => {}
+            Some(failure @ RequestFailure::TimedOut) => {
+                state.peer.queue_cancellation(ticket, "");
+                state.emit_response(ticket, ResponseKind::Failed(failure));
+            }
+            Some(failure) => _ = state.finish(ticket, ResponseKind::Failed(failure)),
+        }
+    }
+
+    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
+        let outbound = state.peer.in_flight.outbound(ticket);
+        if outbound.is_some_and(|outbound| outbound.state == OutboundState::CancelPending) {
+            let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
+            let mut write =
+                |reason| state.peer.write_cancellation(ticket, id, Routing::NOTIFICATION, reason, space);
+            // The cancellation always fits without its reason.
+            let _ = write(None).or_else(|_| write(Some("")));
+        }
+    }
+
+    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
+        if deferred {
+            state.peer.in_flight.clear_queue();
+        }
+        let mut from = 0;
+        while let Some(ticket) = state.peer.in_flight.first_from(from) {
+            from = ticket.slot.wrapping_add(1);
+            match state.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
+                Some(OutboundState::AwaitingResponse) => {
+                    state.peer.fail_request(ticket, RequestFailure::Closed);
+                }
+                Some(OutboundState::Failed(_)) => {}
+                _ if deferred => state.peer.in_flight.release(ticket),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
+    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
+        return Received::ProtocolError(ProtocolError::InvalidParams);
+    };
+    match state.peer.ticket_of(token) {
+        Some(ticket) if state.peer.record_progress(ticket, progress) => {
+            spans.arguments = params;
+            state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
+        }
+        _ => Received::ProtocolError(ProtocolError::UnknownProgress),
+    }
+}
+
+impl Peer<'_, role::Server> {
+    /// The id of an outbound request. Its round is the generation of its slot.
+    pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
+        self.id_at(ticket.generation.into(), ticket.slot)
+    }
+
+    /// Decodes an id into its ticket, whether or not the request is in flight.
+    fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
+        let (generation, slot) = self.locate_id(id)?;
+        Some(Ticket { slot, generation: generation.try_into().ok()? })
+    }
+}
+
+impl ServerState<'_> {
+    /// Ends an outbound request: releases its slot and emits the response.
+    fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        self.peer.in_flight.release(ticket);
+        self.emit_response(ticket, kind)
+    }
+
+    fn emit_response(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        self.emit(PendingEvent::OutboundEvent(OutboundEvent::Response { ticket, kind }))
+    }
+}

@@ -1,0 +1,73 @@
+//! Checks that each module of `src` imports only from layers to its left.
+
+use crate::documents::{rust_files, text};
+use std::path::Path;
+
+/// The layers as ARCHITECTURE.md shows them, leftmost first. Modules of one layer may not import each other.
+fn layers() -> Vec<Vec<String>> {
+    let architecture = text("ARCHITECTURE.md");
+    let line = architecture.lines().find(|line| line.starts_with("platform → ")).expect("the line of layers");
+    let names = |layer: &str| layer.split(" | ").map(String::from).collect();
+    line.split(" → ").map(names).collect()
+}
+
+/// The modules that a file names after `crate::`, without comments, strings and unit tests.
+fn imports(source: &str) -> Vec<&str> {
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code_lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let mut found = Vec::new();
+    for line in code_lines {
+        for (at, _) in line.match_indices("crate::") {
+            let (before, path) = (&line[..at], &line[at + "crate::".len()..]);
+            // `$crate` is the path of a macro's caller.
+            if before.ends_with('$') || before.matches('"').count() % 2 == 1 {
+                continue;
+            }
+            let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            found.push(&path[..end.unwrap_or(path.len())]);
+        }
+    }
+    found
+}
+
+/// The top-level module of a file in `src`.
+fn module(path: &Path) -> String {
+    let inner = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    let first = inner.components().next().unwrap().as_os_str().to_str().unwrap();
+    String::from(first.trim_end_matches(".rs"))
+}
+
+#[test]
+fn imports_are_found_in_code_only() {
+    let source = "use crate::a::B; // crate::b\n$crate::c!(\"crate::d\", crate::e)\n/// crate::f\n\
+                  #[cfg(test)]\nmod tests {\n    use crate::g;\n}\n";
+    assert_eq!(imports(source), ["a", "e"]);
+}
+
+#[test]
+fn modules_import_only_from_layers_to_their_left() {
+    let layers = layers();
+    let rank = |name: &str| layers.iter().position(|layer| layer.iter().any(|module| module == name));
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    assert!(files.len() > 100, "{}", files.len());
+    let mut wrong = Vec::new();
+    for path in &files {
+        let (name, module) = (path.file_name().unwrap().to_str().unwrap(), module(path));
+        if name.ends_with("tests.rs") || module == "lib" {
+            continue;
+        }
+        let own = rank(&module).unwrap_or_else(|| panic!("ARCHITECTURE.md has no layer for `{module}`"));
+        let source = std::fs::read_to_string(path).unwrap();
+        for import in imports(&source) {
+            if import != module && rank(import).is_none_or(|other| other >= own) {
+                wrong.push(format!("{}: crate::{import}", path.display()));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "imports from a layer to the right, or from the crate's root:\n{}",
+        wrong.join("\n")
+    );
+}
