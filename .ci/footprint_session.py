@@ -30,7 +30,7 @@ def requests(line, meta):
     ):
         asks(6, "completion/complete", ref=ref, argument={"name": name, "value": ""})
     test = asks(7, "tools/call", name="self_test", arguments={})
-    assert test["content"][0]["text"] == "all is well", test
+    assert test["content"][0]["text"] == "test passed", test
     line.says(id=8, method="tools/call", params={"name": "self_test", "_meta": {**meta, "progressToken": "p" * 20}})
     line.notice("notifications/progress")
     line.says(method="notifications/cancelled", params={"requestId": 8, "reason": "changed my mind"})

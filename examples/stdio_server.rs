@@ -22,7 +22,7 @@ static TOOLS: Tools = Tools::new(&[
         "echo",
         r#"{"type":"object","properties":{"message":{"type":"string","description":"What to say"}},"required":["message"],"additionalProperties":false}"#,
     )
-    .description("Says the same again")
+    .description("Repeats a message")
     .read_only(true),
     Tool::new(
         "add",
@@ -35,20 +35,20 @@ static TOOLS: Tools = Tools::new(&[
         "slow",
         r#"{"type":"object","properties":{"seconds":{"type":"integer","minimum":0,"maximum":3600,"description":"How long it takes"}},"required":["seconds"],"additionalProperties":false}"#,
     )
-    .description("Takes its time, reports progress, and can be cancelled")
+    .description("Runs slowly, reports progress, and can be cancelled")
     .read_only(true),
     Tool::new("host_info", r#"{"type":"object","additionalProperties":false}"#)
-        .description("Says how this machine is doing: load, memory, disk, uptime")
+        .description("Describes this machine: load, memory, disk, uptime")
         .output_schema(r#"{"type":"object","properties":{"system":{"type":"string"},"load_average":{"type":"array","items":{"type":"number"},"description":"Of 1, 5 and 15 minutes"},"uptime_seconds":{"type":"integer"},"memory_total_bytes":{"type":"integer"},"memory_available_bytes":{"type":"integer"},"disk_total_bytes":{"type":"integer","description":"Of the disk of the current directory"},"disk_available_bytes":{"type":"integer"}},"required":["system"]}"#)
         .read_only(true),
 ]);
 
 static INFO: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VERSION"))
     .title("Example server")
-    .instructions("Tools to try a client with.")
+    .instructions("Tools for trying out a client.")
     .features(&[&TOOLS]);
 
-/// Serves until stdin ends. Not private, because the demo runs this program, too.
+/// Serves until stdin ends. Public within the crate, because the demo also runs this program.
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
@@ -116,11 +116,12 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
     }
 }
 
-/// Runs on its own thread, so that the server answers other requests meanwhile.
+/// Runs on its own thread, so that the server handles other requests meanwhile.
 fn slow(seconds: u64, answer: Responder) {
     let steps = seconds * 5;
     for step in 1..=steps {
-        // The answer reports the last step, because some clients do not recognize progress right before the answer.
+        // The response replaces the last progress notification, because some clients miss progress right before a
+        // response.
         if step > 1 {
             let seconds_done = (step - 1) as f64 / 5.0;
             answer.progress(step - 1, Some(steps.into()), format_args!("{seconds_done} of {seconds} s"));

@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Connector::new("tokio_client", "1.0.0").spawn(Command::new(server)).await?;
     println!("{} speaks {}", client.server().name, client.server().revision);
 
-    // Two calls at once, and the progress of the slow one.
+    // Two concurrent calls, and the progress of the slow one.
     let mut slow = client.begin_json("slow", "{}", CallOptions::new().with_progress())?;
     let sum = client.call_tool("add", &HashMap::from([("a", 2), ("b", 40)])).await?;
     println!("add: {}", sum.text().unwrap_or_default());
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Dropping the future cancels the call.
     let hasty = tokio::time::timeout(Duration::from_millis(100), client.call_json("slow", "{}")).await;
-    println!("hasty: {}", if hasty.is_err() { "given up" } else { "done" });
+    println!("hasty: {}", if hasty.is_err() { "cancelled" } else { "done" });
     client.close().await;
     Ok(())
 }

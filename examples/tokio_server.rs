@@ -38,7 +38,7 @@ async fn slow(answer: Responder) {
     for step in 1..=10u32 {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
-            () = answer.cancelled() => return eprintln!("tokio_server: nobody waits any more"),
+            () = answer.cancelled() => return eprintln!("tokio_server: slow was cancelled"),
         }
         answer.progress(step, Some(10.into()), "working").await;
     }

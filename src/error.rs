@@ -107,7 +107,7 @@ pub enum ProtocolError {
     UnknownNotification,
     /// Too many invalid messages in a row.
     ///
-    /// The machine answers no more of them until a valid message arrives.
+    /// The machine sends no further error responses until a valid message arrives.
     Muted,
     /// Application error: a handler dropped a request without a response. The machine responded with an error.
     Unanswered,
@@ -134,8 +134,8 @@ pub enum ProtocolError {
 impl ProtocolError {
     /// Returns the code of the error response to the peer. `None` if this error has no response.
     ///
-    /// Whether a response was sent also depends on the message. Notifications and responses are never answered, and a
-    /// client never answers invalid messages.
+    /// Whether a response was sent also depends on the message. Notifications and responses never get one, and a
+    /// client never responds to invalid messages.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {
@@ -251,21 +251,15 @@ impl ProtocolError {
     fn local_text(&self) -> &'static str {
         match self {
             ProtocolError::Truncated => "the input ended in the middle of a message",
-            ProtocolError::UnknownResponse => "a response to no request in flight",
+            ProtocolError::UnknownResponse => "a response that matches no request in flight",
             ProtocolError::MalformedResponse => "a response needs either a result or an error",
-            ProtocolError::ErrorWithoutId { .. } => {
-                "the peer reported an error without saying for which request"
-            }
-            ProtocolError::UnknownCancel => "a cancellation of no request in flight",
-            ProtocolError::UnknownProgress => "progress of no request in flight",
-            ProtocolError::UnknownSubscription => "a notification of no open subscription",
-            ProtocolError::UnknownNotification => "a notification that means nothing here",
-            ProtocolError::Muted => {
-                "too many invalid messages in a row; no more are answered until a valid one comes"
-            }
-            ProtocolError::EntriesLeftOut { .. } => {
-                "entries of a list are too large for any page and were left out"
-            }
+            ProtocolError::ErrorWithoutId { .. } => "the peer reported an error without a request id",
+            ProtocolError::UnknownCancel => "a cancellation that matches no request in flight",
+            ProtocolError::UnknownProgress => "progress that matches no request in flight",
+            ProtocolError::UnknownSubscription => "a notification that matches no open subscription",
+            ProtocolError::UnknownNotification => "a notification without meaning for this role or revision",
+            ProtocolError::Muted => "too many invalid messages in a row; further ones get no error response",
+            ProtocolError::EntriesLeftOut { .. } => "list entries that are too large for a page were omitted",
             _ => "",
         }
     }
@@ -392,7 +386,7 @@ impl core::error::Error for ConfigError {}
 pub enum SendError {
     /// The transmit buffer has too little free space. An event reports when it has enough.
     Busy,
-    /// The request has ended: it was answered or cancelled, its timeout expired, or its connection was closed.
+    /// The request has ended: by a response, cancellation or timeout, or with its connection.
     Gone,
     /// All slots for requests in flight are taken.
     Full,
@@ -402,7 +396,7 @@ pub enum SendError {
     Unwritable,
     /// The peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
-    /// The request did not ask for this notification, its progress has not increased, or its log level is not severe
+    /// The peer did not request this notification, its progress has not increased, or its log level is not severe
     /// enough.
     NotWanted,
 }
@@ -410,13 +404,13 @@ pub enum SendError {
 impl WriteText for SendError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
-            SendError::Busy => "no room to write to yet",
+            SendError::Busy => "the transmit buffer has too little space",
             SendError::Gone => "the request has ended",
-            SendError::Full => "as many requests are in flight as there can be",
+            SendError::Full => "all slots for requests in flight are taken",
             SendError::NotConnected => "not connected",
-            SendError::Unwritable => "it is too large to be sent, or not valid JSON",
-            SendError::Unsupported => "the peer does not support it",
-            SendError::NotWanted => "the request did not ask for it",
+            SendError::Unwritable => "the message is too large or not valid JSON",
+            SendError::Unsupported => "the peer does not support the message",
+            SendError::NotWanted => "the peer did not request the notification",
         });
     }
 }

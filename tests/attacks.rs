@@ -11,10 +11,10 @@ static TOOLS: Tools = Tools::new(&[Tool::new("a", "{}"), Tool::new("b", "{}"), T
 static SERVER: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 static CLIENT: ClientConfig = ClientConfig::new("c", "1");
 
-/// A machine whose application drops every event.
+/// A machine with an application that drops every event.
 trait Peer {
     fn poll(&mut self) -> Action<'_>;
-    fn hear(&mut self);
+    fn handle_event(&mut self);
 }
 
 impl Peer for Server<'_> {
@@ -22,7 +22,7 @@ impl Peer for Server<'_> {
         self.poll(Millis(1))
     }
 
-    fn hear(&mut self) {
+    fn handle_event(&mut self) {
         self.event();
     }
 }
@@ -32,7 +32,7 @@ impl Peer for Client<'_> {
         self.poll(Millis(1))
     }
 
-    fn hear(&mut self) {
+    fn handle_event(&mut self) {
         self.event();
     }
 }
@@ -45,20 +45,20 @@ fn client() -> Client<'static> {
     Client::new(&CLIENT, vec![0; 1024].leak(), vec![0; 1024].leak()).unwrap()
 }
 
-/// Gives all of the input. Returns the output.
+/// Passes all input to the machine. Returns the output.
 fn feed(peer: &mut dyn Peer, mut input: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     loop {
         let io = match peer.poll() {
             Action::Closed => return output,
             Action::Event => {
-                peer.hear();
+                peer.handle_event();
                 continue;
             }
             Action::Io(io) => io,
         };
         if !exchange(io, &mut input, &mut output) {
-            assert!(input.is_empty(), "it neither reads nor writes");
+            assert!(input.is_empty(), "the machine neither reads nor writes");
             return output;
         }
     }
@@ -77,7 +77,7 @@ const NOISE: [&str; 10] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
 ];
 
-/// An error that answers an error would never end.
+/// A loop of errors in response to errors would never end.
 #[test]
 fn machines_connected_to_themselves_fall_silent() {
     type Make = fn() -> Box<dyn Peer>;
@@ -90,7 +90,7 @@ fn machines_connected_to_themselves_fall_silent() {
                 said = feed(&mut *alone, &said);
                 !said.is_empty()
             });
-            assert!(rounds.count() < 10, "a {name} does not stop to talk to itself after {noise}");
+            assert!(rounds.count() < 10, "a {name} connected to itself loops after {noise}");
             for (other_name, other) in kinds {
                 let (mut first, mut second) = (make(), other());
                 let mut said = feed(&mut *first, format!("{noise}\n").as_bytes());
@@ -99,7 +99,7 @@ fn machines_connected_to_themselves_fall_silent() {
                     said = feed(&mut *first, &heard);
                     !said.is_empty()
                 });
-                assert!(rounds.count() < 10, "a {name} and a {other_name} go on for ever after {noise}");
+                assert!(rounds.count() < 10, "a {name} and a {other_name} loop after {noise}");
             }
         }
     }
@@ -107,7 +107,7 @@ fn machines_connected_to_themselves_fall_silent() {
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
 
-/// The result of a request with these params, or the code of its error.
+/// Returns the result of a request with these params, or the code of its error.
 fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i32> {
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
     let output = String::from_utf8(feed(peer, format!("{line}\n").as_bytes())).unwrap();
@@ -119,7 +119,7 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
     }
 }
 
-/// A cursor comes from the peer: it leads to a list entry or to an error.
+/// A cursor comes from the peer, so a tampered one leads to a list entry or to an error.
 #[test]
 fn tampered_cursor_is_rejected() {
     let mut server = server();
@@ -169,7 +169,7 @@ impl Peer for Asking {
         self.0.poll(Millis(1))
     }
 
-    fn hear(&mut self) {
+    fn handle_event(&mut self) {
         if let Some(Event::Call(call)) = self.0.event() {
             grant(call);
         }

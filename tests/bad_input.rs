@@ -1,5 +1,5 @@
-//! Bad input: writes the tables of the documents by running each row. To accept changes:
-//! `BLESS=1 cargo test --test it bad_input`, and read the difference.
+//! Bad input: runs each row, and compares the tables in the documents with the results.
+//! To accept changes: `BLESS=1 cargo test --test it bad_input`, and review the difference.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// A row: its name, the setup (whose responses are omitted), and the input.
+/// A row: name, setup (whose responses are omitted), and input.
 type Row = (&'static str, Before, Vec<u8>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ enum Before {
     Nothing,
     /// A session of this revision.
     Session(&'static str),
-    /// The same, with the call 7 of `slow` in flight.
+    /// A session of this revision, with the call 7 of `slow` in flight.
     Busy(&'static str),
 }
 
@@ -128,16 +128,20 @@ fn rows() -> Vec<Row> {
         ("not JSON, but looks like a response", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#)),
         ("invalid UTF-8", LATEST, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n".to_vec()),
         (
-            "given up on its way",
+            "abandoned by the sender",
             LATEST,
             line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"par\x18ams\":{}}"),
         ),
         (
-            "given up on its way, method first",
+            "abandoned by the sender, method first",
             LATEST,
             line("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":12\x183,\"params\":{}}"),
         ),
-        ("given up on its way, a response", LATEST, line("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\x18")),
+        (
+            "abandoned by the sender, a response",
+            LATEST,
+            line("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\x18"),
+        ),
         ("too long, id first", LATEST, request("1", "ping", &format!("{{\"x\":\"{long}\"}}"))),
         (
             "too long, id last",
@@ -157,14 +161,14 @@ fn rows() -> Vec<Row> {
         ("not an object", LATEST, line("42")),
         ("id null", LATEST, request("null", "ping", "{}")),
         ("id null, 2025-06-18", Before::Session("2025-06-18"), request("null", "ping", "{}")),
-        ("id a fraction", LATEST, request("1.0", "ping", "{}")),
+        ("fractional id", LATEST, request("1.0", "ping", "{}")),
         ("id with an exponent", LATEST, request("1e0", "ping", "{}")),
-        ("id an object", LATEST, request("{}", "ping", "{}")),
-        ("id over the bound", LATEST, request(&format!("\"{}\"", "i".repeat(40)), "ping", "{}")),
+        ("object as id", LATEST, request("{}", "ping", "{}")),
+        ("id over the limit", LATEST, request(&format!("\"{}\"", "i".repeat(40)), "ping", "{}")),
         ("`method` no string", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"method":7}"#)),
         ("`params` no object", LATEST, request("1", "tools/list", "[1]")),
         ("unknown method", LATEST, request("1", "tools/destroy", "{}")),
-        ("method of a feature that is not offered", LATEST, request("1", "resources/list", "{}")),
+        ("method of a missing feature", LATEST, request("1", "resources/list", "{}")),
         ("unknown tool", LATEST, call("1", "subtract", "{}")),
         ("`arguments` no object", LATEST, call("1", "add", "[1]")),
         ("bad arguments", LATEST, call("1", "add", r#"{"a":"x","b":1}"#)),
@@ -202,7 +206,7 @@ fn rows() -> Vec<Row> {
             ),
         ),
         ("batch", LATEST, line(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#)),
-        ("response to nobody", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)),
+        ("response without a request", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)),
         (
             "response with result and error",
             LATEST,
@@ -210,17 +214,17 @@ fn rows() -> Vec<Row> {
         ),
         ("error without an id", LATEST, line(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#)),
         (
-            "cancel of nobody",
+            "cancellation of an unknown request",
             BUSY,
             line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#),
         ),
         (
-            "cancel without an id",
+            "cancellation without an id",
             BUSY,
             line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#),
         ),
         (
-            "progress of nobody",
+            "progress of an unknown request",
             LATEST,
             line(
                 r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
@@ -228,9 +232,9 @@ fn rows() -> Vec<Row> {
         ),
         ("unknown notification", LATEST, line(r#"{"jsonrpc":"2.0","method":"$/setTrace"}"#)),
         ("too many in flight", BUSY, call("8", "slow", "{}")),
-        ("answer too large", LATEST, call("1", "huge", "{}")),
-        ("no answer", LATEST, call("1", "forgetful", "{}")),
-        ("end of input in the middle", LATEST, br#"{"jsonrpc":"2.0","id":1,"met"#.to_vec()),
+        ("response too large", LATEST, call("1", "huge", "{}")),
+        ("no response", LATEST, call("1", "forgetful", "{}")),
+        ("end of input within a line", LATEST, br#"{"jsonrpc":"2.0","id":1,"met"#.to_vec()),
         ("nine bad lines in a row", LATEST, "hello\n".repeat(9).into_bytes()),
     ]
 }
@@ -252,7 +256,7 @@ fn run((name, before, input): &Row) -> (String, String) {
     let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
-    // The connection continues: a later ping is answered.
+    // The connection continues: a later ping gets a response.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
     (dash(&distinct(&answers)), dash(&distinct(&events)))
@@ -266,7 +270,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// Repetitions in a row are written once.
+/// Writes consecutive repetitions once.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;
@@ -292,68 +296,59 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("not JSON, like a banner", line("Server listening on stdio")),
         ("invalid UTF-8", b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}\n".to_vec()),
+        ("oversized response", line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":"{long}"}}}}"#))),
         (
-            "an answer that is too long",
-            line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":"{long}"}}}}"#)),
-        ),
-        (
-            "an answer that is too long, id last",
+            "oversized response, id last",
             line(&format!(r#"{{"result":{{"x":"{long}"}},"jsonrpc":"2.0","id":4}}"#)),
         ),
+        ("too deep response", line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":{deep}}}}}"#))),
+        ("response abandoned by the sender", line("{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"x\":\x18")),
+        ("response with result and error", line(r#"{"jsonrpc":"2.0","id":4,"result":{},"error":{}}"#)),
+        ("response with neither", line(r#"{"jsonrpc":"2.0","id":4}"#)),
+        ("result that is not an object", line(r#"{"jsonrpc":"2.0","id":4,"result":7}"#)),
+        ("id as a string of digits", line(r#"{"jsonrpc":"2.0","id":"4","result":{"content":[]}}"#)),
+        ("response without a request", line(r#"{"jsonrpc":"2.0","id":99,"result":{}}"#)),
         (
-            "an answer that is too deep",
-            line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":{deep}}}}}"#)),
-        ),
-        (
-            "an answer that is given up on its way",
-            line("{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"x\":\x18"),
-        ),
-        ("an answer with result and error", line(r#"{"jsonrpc":"2.0","id":4,"result":{},"error":{}}"#)),
-        ("an answer with neither", line(r#"{"jsonrpc":"2.0","id":4}"#)),
-        ("a result that is no object", line(r#"{"jsonrpc":"2.0","id":4,"result":7}"#)),
-        ("an id as a string of digits", line(r#"{"jsonrpc":"2.0","id":"4","result":{"content":[]}}"#)),
-        ("response to nobody", line(r#"{"jsonrpc":"2.0","id":99,"result":{}}"#)),
-        (
-            "an answer that comes again",
+            "repeated response",
             line(
                 "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}",
             ),
         ),
         ("error without an id", line(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#)),
         (
-            "progress of nobody",
+            "progress of an unknown request",
             line(
                 r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}"#,
             ),
         ),
         (
-            "cancel of nobody",
+            "cancellation of an unknown request",
             line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#),
         ),
         ("unknown notification", line(r#"{"jsonrpc":"2.0","method":"window/logMessage","params":{}}"#)),
-        ("a request for something not declared", line(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)),
+        ("request for an undeclared capability", line(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)),
         (
-            "a request for a part that is not declared",
+            "request for an undeclared sub-capability",
             line(
                 r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}"#,
             ),
         ),
         (
-            "a request with bad parameters",
+            "request with invalid params",
             line(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#),
         ),
         (
-            "a request that the host lets go",
+            "request that the application drops",
             line(
                 r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
             ),
         ),
         (
-            "a request that is too long",
+            "oversized request",
             line(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{{"x":"{long}"}}}}"#)),
         ),
         (
-            "a request that is given up on its way",
+            "request abandoned by the sender",
             line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\",\x18"),
         ),
         ("batch", line(r#"[{"jsonrpc":"2.0","id":4,"result":{}}]"#)),
@@ -409,12 +404,12 @@ fn run_client(input: &[u8]) -> (String, String) {
 
 #[test]
 fn bad_input_tables_match_the_behavior() {
-    let mut server = String::from("| the client sends | it gets | the host gets |\n|---|---|---|\n");
+    let mut server = String::from("| the client sends | response | event |\n|---|---|---|\n");
     for row in rows() {
         let (peer, host) = run(&row);
         writeln!(server, "| {} | {peer} | {host} |", row.0).unwrap();
     }
-    let mut client = String::from("| the server sends | it gets | the host gets |\n|---|---|---|\n");
+    let mut client = String::from("| the server sends | response | event |\n|---|---|---|\n");
     for (name, input) in client_rows() {
         let (peer, host) = run_client(&input);
         writeln!(client, "| {name} | {peer} | {host} |").unwrap();

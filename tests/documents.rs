@@ -93,7 +93,7 @@ fn files_have_at_most_500_lines() {
     }
 }
 
-/// The names of the modules that a file declares.
+/// Returns the names of the modules that a file declares.
 fn modules(path: &Path) -> Vec<String> {
     let file = read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let names = file.lines().filter_map(|line| line.trim_start_matches("pub(crate) ").strip_prefix("mod "));
@@ -172,7 +172,7 @@ fn tests_named_by_the_rules_exist() {
     assert!(tests > 50, "{tests}");
 }
 
-/// The cells of the rows of a table between two comments in a document.
+/// Returns the cells of a table between two comments in a document.
 fn table(document: &str, name: &str) -> Vec<Vec<String>> {
     let document = text(document);
     let (_, rest) = document.split_once(&format!("<!-- {name} -->\n")).unwrap();
@@ -180,7 +180,7 @@ fn table(document: &str, name: &str) -> Vec<Vec<String>> {
     rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
-/// All Rust code in these folders.
+/// Returns all Rust code in these folders.
 fn code(folders: &[&str]) -> String {
     let mut files = Vec::new();
     for folder in folders {
@@ -189,18 +189,18 @@ fn code(folders: &[&str]) -> String {
     files.iter().map(|path| read_to_string(path).unwrap()).collect()
 }
 
-/// All code with tests.
+/// Returns all code with tests.
 fn tests() -> String {
     code(&["src", "tests", "proptests/tests", "adapters"])
 }
 
-/// Whether a test of that name is in the code.
+/// Returns whether the code has a test with this name.
 fn is_test(code: &str, name: &str) -> bool {
     let header = format!("fn {name}(");
     code.match_indices(&header).any(|(at, _)| code[..at].trim_end().ends_with("#[test]"))
 }
 
-/// The words in backticks.
+/// Returns the words in backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -210,8 +210,8 @@ fn compatibility_rows_name_existing_switches_and_tests() {
     let (library, everything) = (code(&["src"]), tests());
     let tested = |row: &[String]| {
         let cell = &row[row.len() - 2];
-        assert!(!quoted(cell).is_empty(), "{row:?} is shown by nothing");
-        assert!(!row.iter().any(|cell| cell.contains("to come")), "{row:?} is not decided");
+        assert!(!quoted(cell).is_empty(), "{row:?} names no test");
+        assert!(!row.iter().any(|cell| cell.contains("to come")), "{row:?} is undecided");
         for name in quoted(cell) {
             assert!(is_test(&everything, name), "{}: {name} does not exist", row[1]);
         }
@@ -243,7 +243,7 @@ fn attacks_name_existing_tests() {
     assert!(attacks.len() > 20, "{}", attacks.len());
     for row in attacks {
         assert_eq!(row.len(), 5, "{row:?}");
-        assert!(!quoted(&row[3]).is_empty(), "{row:?} is shown by nothing");
+        assert!(!quoted(&row[3]).is_empty(), "{row:?} names no test");
         for name in quoted(&row[3]) {
             assert!(is_test(&tests, name), "{}: {name} does not exist", row[1]);
         }

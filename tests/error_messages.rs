@@ -12,23 +12,20 @@ fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
 fn local_protocol_errors_describe_the_cause() {
     says(&[
         (&ProtocolError::Truncated, "the input ended in the middle of a message"),
-        (&ProtocolError::UnknownResponse, "a response to no request in flight"),
+        (&ProtocolError::UnknownResponse, "a response that matches no request in flight"),
         (&ProtocolError::MalformedResponse, "a response needs either a result or an error"),
         (
             &ProtocolError::ErrorWithoutId { code: -32700 },
-            "the peer reported an error without saying for which request (code -32700)",
+            "the peer reported an error without a request id (code -32700)",
         ),
-        (&ProtocolError::UnknownCancel, "a cancellation of no request in flight"),
-        (&ProtocolError::UnknownProgress, "progress of no request in flight"),
-        (&ProtocolError::UnknownSubscription, "a notification of no open subscription"),
-        (&ProtocolError::UnknownNotification, "a notification that means nothing here"),
-        (
-            &ProtocolError::Muted,
-            "too many invalid messages in a row; no more are answered until a valid one comes",
-        ),
+        (&ProtocolError::UnknownCancel, "a cancellation that matches no request in flight"),
+        (&ProtocolError::UnknownProgress, "progress that matches no request in flight"),
+        (&ProtocolError::UnknownSubscription, "a notification that matches no open subscription"),
+        (&ProtocolError::UnknownNotification, "a notification without meaning for this role or revision"),
+        (&ProtocolError::Muted, "too many invalid messages in a row; further ones get no error response"),
         (
             &ProtocolError::EntriesLeftOut { count: 3 },
-            "entries of a list are too large for any page and were left out (3)",
+            "list entries that are too large for a page were omitted (3)",
         ),
     ]);
 }
@@ -90,13 +87,13 @@ fn config_errors_name_the_need_or_the_entry() {
 #[test]
 fn send_errors_name_the_reason() {
     says(&[
-        (&SendError::Busy, "no room to write to yet"),
+        (&SendError::Busy, "the transmit buffer has too little space"),
         (&SendError::Gone, "the request has ended"),
-        (&SendError::Full, "as many requests are in flight as there can be"),
+        (&SendError::Full, "all slots for requests in flight are taken"),
         (&SendError::NotConnected, "not connected"),
-        (&SendError::Unwritable, "it is too large to be sent, or not valid JSON"),
-        (&SendError::Unsupported, "the peer does not support it"),
-        (&SendError::NotWanted, "the request did not ask for it"),
+        (&SendError::Unwritable, "the message is too large or not valid JSON"),
+        (&SendError::Unsupported, "the peer does not support the message"),
+        (&SendError::NotWanted, "the peer did not request the notification"),
     ]);
 }
 

@@ -50,7 +50,7 @@ fn step_waiting_for_output_space_does_not_wake_the_loop() {
     assert_eq!(serve::turn(&mut server, &mut socket, Millis(0), &mut slow), Some(Millis(50)));
     socket = Socket { input: b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n", full: true };
     let wakes = serve::turn(&mut server, &mut socket, Millis(20), &mut slow);
-    assert_eq!(wakes, Some(Millis(50)), "the next step");
+    assert_eq!(wakes, Some(Millis(50)), "the time of the next step");
     let wakes = serve::turn(&mut server, &mut socket, Millis(60), &mut slow);
-    assert_eq!(wakes, Some(Millis(60_000)), "the step waits until the socket takes something");
+    assert_eq!(wakes, Some(Millis(60_000)), "the step waits for output space");
 }

@@ -7,7 +7,7 @@ fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
     let path = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    // `cargo test` builds the examples; `cargo test --test it` does not.
+    // `cargo test` builds the examples, but `cargo test --test it` does not.
     assert!(path.exists(), "build it first: cargo build --examples");
     Command::new(path)
 }
@@ -71,11 +71,11 @@ fn tokio_client_uses_the_tokio_server() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
-    let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: given up\n");
+    let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: cancelled\n");
     assert_eq!(text, expected);
-    // A server that ends at once may not print it.
+    // A server that exits quickly may not print the line.
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(["", "tokio_server: nobody waits any more\n"].contains(&&*said), "{said}");
+    assert!(["", "tokio_server: slow was cancelled\n"].contains(&&*said), "{said}");
 }
 
 #[test]
@@ -93,10 +93,10 @@ fn inspect_shows_servers_of_both_eras_and_sets_its_exit_code() {
             Some(0),
             &["2026-07-28, no handshake", "|- 1 server/discover", "tools/list"],
         ),
-        (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["the tool answers:", "42"]),
+        (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["result of the tool:", "42"]),
         (&["--call", "subtract"], Some(1), &["subtract: Unknown tool: subtract (-32602)"]),
         (&["--call", "add", "--args", "{}"], Some(1), &["missing field `a`", "the tool failed"]),
-        (&["--era", "middle"], Some(2), &["middle is no era", "usage: inspect"]),
+        (&["--era", "middle"], Some(2), &["middle is not an era", "usage: inspect"]),
     ];
     for (arguments, code, expected) in cases {
         let (exit, text) = inspect(arguments);
@@ -116,7 +116,7 @@ fn inspect_uses_features_and_answers_server_requests() {
         (&["--complete", "test_prompt_with_arguments", "arg1", "par"], &["arg1 may be: paris, park, party"]),
         (
             &["--subscribe", "clock://ticks", "--call", "tick", "--listen", "0.2"],
-            &["heard: clock://ticks has changed"],
+            &["notification: clock://ticks has changed"],
         ),
         (&["--call", "ask_form", "--answer", "name=Ada"], &[r#"answered {"name":"Ada","newsletter":false}"#]),
         (&["--call", "ask_page"], &["https://modelcontextprotocol.io", "action=decline"]),
@@ -138,24 +138,24 @@ fn inspect_uses_features_and_answers_server_requests() {
     }
 }
 
-/// A server process, driven line by line.
-struct Talk {
+/// A server process that the test drives line by line.
+struct ServerProcess {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-impl Talk {
-    fn with(name: &str) -> Talk {
+impl ServerProcess {
+    fn with(name: &str) -> ServerProcess {
         let mut command = example(name);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Talk { input: child.stdin.take(), output, child }
+        ServerProcess { input: child.stdin.take(), output, child }
     }
 
-    /// Sends a message, and expects one line for each text that contains it. Returns the last line.
-    fn says(&mut self, message: &str, answers: &[&str]) -> String {
+    /// Sends a message, and expects one line for each text in `answers`. Returns the last line.
+    fn send(&mut self, message: &str, answers: &[&str]) -> String {
         let mut line = String::new();
         writeln!(self.input.as_mut().unwrap(), r#"{{"jsonrpc":"2.0",{message}}}"#).unwrap();
         for expected in answers {
@@ -166,13 +166,13 @@ impl Talk {
         line
     }
 
-    /// Answers the server request in this line.
-    fn answers(&mut self, asked: &str, answer: &str, expected: &str) {
+    /// Responds to the server request in this line.
+    fn respond(&mut self, asked: &str, answer: &str, expected: &str) {
         let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-        self.says(&format!(r#""id":{id},{answer}"#), &[expected]);
+        self.send(&format!(r#""id":{id},{answer}"#), &[expected]);
     }
 
-    fn ends(mut self) {
+    fn finish(mut self) {
         drop(self.input.take());
         assert!(self.child.wait().unwrap().success());
     }
@@ -180,29 +180,29 @@ impl Talk {
 
 #[test]
 fn everything_server_requests_and_notifies_in_a_session() {
-    let mut talk = Talk::with("everything_server");
+    let mut server = ServerProcess::with("everything_server");
     let client =
         r#""capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"t","version":"1"}"#;
-    talk.says(
+    server.send(
         &format!(r#""id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25",{client}}}"#),
         &[r#""resources":{"subscribe":true,"listChanged":true}"#],
     );
-    talk.says(r#""method":"notifications/initialized""#, &[]);
+    server.send(r#""method":"notifications/initialized""#, &[]);
     let call = |id: u32, tool: &str, arguments: &str| {
         format!(r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}"#)
     };
     // A worker sends a request, and its response contains the reply.
-    let form =
-        talk.says(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
+    let form = server
+        .send(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
     let filled_in = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
-    talk.answers(&form, filled_in, r#"action=accept, content={\"name\":\"Ada\"}"#);
-    let page = talk.says(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
-    talk.answers(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
-    talk.says(&call(3, "ask_model", "{}"), &[r#"the client does not support this"}],"isError":true"#]);
+    server.respond(&form, filled_in, r#"action=accept, content={\"name\":\"Ada\"}"#);
+    let page = server.send(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
+    server.respond(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
+    server.send(&call(3, "ask_model", "{}"), &[r#"the client does not support this"}],"isError":true"#]);
     // Notes are added, subscribed to, listed, completed, and read.
     let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
-    talk.says(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
-    talk.says(
+    server.send(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
+    server.send(
         &call(5, "write_note", r#"{"name":"milk","text":"two bottles"}"#),
         &[
             r#""type":"resource_link","uri":"note://milk""#,
@@ -210,26 +210,26 @@ fn everything_server_requests_and_notifies_in_a_session() {
             r#"notifications/resources/updated","params":{"uri":"note://milk"}"#,
         ],
     );
-    talk.says(r#""id":6,"method":"resources/list""#, &[r#""uri":"note://milk","name":"milk""#]);
+    server.send(r#""id":6,"method":"resources/list""#, &[r#""uri":"note://milk","name":"milk""#]);
     let ask = r#""ref":{"type":"ref/prompt","name":"discuss_note"},"argument":{"name":"name","value":"mi"}"#;
-    talk.says(
+    server.send(
         &format!(r#""id":7,"method":"completion/complete","params":{{{ask}}}"#),
         &[r#""values":["milk"]"#],
     );
-    talk.says(r#""id":8,"method":"resources/read","params":{"uri":"note://milk"}"#, &["two bottles"]);
-    talk.says(r#""id":9,"method":"resources/read","params":{"uri":"note://beer"}"#, &[r#""code":-32002"#]);
+    server.send(r#""id":8,"method":"resources/read","params":{"uri":"note://milk"}"#, &["two bottles"]);
+    server.send(r#""id":9,"method":"resources/read","params":{"uri":"note://beer"}"#, &[r#""code":-32002"#]);
     // The schema comes from the type of the arguments.
-    talk.says(&call(10, "slow", r#"{"seconds":3601}"#), &["`seconds`: expected an integer from 0 to 3600"]);
-    talk.ends();
+    server.send(&call(10, "slow", r#"{"seconds":3601}"#), &["`seconds`: expected an integer from 0 to 3600"]);
+    server.finish();
 }
 
 #[test]
 fn everything_server_requires_input_without_a_session() {
-    let mut talk = Talk::with("everything_server");
+    let mut server = ServerProcess::with("everything_server");
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
     let mut call = |tool: &str, more: &str, answer: &str| {
         let params = format!(r#""name":"{tool}",{meta}{more}"#);
-        talk.says(&format!(r#""id":1,"method":"tools/call","params":{{{params}}}"#), &[answer]);
+        server.send(&format!(r#""id":1,"method":"tools/call","params":{{{params}}}"#), &[answer]);
     };
     let accepts = r#","inputResponses":{"form":{"action":"accept","content":{"name":"Ada"}}}"#;
     call("ask_form", "", r#""inputRequests":{"form":{"method":"elicitation/create""#);
@@ -243,14 +243,14 @@ fn everything_server_requires_input_without_a_session() {
     call(tool, "", r#""requestState":"1."#);
     call(tool, r#","requestState":"1.0000000000000000""#, r#""code":-32602"#);
     call("add", r#","arguments":{"a":2,"b":40}"#, r#""structuredContent":{"sum":42}"#);
-    talk.says(
+    server.send(
         &format!(r#""id":"s","method":"subscriptions/listen","params":{{{meta},"notifications":{{"toolsListChanged":true,"resourceSubscriptions":["clock://ticks"]}}}}"#),
         &["notifications/subscriptions/acknowledged"],
     );
     let tick = format!(r#""id":1,"method":"tools/call","params":{{"name":"tick",{meta}}}"#);
-    talk.says(
+    server.send(
         &tick,
         &[r#""id":1,"result""#, r#""io.modelcontextprotocol/subscriptionId":"s"},"uri":"clock://ticks""#],
     );
-    talk.ends();
+    server.finish();
 }

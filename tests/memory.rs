@@ -18,7 +18,7 @@ const OPEN: &str = concat!(
     "\n",
 );
 
-/// Gives `input` in pieces. Returns the number of output lines and bytes. Allocates nothing itself.
+/// Passes `input` in pieces. Returns the number of output lines and bytes. Allocates nothing itself.
 fn pump(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> (usize, usize) {
     let (mut lines, mut bytes, mut deferred) = (0, 0, None::<Ticket>);
     loop {
@@ -33,7 +33,7 @@ fn pump(server: &mut Server<'_>, mut input: &[u8], piece: usize) -> (usize, usiz
                 } else if into.is_ready() && !input.is_empty() {
                     give_input(into, piece, &mut input);
                 } else if let Some(ticket) = deferred.take() {
-                    server.reply(ticket).expect("there is room").text("later");
+                    server.reply(ticket).expect("the buffer has space").text("later");
                 } else {
                     return (lines, bytes);
                 }
@@ -80,7 +80,7 @@ const TRAFFIC: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"six","method":"tools/call","params":{"name":"defer"}}"#,
     "\n",
 );
-/// The output lines: one for each request, one of progress, one for the invalid line.
+/// The output lines: one per request, one progress notification, one error for the invalid line.
 const ANSWERS: usize = 8;
 
 #[test]
@@ -107,7 +107,7 @@ fn grown_buffers_allocate_nothing_in_steady_state() {
         "x".repeat(100_000)
     );
     let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
-    // A buffer that shrinks for each small message would grow again with the next large one.
+    // If the buffer shrank at each small message, the next large one would grow it again.
     let mixed = format!("{large}{TRAFFIC}");
     for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
@@ -181,7 +181,7 @@ fn line_of_64_mib_uses_no_memory_and_is_answered() {
     }
 }
 
-/// Gives the input. Returns the output.
+/// Passes the input. Returns the output.
 fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     let (mut input, mut output) = (input, Vec::new());
     loop {
@@ -219,12 +219,12 @@ fn bytewise_line_takes_time_linear_in_its_length() {
         processor_time() - start
     };
     time(1000);
-    // 16 times the bytes; quadratic work would take 256 times as long.
+    // The line has 16 times the bytes. Quadratic work would take 256 times as long.
     let (short, long) = (time(30_000), time(480_000));
     assert!(long < short * 100.0, "{short} {long}");
 }
 
-/// Defers `count` calls, shuts down, and lets the grace period pass: every call is answered.
+/// Defers `count` calls, shuts down, and lets the grace period pass. Every call gets a response.
 #[cfg(unix)]
 fn end_with_in_flight(count: usize) -> f64 {
     let mut server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
@@ -273,6 +273,6 @@ fn end_with_in_flight(count: usize) -> f64 {
 fn shutdown_takes_time_linear_in_requests_in_flight() {
     end_with_in_flight(100);
     let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
-    // 64 times the calls; a scan of all slots for each call would be 4096 times the work.
+    // There are 64 times the calls. A scan of all slots per call would take 4096 times as long.
     assert!(many < few * 500.0, "{few} {many}");
 }

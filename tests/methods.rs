@@ -1,5 +1,5 @@
-//! Writes the tables of docs/protocol.md, and tests the claims of the methods about both machines. To accept changes:
-//! `BLESS=1 cargo test --test it methods`, and read the difference.
+//! Methods: compares the tables of docs/protocol.md with the code, and the methods with both machines.
+//! To accept changes: `BLESS=1 cargo test --test it methods`, and review the difference.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use mcp_proto::{
     Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
 };
 
-/// Not implemented yet: tasks.
+/// Methods of tasks, which are not implemented.
 const LATER: &[Method] = &[
     methods::TASKS_GET,
     methods::TASKS_RESULT,
@@ -26,11 +26,11 @@ const LATER: &[Method] = &[
     methods::TASKS,
 ];
 
-/// Left to the application of a client: sent as a raw request, or received as a raw notification.
+/// Methods that the application of a client sends as raw requests, or receives as raw notifications.
 const CLIENT_RAW: &[Method] =
     &[methods::TASKS_UPDATE, methods::ELICITATION_COMPLETE, methods::TASKS_STATUS, methods::TASKS];
 
-/// Whether the client does not implement the method yet, and refuses it.
+/// Returns whether clients do not implement the method, and refuse it.
 fn is_later_for_clients(method: &Method) -> bool {
     LATER.contains(method) && !CLIENT_RAW.contains(method)
 }
@@ -47,7 +47,7 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
     exchange(io, input, output)
 }
 
-/// The output and the events of a server of one revision for a line, after a server request.
+/// Returns the output and events of a server of one revision for a line, after a server request.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -106,7 +106,7 @@ fn acknowledgment() -> String {
     line(&methods::SUBSCRIPTIONS_ACKNOWLEDGED, Revision::V2026_07_28)
 }
 
-/// The output and the events of a client of one revision for a line. A stateless client has a subscription.
+/// Returns the output and events of a client of one revision for a line. A stateless client has a subscription.
 fn listen(revision: Revision, line: &str) -> (String, String) {
     let stateless = revision == Revision::V2026_07_28;
     let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
@@ -183,7 +183,7 @@ fn server_handles_the_methods_of_the_table() {
     assert!(done >= 20, "{done}");
 }
 
-/// The messages that a server sends on its own.
+/// Tests the messages that a server sends without a request.
 #[test]
 fn server_sends_the_methods_of_the_table() {
     let (form, model) = (Form::new("m", &[]), CreateMessage::new(&[], 1));
@@ -234,7 +234,7 @@ fn client_supports_the_methods_of_the_table() {
             } else if sent {
                 let raw = events.contains("Notification { method");
                 assert_eq!(raw, CLIENT_RAW.contains(method), "{} in {revision}: {events}", method.name());
-                // These two refer to a request that does not exist.
+                // Both notifications refer to a request that does not exist.
                 let about_a_request = [methods::PROGRESS, methods::CANCELLED].contains(method);
                 assert!(
                     about_a_request || !events.contains("ProtocolError"),

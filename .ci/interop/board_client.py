@@ -71,7 +71,7 @@ async def dialogue(world):
     async def on_progress(value, total, message):
         steps.append((value, total))
 
-    expect("self_test", await world.text("self_test", {}, progress=on_progress), "all is well")
+    expect("self_test", await world.text("self_test", {}, progress=on_progress), "test passed")
     expect("steps", steps, [(step, 10) for step in range(1, 11)])
 
 
@@ -108,7 +108,7 @@ async def cancel(world):
         await world.peer.cancel_last()
         task.cancel()
         await asyncio.wait([task])
-    expect("the test after it", await world.text("self_test"), "all is well")
+    expect("the test after it", await world.text("self_test"), "test passed")
 
 
 async def settings(world):
@@ -209,7 +209,7 @@ async def killed(path):
         async with asyncio.timeout(20):
             async with On([*PIPE, path], version) as world:
                 expect(f"round {number}", await world.text("led_set", {"on": True}), "the LED is on")
-                expect(f"round {number}", await world.text("self_test"), "all is well")
+                expect(f"round {number}", await world.text("self_test"), "test passed")
             world.problems.none()
     ok(f"{ROUNDS} clients died in each of {', '.join(eras)}, and each next one was served at once")
 

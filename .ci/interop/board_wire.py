@@ -62,7 +62,7 @@ def without_a_mark(path):
         new.sends(b"\n")
         # The handshake cancels the old call, whose progress may arrive until then.
         new.connects(1)
-        expect("the new client's test", text(new.calls(2, "self_test", {}, {})), "all is well")
+        expect("the new client's test", text(new.calls(2, "self_test", {}, {})), "test passed")
         expect("nothing else", new.is_silent(0.1), b"")
         new.socket.close()
     ok("20 clients of the handshake era without a mark: `initialize` ends what the old one wanted")
@@ -79,7 +79,7 @@ def without_a_mark(path):
     refused = new.calls(1, "led_set", {"on": True})
     expect("the id of the old call", refused["error"]["code"], -32600)
     expect("another id", text(new.calls(2, "led_set", {"on": True})), "the LED is on")
-    expect("the old call's answer comes to the new client", text(new.answer(1)), "all is well")
+    expect("the old call's answer comes to the new client", text(new.answer(1)), "test passed")
     new.socket.close()
     ok("a client of the stateless era without a mark is refused the ids that are still in flight, and hears old answers")
 
@@ -96,7 +96,7 @@ def breaks(path):
             line.says(id=number, method="tools/list", params={"_meta": META})
         line.sends(b'{"jsonrpc":"2.0","id":2,"method":"tools/ca' + b"\xff\xf3\n")
         expect("a call with the id of the old one", text(line.calls(1, "led_set", {"on": True})), "the LED is on")
-        expect("the new client's test", text(line.calls(2, "self_test")), "all is well")
+        expect("the new client's test", text(line.calls(2, "self_test")), "test passed")
         line.sends(b"\xff\xf3\n")
     ok("20 breaks, each in the middle of a line, of a slow call and of answers")
 

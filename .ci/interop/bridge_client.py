@@ -82,7 +82,7 @@ class Bridge:
     def hears(self):
         while b"\n" not in self.heard:
             if not select.select([self.process.stdout], [], [], 10)[0]:
-                raise Failed("the board does not answer")
+                raise Failed("the board does not respond")
             piece = os.read(self.process.stdout.fileno(), 4096)
             if not piece:
                 raise Failed("the bridge has ended")
@@ -159,7 +159,7 @@ async def progress(peer):
         steps.append(value)
 
     content, _, _ = await peer.call("self_test", {}, timeout=20, progress=on_progress)
-    expect("self_test", text_of(content), "all is well")
+    expect("self_test", text_of(content), "test passed")
     if len(steps) < 5 or steps != sorted(set(steps)):
         raise Failed(f"progress must come and increase, got {steps}")
     ok(f"self_test reports progress that increases ({len(steps)} times)")

@@ -45,7 +45,7 @@ run_everything() {
         everything "progress" ok 'progress 3 of 3' \
             --call trigger-long-running-operation --args '{"duration":0.3,"steps":3}'
         everything "logging" ok 'server: ' --log-level debug --call toggle-simulated-logging
-        everything "subscriptions" ok 'heard: demo://resource/dynamic/text/7 has changed' \
+        everything "subscriptions" ok 'notification: demo://resource/dynamic/text/7 has changed' \
             --subscribe demo://resource/dynamic/text/7 --call toggle-subscriber-updates --listen 6
         everything "elicitation" ok 'Name: Ada' --answer name=Ada --answer integer=7 --call trigger-elicitation-request
         everything "elicitation, declined" ok 'declined' --call trigger-elicitation-request
@@ -136,8 +136,8 @@ run_our_server() {
         ours "progress" ok 'progress 2 of 2' --call test_tool_with_progress
         ours "cancel" fails 'slow was cancelled' --timeout 2 --call slow --args '{"seconds":60,"steps":1}'
         ours "logging" ok 'server: info' --log-level info --call test_logging_tool
-        ours "subscriptions" ok 'heard: clock://ticks has changed' --subscribe clock://ticks --call tick --listen 0.5
-        ours "list changes" ok 'heard: the list of prompts has changed' --listen 0.5 --call test_trigger_prompt_change
+        ours "subscriptions" ok 'notification: clock://ticks has changed' --subscribe clock://ticks --call tick --listen 0.5
+        ours "list changes" ok 'notification: the list of prompts has changed' --listen 0.5 --call test_trigger_prompt_change
         ours "elicitation" ok '"username":"ada"' --answer username=ada --answer email=a@b.c \
             --call test_elicitation --args '{"message":"Who?"}'
         ours "elicitation, declined" ok 'action=decline' --call test_elicitation --args '{"message":"Who?"}'
@@ -170,7 +170,7 @@ run_rmcp() {
         rmcp "resources" ok 'some text' --read test://text
         rmcp "bytes" ok 'test://bytes, 8 bytes' --read test://bytes
         rmcp "templates" ok 'the note todo' --read note://todo
-        rmcp "subscriptions" ok "heard: clock://ticks has changed" --subscribe clock://ticks --call tick --listen 0.5
+        rmcp "subscriptions" ok "notification: clock://ticks has changed" --subscribe clock://ticks --call tick --listen 0.5
         rmcp "prompts" ok 'Greet Ada.' --prompt greet --args '{"who":"Ada"}'
         rmcp "completion" ok 'Ada, Adele' --complete greet who Ad
         rmcp "sampling" ok '"text":"canned"' --sample canned --call ask_model

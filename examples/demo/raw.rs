@@ -1,6 +1,6 @@
 //! Sends invalid input to the server: garbage, and an oversized line.
 //!
-//! No client of this crate sends such input, and the server must survive it.
+//! Clients of this crate never send such input, and the server must survive it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -18,13 +18,13 @@ pub(super) fn tour(connect: Connect) -> Outcome {
     let mut lines = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
     let mut request = |line: &str| -> Result<String, Box<dyn std::error::Error>> {
         writeln!(input, "{line}")?;
-        Ok(lines.next().ok_or("the server has ended")??)
+        Ok(lines.next().ok_or("the server has exited")??)
     };
     let stateless = connect == Connect::Stateless;
     if !stateless {
         request(INITIALIZE)?;
     }
-    let answer = request("this is no JSON")?;
+    let answer = request("this is not JSON")?;
     check("send garbage", &answer, answer.contains(r#""code":-32700"#))?;
 
     let filler = "x".repeat(9 << 20);

@@ -71,7 +71,7 @@ fn turn(machine: &mut dyn Machine, mut socket: &TcpStream, now: Millis) -> Turn 
     }
 }
 
-/// Handles an event of the client: makes two calls once connected, and counts the answers.
+/// Handles a client event: makes two calls once connected, and counts the responses.
 fn handle_client_event(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::error::Error>> {
     match client.event() {
         Some(Event::Connected(server)) => {
@@ -117,7 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             Turn::Wait(deadline) => deadline,
             Turn::Closed => {
-                // The client has sent everything. Closing its side also ends the server.
+                // The client has received all responses. Closing its side also ends the server.
                 ours.shutdown(std::net::Shutdown::Write)?;
                 None
             }

@@ -18,7 +18,7 @@ pub(crate) static TOOLS: Tools = Tools::new(&[
     Tool::new("show_content", "{}").description("Returns content of every kind").read_only(true),
     Tool::with_arguments::<WriteNote>("write_note").idempotent(true).open_world(false),
     Tool::with_arguments::<RemoveNote>("remove_note").destructive(true).open_world(false),
-    Tool::new("tick", "{}").description("Lets the resource clock://ticks go on by one"),
+    Tool::new("tick", "{}").description("Advances the resource clock://ticks by one"),
     Tool::new("ask_form", "{}").description("Asks the user to fill in a form"),
     Tool::new("ask_page", "{}").description("Asks the user to open a web page"),
     Tool::new("ask_model", "{}").description("Asks the client's model something"),
@@ -30,25 +30,33 @@ pub(crate) static TOOLS: Tools = Tools::new(&[
     Tool::new("test_error_handling", "{}").description("Fails"),
     Tool::new("test_tool_with_progress", "{}").description("Reports progress"),
     Tool::new("test_tool_with_logging", "{}").description("Sends log messages"),
-    Tool::new("test_logging_tool", "{}").description("Sends a log message, if it is wanted"),
+    Tool::new("test_logging_tool", "{}")
+        .description("Sends a log message, if the client requested its level"),
     Tool::new("test_sampling", PROMPT).description("Asks the client's model"),
     Tool::new("test_elicitation", MESSAGE).description("Asks the user"),
     Tool::new("test_elicitation_sep1034_defaults", "{}").description("A form with defaults"),
     Tool::new("test_elicitation_sep1330_enums", "{}").description("A form with choices of every kind"),
-    Tool::new("json_schema_2020_12_tool", DIALECT).description("Has a schema with everything"),
+    Tool::new("json_schema_2020_12_tool", DIALECT).description("Has a schema with many keywords"),
     Tool::new("test_missing_capability", "{}").description("Needs a client that offers sampling"),
     Tool::new("test_streaming_elicitation", "{}").description("Asks the user for a name"),
-    Tool::new("test_trigger_tool_change", "{}").description("Says that the list of tools has changed"),
-    Tool::new("test_trigger_prompt_change", "{}").description("Says that the list of prompts has changed"),
-    Tool::new("test_x_mcp_header", HEADER).description("Has an argument that HTTP shows in a header"),
+    Tool::new("test_trigger_tool_change", "{}")
+        .description("Notifies the client that the list of tools has changed"),
+    Tool::new("test_trigger_prompt_change", "{}")
+        .description("Notifies the client that the list of prompts has changed"),
+    Tool::new("test_x_mcp_header", HEADER).description("Has an argument that HTTP repeats in a header"),
     Tool::new("test_input_required_result_elicitation", "{}").description("Asks the user for a name"),
     Tool::new("test_input_required_result_sampling", "{}").description("Asks the client's model"),
     Tool::new("test_input_required_result_list_roots", "{}").description("Asks for the roots"),
-    Tool::new("test_input_required_result_request_state", "{}").description("Remembers what was asked"),
-    Tool::new("test_input_required_result_multiple_inputs", "{}").description("Asks three things at once"),
-    Tool::new("test_input_required_result_multi_round", "{}").description("Asks one thing after the other"),
-    Tool::new("test_input_required_result_tampered_state", "{}").description("Trusts no state but its own"),
-    Tool::new("test_input_required_result_capabilities", "{}").description("Asks for what the client can do"),
+    Tool::new("test_input_required_result_request_state", "{}")
+        .description("Requires input with a request state"),
+    Tool::new("test_input_required_result_multiple_inputs", "{}")
+        .description("Requires three inputs together"),
+    Tool::new("test_input_required_result_multi_round", "{}")
+        .description("Requires inputs in several rounds"),
+    Tool::new("test_input_required_result_tampered_state", "{}")
+        .description("Rejects a tampered request state"),
+    Tool::new("test_input_required_result_capabilities", "{}")
+        .description("Requires only inputs that the client supports"),
 ])
 .list_changed();
 
@@ -58,7 +66,7 @@ const MESSAGE: &str =
 const HEADER: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
 const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
-/// The list of resources changes, so `resources::list` answers it: first `FIXED`, then the notes.
+/// The list of resources changes, so `resources::list` supplies it: first `FIXED`, then the notes.
 pub(crate) static RESOURCES: Resources =
     Resources::dynamic_list().templates(&TEMPLATES).list_changed().subscribe();
 
@@ -66,33 +74,35 @@ pub(crate) static FIXED: [Resource; 4] = [
     Resource::new("test://static-text", "static text").mime_type("text/plain"),
     Resource::new("test://static-binary", "static bytes").mime_type("image/png"),
     Resource::new("test://watched-resource", "watched").mime_type("text/plain"),
-    Resource::new("clock://ticks", "ticks").description("Goes on by the tool tick").mime_type("text/plain"),
+    Resource::new("clock://ticks", "ticks")
+        .description("A counter that the tool tick advances")
+        .mime_type("text/plain"),
 ];
 
 static TEMPLATES: [ResourceTemplate; 2] = [
     ResourceTemplate::new("note://{name}", "note")
-        .description("What write_note has written")
+        .description("A note written by write_note")
         .mime_type("text/plain"),
     ResourceTemplate::new("test://template/{id}/data", "data").mime_type("application/json"),
 ];
 
 pub(crate) static PROMPTS: Prompts = Prompts::new(&[
-    Prompt::new("discuss_note").description("Talk about one of the notes").arguments(&[
+    Prompt::new("discuss_note").description("Discusses one of the notes").arguments(&[
         PromptArgument::new("name").description("Which note").required(),
         PromptArgument::new("mood").values(&["critical", "curious", "friendly"]),
     ]),
     Prompt::new("test_simple_prompt").description("A text"),
     Prompt::new("test_prompt_with_arguments").description("Takes two arguments").arguments(&[
         PromptArgument::new("arg1")
-            .description("The first one")
+            .description("The first argument")
             .required()
             .values(&["paris", "park", "party"]),
-        PromptArgument::new("arg2").description("The second one").required(),
+        PromptArgument::new("arg2").description("The second argument").required(),
     ]),
     Prompt::new("test_prompt_with_embedded_resource")
-        .description("Has a resource in it")
+        .description("Contains a resource")
         .arguments(&[PromptArgument::new("resourceUri").description("Which resource").required()]),
-    Prompt::new("test_prompt_with_image").description("Has an image in it"),
+    Prompt::new("test_prompt_with_image").description("Contains an image"),
     Prompt::new("test_input_required_result_prompt").description("Asks the user first"),
 ])
 .list_changed();

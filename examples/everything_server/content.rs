@@ -15,7 +15,7 @@ const FOR_PEOPLE: Annotations<'_> = Annotations::new().audience(&[Role::User]).p
 
 pub(crate) fn show(call: Call<'_>) {
     call.content(|result| {
-        result.text("A text, and one of everything else:");
+        result.text("A text, and one block of every other kind:");
         result.annotated(FOR_PEOPLE).image(PNG, "image/png");
         result.block().meta(r#"{"example/seconds":0}"#).audio(WAV, "audio/wav");
         result.resource_text("memo://1", Some("text/markdown"), "# A resource with text in it");

@@ -33,10 +33,10 @@ impl ServerRequest {
     }
 }
 
-/// Requests input from the client, and answers the call with the text that `read` makes of the client's answer.
+/// Requests input from the client, and responds to the call with the text that `read` derives from the input.
 ///
-/// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the call is answered with the
-/// required input; the client repeats the call with its answer, so the server keeps no state.
+/// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the server responds with the
+/// required input. The client then repeats the call with the input, so the server keeps no state.
 pub(crate) fn request_input(
     call: Call<'_>,
     server: &ServerHandle,
@@ -54,7 +54,7 @@ pub(crate) fn request_input(
         match question.with(|input| answer.request_within(PATIENCE, input)) {
             Ok(said) => match read(said.json()) {
                 Some(text) => answer.text(text),
-                None => answer.fail("the client's answer makes no sense"),
+                None => answer.fail("the client's response is malformed"),
             },
             Err(why) => answer.fail(why),
         }
@@ -86,7 +86,7 @@ static CHOICES: Form = Form::raw(
     r#"{"type":"object","properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}"#,
 );
 
-/// Answers the tools of this module.
+/// Responds to calls of the tools in this module.
 pub(crate) fn answer(call: Call<'_>, server: &ServerHandle) {
     let text = |name| call.raw_arguments().get(name).and_then(Json::string).map(|text| text.to_string());
     let (key, question, read): (_, _, fn(Json<'_>) -> Option<String>) = match call.name() {

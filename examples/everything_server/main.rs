@@ -59,13 +59,13 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
         Event::RootsChanged => list_roots(server.clone()),
         // Log to stderr, because stdout belongs to the protocol.
         Event::Subscribed(uri) => eprintln!("everything_server: {uri} is watched"),
-        Event::Unsubscribed(uri) => eprintln!("everything_server: {uri} is watched no more"),
+        Event::Unsubscribed(uri) => eprintln!("everything_server: {uri} is no longer watched"),
         Event::ProtocolError(fault) => eprintln!("everything_server: {fault}"),
         _ => {}
     }
 }
 
-/// Requests the roots again, on a thread, because the event handler must return to receive the answer.
+/// Requests the roots again on a thread, because the event handler must return to receive the response.
 fn list_roots(server: ServerHandle) {
     std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {

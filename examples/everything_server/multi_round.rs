@@ -1,6 +1,6 @@
 //! Tools that require several rounds of input in `2026-07-28`.
 //!
-//! The server sends its state to the client, which returns the state with its answers.
+//! The server sends its state to the client, which returns the state with its input.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -25,7 +25,7 @@ impl Seal {
         format!("{step}.{:016x}", self.0.hash_one((tool, step)))
     }
 
-    /// The number of completed steps: 0 without a state. `None` means that another server made the state.
+    /// Returns the number of completed steps: 0 without a state, `None` for the state of another server.
     fn step_of(&self, call: &Call<'_>) -> Option<u32> {
         match call.request_state() {
             None => Some(0),
@@ -43,10 +43,10 @@ static STEP2: Form = Form::new("Step 2: What is your favorite color?", COLOR);
 static GREET: [SampleMessage; 1] = [SampleMessage::user("Generate a greeting")];
 static GREETING: CreateMessage = CreateMessage::new(&GREET, 50);
 
-/// Answers the tools of this module.
+/// Responds to calls of the tools in this module.
 pub(crate) fn answer(call: Call<'_>, seal: &Seal) {
     if !call.can_require_input() {
-        return call.fail("this takes several rounds, which 2026-07-28 has");
+        return call.fail("this needs several rounds of input, which only 2026-07-28 has");
     }
     let Some(step) = seal.step_of(&call) else {
         return call.error(-32602, "Invalid params: `requestState` was not made by this server");
@@ -88,7 +88,8 @@ fn several(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Asks two questions in turn. The state contains the question's number; earlier answers would have to be in it, too.
+/// Asks two questions in turn. The state contains the question's number. A real server would also store earlier input
+/// in the state.
 fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     let answered = |key| call.input(key).and_then(ElicitResultView::from_json);
     match (step, answered("step1"), answered("step2")) {
@@ -107,7 +108,7 @@ fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Requests only inputs that the client supports.
+/// Requires only inputs that the client supports.
 fn supported_inputs(call: Call<'_>) {
     let all: [(&str, &dyn Input); 2] = [("greeting", &GREETING), ("user_name", &WHO)];
     let fitting: Vec<_> = all.into_iter().filter(|(_, input)| call.client().has(input.needs())).collect();
@@ -115,7 +116,7 @@ fn supported_inputs(call: Call<'_>) {
         return call.require_capability(ClientCapabilities::SAMPLING);
     }
     if fitting.iter().all(|(key, _)| call.input(key).is_some()) {
-        return call.text("all is answered");
+        return call.text("all input is complete");
     }
     call.require_input(&fitting, None);
 }

@@ -16,7 +16,7 @@ pub(crate) fn uri_of(name: &str) -> String {
     format!("note://{name}")
 }
 
-/// Answers with one page of the list. The server requests entries by index until the page is full.
+/// Responds with one page of the list. The server requests entries by index until the page is full.
 pub(crate) fn list(list: ListResources<'_>, world: &World) {
     list.resources(|index| match FIXED.get(index) {
         Some(fixed) => Some(*fixed),
@@ -34,7 +34,7 @@ pub(crate) fn read(read: ReadResource<'_>, world: &World) {
         (_, _, Some(note)) => read.text(note),
         ("clock://ticks", ..) => read.text(world.ticks),
         ("test://static-text", ..) => read.text("This is the content of the static text resource."),
-        ("test://watched-resource", ..) => read.text("Somebody may be watching."),
+        ("test://watched-resource", ..) => read.text("Clients may subscribe to this resource."),
         (uri @ "test://static-binary", ..) => {
             read.contents(|contents| contents.blob(uri, Some("image/png"), PNG));
         }
@@ -51,7 +51,7 @@ pub(crate) fn read(read: ReadResource<'_>, world: &World) {
     }
 }
 
-/// Writes a note and notifies its subscribers; for a new note, also notifies that the list has changed.
+/// Writes a note and notifies its subscribers. A new note also changes the list.
 pub(crate) fn write_note(mut call: Call<'_>, WriteNote { name, text }: WriteNote<'_>, notes: &mut Notes) {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
         return call.invalid("`name`: only letters, digits and `-`");

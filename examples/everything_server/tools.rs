@@ -8,10 +8,10 @@ use mcp_proto_std::{Responder, ServerHandle};
 
 use crate::{World, content, input_requests, multi_round, resources};
 
-/// Says the same again.
+/// Repeats a message.
 #[derive(ToolArguments)]
 pub(crate) struct Echo<'a> {
-    /// What to say.
+    /// The message to repeat.
     message: &'a str,
 }
 
@@ -22,28 +22,28 @@ pub(crate) struct Add {
     b: i64,
 }
 
-/// Takes its time, reports progress, and can be cancelled.
+/// Runs slowly, reports progress, and can be cancelled.
 #[derive(ToolArguments)]
 pub(crate) struct Slow {
-    /// How long it takes.
+    /// Duration in seconds.
     #[tool(range = 0..=3600)]
     seconds: u32,
-    /// How many times it reports progress meanwhile.
+    /// Number of progress notifications.
     #[tool(range = 1..=1000, default = 10)]
     steps: u32,
 }
 
-/// Sends one log message of every level; the client gets those that it wants.
+/// Sends one log message of every level; the client receives the levels it requested.
 #[derive(ToolArguments)]
 pub(crate) struct Log<'a> {
-    /// What the messages say.
+    /// The text of the messages.
     text: &'a str,
 }
 
-/// Writes a note, which is then the resource note://NAME.
+/// Writes a note as the resource note://NAME.
 #[derive(ToolArguments)]
 pub(crate) struct WriteNote<'a> {
-    /// Letters, digits and `-`.
+    /// The name: letters, digits and `-`.
     #[tool(min_length = 1, max_length = 64)]
     pub(crate) name: &'a str,
     pub(crate) text: String,
@@ -96,24 +96,28 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         "test_tool_with_logging" => server.run(call, logging),
         "test_logging_tool" => {
             let sent = call.log(Level::Info, None, "A log message").is_ok();
-            call.text(if sent { "a message was sent" } else { "no message was wanted" });
+            call.text(if sent {
+                "a message was sent"
+            } else {
+                "the client requested no message of this level"
+            });
         }
         "json_schema_2020_12_tool" | "test_x_mcp_header" => {
             let arguments = call.raw_arguments().to_string();
             call.text(arguments);
         }
         "test_missing_capability" if call.client().has(ClientCapabilities::SAMPLING) => {
-            call.text("it is there")
+            call.text("the client supports sampling")
         }
         "test_missing_capability" => call.require_capability(ClientCapabilities::SAMPLING),
         // The lists do not change; these tools only send the notifications.
         "test_trigger_tool_change" => {
             call.changed(Change::Tools);
-            call.text("clients are told");
+            call.text("the client was notified");
         }
         "test_trigger_prompt_change" => {
             call.changed(Change::Prompts);
-            call.text("clients are told");
+            call.text("the client was notified");
         }
         "test_input_required_result_request_state"
         | "test_input_required_result_multiple_inputs"
@@ -125,7 +129,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
     }
 }
 
-/// Runs on its own thread, so that the server answers other requests meanwhile.
+/// Runs on its own thread, so that the server handles other requests meanwhile.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

@@ -8,7 +8,7 @@ use crate::table::wrapped;
 
 /// Prints the result of a tool.
 pub(crate) fn result(result: &ToolResultView<'_>) {
-    println!("{}", if result.is_error() { "the tool says that it failed:" } else { "the tool answers:" });
+    println!("{}", if result.is_error() { "the tool failed with:" } else { "result of the tool:" });
     result.content().for_each(|content| piece(&content));
     if let Some(structured) = result.structured() {
         println!("  structured: {structured}");
@@ -25,7 +25,7 @@ pub(crate) fn read(read: &ReadResult) {
 
 /// Prints the messages of a prompt.
 pub(crate) fn prompt(prompt: &PromptResult) {
-    println!("the prompt says:");
+    println!("messages of the prompt:");
     for message in prompt.view().messages() {
         println!("  {}:", message.role().map_or("?", |role| role.as_str()));
         piece(&message.content());

@@ -1,4 +1,4 @@
-//! Answers the server's requests from the command line or the terminal.
+//! Responds to the server's requests, from the command line or the terminal.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -10,7 +10,7 @@ use mcp_proto_std::{InputResponse, ServerRequest};
 
 use crate::options::Arguments;
 
-/// Returns the client's capabilities, and the handler that answers the server's requests.
+/// Returns the client's capabilities, and the handler for the server's requests.
 pub(crate) fn server_request_handler(
     arguments: &Arguments,
 ) -> (ClientCapabilities, impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) {
@@ -28,7 +28,7 @@ pub(crate) fn server_request_handler(
         InputRequest::Roots => InputResponse::roots(roots.clone()),
         InputRequest::Sample(sampled) => {
             for message in sampled.messages() {
-                println!("the server asks a model: {}", message.raw());
+                println!("the server requests a model response: {}", message.raw());
             }
             InputResponse::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
         }
@@ -48,7 +48,7 @@ pub(crate) fn server_request_handler(
     (declared, host)
 }
 
-/// Fills in a form, field by field. A field without a value keeps its default, or is left out.
+/// Fills in a form, field by field. A field without a value keeps its default, or is omitted.
 fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.fields() {
@@ -102,12 +102,12 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
     }
 }
 
-/// The answer from the command line for this name.
+/// Returns the response with this name from the command line.
 fn given(answers: &[(String, String)], name: &str) -> Option<String> {
     answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
 }
 
-/// Reads a line from the terminal. `None` means that there is no terminal or no input.
+/// Reads a line from the terminal. Returns `None` without a terminal or without input.
 fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;

@@ -5,9 +5,10 @@
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
 //! ```
 //!
-//! Starts the command as a child process, and connects to its stdin and stdout in the era that the server supports. Shows
-//! the server and its features, then performs the options: calls a tool, reads a resource, gets a prompt, listens. The
-//! user answers the server's requests on the terminal. The exit code is 0 if every option succeeded.
+//! The program starts the command as a child process, and connects to its stdin and stdout in the era that the server
+//! supports. It shows the server and its features. Then it performs the options: calls a tool, reads a resource, gets
+//! a prompt, listens. The user responds to the server's requests on the terminal. The exit code is 0 if every option
+//! succeeded.
 
 mod content;
 mod host;
@@ -101,7 +102,10 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     }
     if let Some(tool) = &arguments.schema {
         let listed = client.list_tools().map_err(failed("listing the tools"))?;
-        let found = listed.iter().find(|listed| listed.name == *tool).ok_or(format!("there is no {tool}"))?;
+        let found = listed
+            .iter()
+            .find(|listed| listed.name == *tool)
+            .ok_or(format!("the server has no tool {tool}"))?;
         println!("{tool} takes {}", found.view().input_schema());
     }
     for (tool, given) in &arguments.calls {

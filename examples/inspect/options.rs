@@ -61,7 +61,7 @@ impl Arguments {
                 "--call" | "--prompt" => asked.push((word.clone(), value()?, String::from("{}"))),
                 "--args" => match asked.last_mut() {
                     Some((_, _, json)) => *json = value()?,
-                    None => return Err("--args comes after the --call or --prompt that it is for".into()),
+                    None => return Err("--args must follow its --call or --prompt".into()),
                 },
                 "--schema" => arguments.schema = Some(value()?),
                 "--read" => arguments.read = Some(value()?),
@@ -82,12 +82,12 @@ impl Arguments {
                         "auto" => Connect::Automatic,
                         "legacy" => Connect::Handshake,
                         "modern" => Connect::Stateless,
-                        other => return Err(format!("{other} is no era: auto, legacy or modern")),
+                        other => return Err(format!("{other} is not an era: auto, legacy or modern")),
                     }
                 }
                 "--revision" => {
                     let date = value()?;
-                    let revision = Revision::parse(&date).ok_or(format!("{date} is no revision"))?;
+                    let revision = Revision::parse(&date).ok_or(format!("{date} is not a revision"))?;
                     arguments.revisions = Some(Revisions::only(revision));
                 }
                 "--timeout" => arguments.timeout = seconds(&value()?)?,
@@ -101,7 +101,7 @@ impl Arguments {
             }
         }
         if arguments.command.is_empty() {
-            return Err("which server? Its command is missing".into());
+            return Err("the command of the server is missing".into());
         }
         for (option, name, json) in asked {
             match option.as_str() {
@@ -117,18 +117,18 @@ impl Arguments {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or(format!("{text} is no number of seconds"))
+    seconds.ok_or(format!("{text} is not a number of seconds"))
 }
 
 fn level(name: &str) -> Result<Level, String> {
-    Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is no level"))
+    Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
 }
 
-/// The members of an object as strings, because arguments of prompts are strings.
+/// Returns the members of an object as strings, because prompt arguments are strings.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
-    let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is no JSON: {error}"))?;
+    let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
     if object.kind() != Kind::Object {
-        return Err("--args is no JSON object".into());
+        return Err("--args is not a JSON object".into());
     }
     let text = |value: Json<'_>| value.string().map_or(value.to_string(), |text| text.to_string());
     Ok(object.members().map(|(name, value)| (name.to_string(), text(value))).collect())

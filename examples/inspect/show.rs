@@ -114,21 +114,21 @@ pub(crate) fn notice(notice: &Notification) {
         Notification::Log { level, logger, data } => {
             let level = level.map_or("log", |level| level.as_str());
             let logger = logger.as_ref().map(|logger| format!(" ({logger})")).unwrap_or_default();
-            // A single write, because other threads print, too.
+            // Write once, because other threads also print.
             let line = format!("server: {level}{logger}: {data}\n");
             eprint!("{line}");
         }
         Notification::Changed(listed) => {
-            println!("heard: the list of {} has changed", format!("{listed:?}").to_lowercase())
+            println!("notification: the list of {} has changed", format!("{listed:?}").to_lowercase())
         }
-        Notification::Updated(uri) => println!("heard: {uri} has changed"),
+        Notification::Updated(uri) => println!("notification: {uri} has changed"),
         Notification::Other { method, params } => {
-            println!("heard: {method} {}", params.as_deref().unwrap_or_default());
+            println!("notification: {method} {}", params.as_deref().unwrap_or_default());
         }
-        Notification::PeerUnresponsive => eprintln!("server: no answer to a ping"),
+        Notification::PeerUnresponsive => eprintln!("server: no response to a ping"),
         Notification::Reconnected => eprintln!("server: connected again"),
         Notification::ProtocolError(fault) => eprintln!("server: {fault}"),
-        Notification::Missed(count) => eprintln!("{count} messages came too fast to be shown"),
+        Notification::Missed(count) => eprintln!("{count} notifications were dropped"),
         _ => {}
     }
 }

@@ -1,13 +1,13 @@
-//! Finds the answer to one request in arbitrary input.
+//! Finds the response to one request in arbitrary input.
 //!
-//! A partial line may precede the answer without a line break. So the search does not parse lines: it looks for the text
-//! of the id and the next line break.
+//! A partial line may precede the response without a line break. So the search does not parse lines: it looks for the
+//! text of the id and the next line break.
 
-/// The search for an expected answer.
+/// The search for an expected response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     id: String,
-    /// The last received bytes, shorter than the id, because they may be its beginning.
+    /// The last received bytes, because they may be the beginning of the id. Always shorter than the id.
     last: Vec<u8>,
     id_came: bool,
 }
@@ -18,7 +18,7 @@ impl Answer {
         Answer { id, last: Vec::new(), id_came: false }
     }
 
-    /// Returns the rest of `bytes` after the answer and its line break. `None` means that the answer is not complete.
+    /// Returns the rest of `bytes` after the response and its line break, or `None` if the response is not complete.
     pub(crate) fn behind<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.id_came && byte == b'\n' {

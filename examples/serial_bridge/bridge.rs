@@ -17,7 +17,7 @@ use crate::sort::{Kind, Sort};
 
 /// A report of one of the two threads.
 enum News {
-    /// stdin has ended, and all of its bytes are sent to the board.
+    /// stdin has ended, and all its bytes were sent to the board.
     InputEnded,
     /// No request is in flight.
     AllAnswered,
@@ -51,12 +51,13 @@ pub(crate) fn run(mut link: Link, options: &Options) -> Result<(), String> {
     let to_client = Arc::clone(&shared);
     thread::spawn(move || sender.send(board_to_client(&to_client, &beginning, &sender)));
     wait_for_end(&news, &shared, options)?;
-    // The threads may block in a call that only the end of the process interrupts, so they are not joined.
+    // The threads are not joined, because only the end of the process interrupts a blocked read.
     session::end(&shared.link, options);
     Ok(())
 }
 
-/// Waits until one side disconnects, and then until all requests in flight are answered or the grace period expires.
+/// Waits until one side disconnects. Then waits until all requests in flight have responses, or the grace period
+/// expires.
 fn wait_for_end(news: &Receiver<News>, shared: &Shared, options: &Options) -> Result<(), String> {
     let mut ends: Option<Instant> = None;
     loop {
@@ -73,7 +74,7 @@ fn wait_for_end(news: &Receiver<News>, shared: &Shared, options: &Options) -> Re
             Err(RecvTimeoutError::Timeout) => {
                 let left = shared.flight().len();
                 eprintln!(
-                    "serial_bridge: the client has left, {left} of its requests were not answered in time"
+                    "serial_bridge: the client has disconnected, and {left} of its requests got no response in time"
                 );
                 return Ok(());
             }
@@ -82,7 +83,7 @@ fn wait_for_end(news: &Receiver<News>, shared: &Shared, options: &Options) -> Re
 }
 
 fn gone(why: io::Error) -> String {
-    format!("the board is gone: {why}. Is it still plugged in, and switched on?")
+    format!("the board has disconnected: {why}. Is it still plugged in, and switched on?")
 }
 
 fn client_to_board(shared: &Shared) -> News {
@@ -94,7 +95,7 @@ fn client_to_board(shared: &Shared) -> News {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return News::InputEnded,
         };
-        // Record the request before sending it, so that its answer cannot arrive first.
+        // Record the request before sending it, so that its response cannot arrive first.
         lines.feed(&bytes[..n], |line| shared.flight().sent(line));
         if let Err(error) = shared.link.write_all(&bytes[..n], None) {
             return News::BoardGone(error);

@@ -1,6 +1,7 @@
 //! Assembles lines from pieces of input.
 
-/// Maximum length of a line. Longer lines are skipped; at worst, the bridge then waits for the grace period at the end.
+/// Maximum length of a line. Longer lines are skipped. At worst, the bridge then waits for the grace period at the
+/// end.
 const LONGEST: usize = 1 << 20;
 
 /// The incomplete line at the end of the input.

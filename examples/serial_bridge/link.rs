@@ -11,7 +11,7 @@ use serial2::{KeepSettings, SerialPort, Settings};
 
 use crate::options::{Address, Options};
 
-/// How long to wait for a locked port, because the bridge of a replaced client may still wait for its last answers.
+/// Time to wait for a locked port. The bridge of a replaced client may still wait for its last responses.
 const LONGEST_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Timeout of one attempt to write; `write_all` retries until its own deadline.
@@ -59,7 +59,7 @@ impl Link {
         }
     }
 
-    /// Writes all bytes, and blocks for at most `longest`, or without limit if it is `None`.
+    /// Writes all bytes. Blocks for at most `longest`, or without limit if `longest` is `None`.
     pub(crate) fn write_all(&self, mut bytes: &[u8], longest: Option<Duration>) -> io::Result<()> {
         let until = longest.map(|longest| Instant::now() + longest);
         while !bytes.is_empty() {
@@ -107,7 +107,7 @@ fn timed_out(error: io::Error) -> io::Error {
 }
 
 fn connect(host: &str) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "it has no address");
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host name has no address");
     for address in host.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, CONNECT) {
             Ok(socket) => {
@@ -139,7 +139,8 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     port.set_configuration(&settings)?;
     port.set_write_timeout(WRITE_ATTEMPT)?;
     port.set_read_timeout(Duration::MAX)?;
-    // Some boards send nothing until DTR is set. Unix sets DTR on open. Errors are ignored, because a port may lack these lines.
+    // Some boards send nothing until DTR is set. Unix sets DTR on open. Errors are ignored, because a port may lack
+    // these lines.
     let _ = port.set_dtr(true).and_then(|()| port.set_rts(true));
     let _ = port.discard_buffers();
     Ok(port)
@@ -178,9 +179,9 @@ pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
             "add yourself to the group dialout (sudo usermod -aG dialout $USER), and log in again".into()
         }
         ErrorKind::ResourceBusy | ErrorKind::PermissionDenied => {
-            "another program has it open: end that one, such as a terminal or another client".into()
+            "another program uses the port: close that program, such as a terminal or another client".into()
         }
-        _ => "is it a serial port?".into(),
+        _ => "is this a serial port?".into(),
     };
     format!("cannot open {path}: {why}; {help}")
 }

@@ -62,8 +62,10 @@ impl Options {
                 "--grace" => options.grace = Duration::from_millis(number()?.into()),
                 "--no-break" => options.sends_break = false,
                 "--no-mark" => options.mark = false,
-                option if option.starts_with('-') => return Err(format!("{option} is no option")),
-                _ if address.is_some() => return Err(format!("{word} is one port too many")),
+                option if option.starts_with('-') => return Err(format!("{option} is not an option")),
+                _ if address.is_some() => {
+                    return Err(format!("{word} is a second port, but only one is possible"));
+                }
                 _ => address = Some(Address::parse(word)?),
             }
         }

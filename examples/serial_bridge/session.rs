@@ -6,15 +6,15 @@
 //! 1. The bridge discards the operating system's buffers of the port (`link`).
 //! 2. It sends a break, which a UART reports in any state, independent of the bytes.
 //! 3. It sends the *session mark*: the byte 0x04 (end of transmission), which cannot occur in JSON, and a line break. The
-//!    mark passes through USB, TCP and pseudo-terminals, which do not transmit a break.
-//! 4. It sends a `ping` with a unique id. Output before the answer belongs to the old session and is discarded. A board
-//!    that is still starting gets the mark and another ping until it answers.
+//! 4. The bridge sends a `ping` with a unique id. Output before the response belongs to the old session and is
+//! discarded. A board that is still starting gets the mark and another ping until it responds.
 //!
-//! A board calls `Server::reset()` on a break or a mark. A board that supports neither sees a line that is not JSON, and
-//! its error precedes the answer to the ping. Its old session then ends with the next `initialize` in the handshake era.
+//! A board calls `Server::reset()` on a break or a mark. A board that supports neither sees a line that is not JSON,
+//! and its error precedes the response to the ping. Its old session then ends with the next `initialize` in the
+//! handshake era.
 //!
-//! A ping is better than waiting for silence, because no duration fits all boards: the last line of a slow board is late,
-//! and a fast board needs no wait. Every server answers every request with an id, at least with an error.
+//! A ping is better than waiting for silence, because no duration fits all boards: the last line of a slow board is
+//! late, and a fast board needs no wait. Every server responds to every request with an id, at least with an error.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -28,7 +28,7 @@ use crate::options::Options;
 const MARK: &[u8] = b"\x04\n";
 /// Duration of a break, longer than a character at common speeds.
 const BREAK: Duration = Duration::from_millis(20);
-/// A board that is silent for this time has not received the ping.
+/// Time without output after which the ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Limit of the last write, because a board that does not read must not keep the bridge from exiting.
 const LONGEST_END: Duration = Duration::from_millis(300);
@@ -36,7 +36,7 @@ const LONGEST_END: Duration = Duration::from_millis(300);
 /// The board's output at the beginning of a session.
 #[derive(Default)]
 pub(crate) struct Beginning {
-    /// Output that was received after the answer to the ping.
+    /// Output received after the response to the ping.
     pub(crate) bytes: Vec<u8>,
     /// Whether the next output continues a discarded line.
     pub(crate) in_a_line: bool,
@@ -58,7 +58,7 @@ pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning>
     Ok(beginning)
 }
 
-/// Sends pings until one is answered, and discards all output up to the answer.
+/// Sends pings until a response arrives, and discards all output up to the response.
 fn ping_until_answered(link: &Link, options: &Options, until: Instant) -> io::Result<Beginning> {
     let mut answer = Answer::to(ping(link, until)?);
     let (mut bytes, mut in_a_line) = ([0; 4096], false);
@@ -71,7 +71,7 @@ fn ping_until_answered(link: &Link, options: &Options, until: Instant) -> io::Re
                 in_a_line = !bytes[..n].ends_with(b"\n");
             }
             Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error),
-            // Wait only for the answer to the last ping, because answers to earlier pings precede it.
+            // Wait only for the response to the last ping, because earlier responses precede it.
             Err(_) if Instant::now() < until => {
                 // The board may have lost the mark or the end of the last ping, so send both again.
                 link.write_all(boundary(options), Some(until.saturating_duration_since(Instant::now())))?;
@@ -80,7 +80,7 @@ fn ping_until_answered(link: &Link, options: &Options, until: Instant) -> io::Re
             Err(_) => {}
         }
         if Instant::now() >= until {
-            eprintln!("serial_bridge: the board does not answer; the client may try it all the same");
+            eprintln!("serial_bridge: the board does not respond; the client is connected anyway");
             return Ok(Beginning { bytes: Vec::new(), in_a_line });
         }
     }

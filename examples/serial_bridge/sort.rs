@@ -1,8 +1,8 @@
 //! Separates a board's messages from its other output.
 //!
-//! Boards share one UART between the protocol and their log. A message is a line that begins with `{`, or with `[{` for a
-//! batch; `[` alone begins many log lines. The sorter stores at most one bracket, so lines have no length limit, and each
-//! piece is forwarded at once.
+//! Boards share one UART between the protocol and their log. A message is a line that begins with `{`, or with `[{`
+//! for a batch. `[` alone begins many log lines. The sorter stores at most one bracket, so lines have no length
+//! limit, and each piece is forwarded immediately.
 
 /// The destination of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 /// The position within a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// At most blanks and control characters of this line have been received.
+    /// Before the first character: only blanks and control characters were received.
     Start,
     /// After a bracket, which is stored until the next byte decides its kind.
     Bracket,
@@ -35,7 +35,7 @@ impl Sort {
         Sort { at: At::Start }
     }
 
-    /// Starts within a line whose beginning was discarded, so the rest is not a message.
+    /// Starts within a line whose beginning was discarded, so the rest of the line is not a message.
     pub(crate) fn in_a_line() -> Sort {
         Sort { at: At::Inside(Kind::Other) }
     }

@@ -1,4 +1,4 @@
-//! Runs the check of one target over every file of a folder, and prints executions per second and the slowest inputs.
+//! Checks every file of a folder with one target, and prints the speed and the slowest inputs.
 //!
 //!     cargo run --release --example replay -- server corpus/server
 //!
@@ -17,7 +17,7 @@ fn main() {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let inputs: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-    // The first input pays for what is loaded once.
+    // The first input also pays for one-time initialization.
     if let Some(input) = inputs.first() {
         check(input);
     }

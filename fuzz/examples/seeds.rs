@@ -1,5 +1,5 @@
-//! Writes where fuzzing begins, from the dialogues of `tests/transcripts`: `corpus/TARGET/…`, and the dictionary of what
-//! is said in them. `fuzz/run --seeds` calls it, in the folder `fuzz`.
+//! Writes the seed corpus and the dictionary for fuzzing, from the dialogues of `tests/transcripts`.
+//! `fuzz/run --seeds` runs it in the folder `fuzz`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ fn main() {
     let lines: String = escaped.map(|word| format!("\"{word}\"\n")).collect();
     fs::write(
         "dictionary.txt",
-        format!("# The words of the protocol: `fuzz/run --seeds` writes them.\n{lines}"),
+        format!("# Words of the protocol, written by `fuzz/run --seeds`.\n{lines}"),
     )
     .unwrap();
 }

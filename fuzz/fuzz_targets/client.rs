@@ -1,14 +1,14 @@
 //! Entry point of the fuzz target `client`. Its body is in `proptests/src/fuzz/client.rs`.
 //!
-//! A client: a server that sends what it likes, a host that does what it likes, time, and connections that break.
+//! A client with an arbitrary server and application, time limits, and connections that break.
 //!
-//! Invariants (checked in `proptests/src/model/client`, against a model of what is open):
+//! Invariants, which `proptests/src/model/client` checks with a model of the open requests:
 //!
-//! - Each request of the host ends exactly once, with an answer or because it is lost; no id is used twice.
-//! - Each request of the server gets one answer at most; nothing else is answered, and no noise.
-//! - Nothing is sent that the server did not declare, or that its revision does not have; what is written is whole lines.
-//! - The work is linear: a bounded number of polls for what moves. It never spins and always ends.
-//! - However bytes move in and out, the same is written, and the host hears the same.
+//! - Each request of the application ends exactly once, with a response or a failure. No id is used twice.
+//! - Each server request gets at most one response. Nothing else gets a response.
+//! - The client sends nothing that the server did not declare or the revision lacks, and only whole lines.
+//! - Work is linear: the number of polls is bounded by the bytes moved. The client always closes in the end.
+//! - The way in which bytes move affects neither output nor events.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::client::check(bytes));

@@ -1,14 +1,14 @@
 //! Entry point of the fuzz target `dialogue`. Its body is in `proptests/src/fuzz/dialogue.rs`.
 //!
-//! Valid traffic, from the dialogues of `tests/transcripts`, with some lines and members changed: most of it gets deep into the
-//! dispatchers, of a server and of a client.
+//! Mutated transcripts: valid traffic with changed lines and members, so most of it reaches the dispatchers of server
+//! and client.
 //!
-//! Invariants (checked in `proptests/src/fuzz/dialogue.rs`):
+//! Invariants, which `proptests/src/fuzz/dialogue.rs` checks:
 //!
-//! - Nothing panics; the machine comes to rest after each line, and to its end when its input has ended.
-//! - What is written is whole lines: messages of JSON-RPC, or batches of them.
-//! - No id gets more answers than it was asked with; nothing else is answered with an id.
-//! - However bytes move in and out, the same is written, and the host hears the same.
+//! - Nothing panics. The machine is idle after each line, and closes after the end of its input.
+//! - The output consists of whole lines: JSON-RPC messages, or batches of them.
+//! - No id gets more responses than requests. Nothing else gets a response with an id.
+//! - The way in which bytes move affects neither output nor events.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::dialogue::check(bytes));

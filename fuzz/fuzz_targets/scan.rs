@@ -1,15 +1,16 @@
 //! Entry point of the fuzz target `scan`. Its body is in `proptests/src/fuzz/scan.rs`.
 //!
-//! The scanner of JSON, against `serde_json`.
+//! The JSON scanner, compared with `serde_json`.
 //!
-//! Invariants (checked in `proptests/src/fuzz/scan.rs`):
+//! Invariants, which `proptests/src/fuzz/scan.rs` checks:
 //!
-//! - It accepts exactly the texts that `serde_json` does, but for those that `proptests/src/differences.rs` lists by name.
-//! - Of a text that is accepted, it finds the members of a message where `serde_json` finds them: names decoded, the last
-//!   of duplicates, the same values. A view says the same of every value, all the way down.
-//! - However the text is cut, the verdict, the place of an error and the places of the members are the same.
-//! - An error stands within the text; it stands at the end of it only if more text could have made it good.
-//! - A lower limit of nesting changes nothing but that: every member is still found.
+//! - The scanner accepts the same texts as `serde_json`, apart from the differences in
+//!   `proptests/src/differences.rs`.
+//! - In an accepted text it finds the same message members as `serde_json`: names decoded, the last duplicate, equal
+//!   values. Views agree with `serde_json` at every level.
+//! - The way in which the text is cut affects neither the verdict, nor the position of an error, nor the members.
+//! - The position of an error is within the text. It is at the end only if more text could make the text valid.
+//! - A lower depth limit has no other effect: every member is still found.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::scan::check(bytes));

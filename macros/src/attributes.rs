@@ -87,28 +87,26 @@ fn for_each_item(
 /// The error for an unknown or unsupported item.
 fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
     if namespace == Namespace::Tool {
-        return meta.error(format!("there is no `#[tool({name})]` here"));
+        return meta.error(format!("`#[tool({name})]` is not supported here"));
     }
     let reason = match name {
-        "flatten" => "a struct inside another is an object of its own: write its fields here",
-        "alias" => "a schema cannot say that one of two names has to be there: `rename` gives another one",
+        "flatten" => "a nested struct is a separate object: write its fields here",
+        "alias" => "a schema cannot require one of two names: use `rename`",
         "with" | "deserialize_with" | "from" | "try_from" | "remote" => {
             "the schema cannot know what it accepts: give the type a `Deserialize` of its own and use \
              `#[tool(schema = …)]`"
         }
-        "untagged" | "content" => {
-            "what cannot be told apart by a member needs a heap: use `#[serde(tag = \"…\")]`"
-        }
-        "other" => "the schema lists every variant, and no other is accepted",
+        "untagged" | "content" => "variants without a tag need a heap to decode: use `#[serde(tag = \"…\")]`",
+        "other" => "the schema lists every variant, and accepts no other",
         "rename" => "the name of a type does not appear in JSON",
-        "tag" => "only the variants of an enum are told apart by a tag",
-        "transparent" => "only a struct with one field that has no name is that field",
-        "default" => "it is for a struct with named fields, and for its fields",
-        "rename_all_fields" => "it is for the variants of an enum: use `rename_all`",
+        "tag" => "only an enum has a tag",
+        "transparent" => "only a struct with one unnamed field is transparent",
+        "default" => "it applies only to a struct with named fields, and to its fields",
+        "rename_all_fields" => "it applies only to the variants of an enum: use `rename_all`",
         "bound" => "there are no type parameters",
         "crate" => "use `#[tool(crate = path)]`",
-        "expecting" => "errors name the field and say what it accepts",
-        _ => "the schema would not know of it",
+        "expecting" => "errors already name the field and its accepted values",
+        _ => "the schema would not reflect it",
     };
     meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {reason}"))
 }
@@ -131,7 +129,7 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
         Some(literal) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
         None => Err(Error::new_spanned(
             expression,
-            "the schema can show a literal only: for other values there is `#[serde(default = \"path\")]`",
+            "the schema shows only literals: use `#[serde(default = \"path\")]` for other values",
         )),
     }
 }
@@ -245,7 +243,7 @@ impl FieldAttributes {
             }
             (Namespace::Serde, "rename") => return rename(meta, &mut self.name),
             (Namespace::Serde, "skip" | "skip_deserializing") => self.skip = true,
-            // Fields borrow where possible in any case.
+            // Fields borrow where possible, with or without the attribute.
             (Namespace::Serde, "borrow") => return skip_value(meta),
             (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
             _ => return Err(unsupported(namespace, name, meta)),
@@ -263,7 +261,7 @@ impl FieldAttributes {
         };
         let kinds = [self.has_range(), self.has_length(), self.has_item_count(), self.schema.is_some()];
         if kinds.iter().filter(|is_set| **is_set).count() > 1 {
-            return error("a field has either a range, a length, a number of items or a schema");
+            return error("a field has only one of: a range, a length, a number of items, a schema");
         }
         if self.skip && (kinds.contains(&true) || self.name.is_some()) {
             return error("a field that is skipped is not in the schema");
@@ -289,17 +287,17 @@ impl FieldAttributes {
         Ok(())
     }
 
-    /// Whether the field has bounds of a number.
+    /// Whether the field has numeric bounds.
     pub(crate) fn has_range(&self) -> bool {
         self.minimum.is_some() || self.maximum.is_some()
     }
 
-    /// Whether the field has bounds of a string length.
+    /// Whether the field has bounds of its string length.
     pub(crate) fn has_length(&self) -> bool {
         self.shortest.is_some() || self.longest.is_some()
     }
 
-    /// Whether the field has bounds of a number of items.
+    /// Whether the field has bounds of its number of items.
     pub(crate) fn has_item_count(&self) -> bool {
         self.fewest.is_some() || self.most.is_some()
     }

@@ -43,12 +43,12 @@ impl Value {
         Ok(Value { ty: field.ty.clone(), attributes: FieldAttributes::parse(&field.attrs)? })
     }
 
-    /// Whether it has attributes that only a named field may have.
+    /// Whether the field has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
         self.attributes.name.is_some() || self.attributes.skip || self.attributes.default.is_some()
     }
 
-    /// Whether attributes limit or describe its type.
+    /// Whether attributes limit or describe the field's type.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit().is_some() || self.has_schema() || self.attributes.description.is_some()
     }
@@ -167,7 +167,7 @@ impl Fields {
                 .clone()
                 .unwrap_or_else(|| case.map_or(rust_name.clone(), |case| case.convert_field(&rust_name)));
             if all.members.iter().any(|other| other.name == name) {
-                return Err(Error::new(ident.span(), format!("another field has the name `{name}`, too")));
+                return Err(Error::new(ident.span(), format!("another field also has the name `{name}`")));
             }
             all.members.push(Named { ident, name, value });
         }

@@ -30,7 +30,7 @@ impl Case {
         let found = CASES.iter().find(|(known, _)| *known == name);
         found.map(|(_, case)| *case).ok_or_else(|| {
             let names: Vec<_> = CASES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-            format!("there is no such case, only {}", names.join(", "))
+            format!("unknown case; the known cases are {}", names.join(", "))
         })
     }
 

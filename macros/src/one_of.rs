@@ -32,7 +32,7 @@ pub(crate) fn expand_enum(data: &DataEnum, attributes: &TypeAttributes) -> Resul
     for variant in &data.variants {
         let Some(named) = parse_variant(variant, attributes)? else { continue };
         if variants.iter().any(|other| other.name == named.name) {
-            let reason = format!("another variant has the name `{}`, too", named.name);
+            let reason = format!("another variant also has the name `{}`", named.name);
             return Err(Error::new(variant.span(), reason));
         }
         variants.push(named);
@@ -65,15 +65,12 @@ fn parse_variant<'v>(variant: &'v Variant, type_attributes: &TypeAttributes) -> 
             Some(field) if fields.unnamed.len() == 1 => {
                 let value = Value::new(field)?;
                 if value.is_member() || value.is_limited() {
-                    return refuse(field.span(), "it is a struct, whose own fields have such attributes");
+                    return refuse(field.span(), "put these attributes on the fields of the inner struct");
                 }
                 VariantContent::Struct(value.ty().clone())
             }
             _ => {
-                return refuse(
-                    variant.span(),
-                    "a model cannot fill in what has no name: give the fields names",
-                );
+                return refuse(variant.span(), "a model cannot fill in unnamed fields: name the fields");
             }
         },
     };
@@ -82,11 +79,11 @@ fn parse_variant<'v>(variant: &'v Variant, type_attributes: &TypeAttributes) -> 
 
 fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result<Generated> {
     if let Some(variant) = variants.iter().find(|variant| !matches!(variant.content, VariantContent::Unit)) {
-        let reason = "a variant that holds something needs a tag to tell it apart: `#[serde(tag = \"…\")]` on the enum";
+        let reason = "a variant with fields needs a tag: `#[serde(tag = \"…\")]` on the enum";
         return refuse(variant.ident.span(), reason);
     }
     if attributes.open {
-        return refuse(variants[0].ident.span(), "a string has no fields, known or unknown");
+        return refuse(variants[0].ident.span(), "a string enumeration has no fields");
     }
     let names: Vec<_> = variants.iter().map(|variant| &variant.name).collect();
     let descriptions = variants.iter().map(|variant| match &variant.attributes.description {

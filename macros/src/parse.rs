@@ -54,7 +54,7 @@ pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
 /// Stores a value, and refuses a second one.
 pub(crate) fn set_once<T>(meta: &ParseNestedMeta<'_>, target: &mut Option<T>, value: T) -> Result<()> {
     if target.replace(value).is_some() {
-        return Err(meta.error("this was said before"));
+        return Err(meta.error("this attribute is repeated"));
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ impl Parse for Range {
         }
         input.parse::<Token![..]>()?;
         if !input.is_empty() && !input.peek(Token![,]) {
-            return Err(input.error("write `..=` and the greatest value that is allowed"));
+            return Err(input.error("write `..=` and the maximum"));
         }
         Ok(Range { minimum, maximum: None })
     }
@@ -155,8 +155,7 @@ pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> 
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attribute.meta else { continue };
         let Some(Literal::String(text)) = Literal::parse(&pair.value) else {
-            let reason =
-                "a description has to stand here, or in `#[tool(description = …)]`: this cannot be read";
+            let reason = "the description must be a literal doc comment, or be in `#[tool(description = …)]`";
             return Err(Error::new_spanned(&pair.value, reason));
         };
         lines.extend(text.lines().map(|line| line.trim().to_owned()));

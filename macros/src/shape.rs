@@ -27,7 +27,7 @@ pub(crate) struct Generated {
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     check_generics(&input.generics)?;
     let (generated, attributes) = match &input.data {
-        Data::Union(data) => return refuse(data.union_token.span(), "nobody can tell what a union holds"),
+        Data::Union(data) => return refuse(data.union_token.span(), "a union has no tag for its content"),
         Data::Enum(data) => {
             let attributes = TypeAttributes::parse(&input.attrs, true, true)?;
             (expand_enum(data, &attributes)?, attributes)
@@ -53,7 +53,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                         {
                             return refuse(
                                 field.span(),
-                                "it has no name: say this where it is a field that has one",
+                                "this newtype field has no name: put the attribute on the named field that contains the type",
                             );
                         }
                         expand_newtype(&value)
@@ -61,7 +61,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     _ => {
                         return refuse(
                             fields.span(),
-                            "a model cannot fill in what has no name: give the fields names",
+                            "a model cannot fill in unnamed fields: name the fields",
                         );
                     }
                 },
@@ -77,7 +77,7 @@ fn check_generics(generics: &Generics) -> Result<()> {
     match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
         Some(parameter) => refuse(
             parameter.span(),
-            "a schema is made for one type at a time: there may be lifetimes, but no other parameters",
+            "a schema cannot depend on type or const parameters: only lifetimes are allowed",
         ),
         None => Ok(()),
     }

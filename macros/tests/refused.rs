@@ -1,6 +1,6 @@
-//! What cannot be in the schema is an error of the compiler that says what to do.
+//! Unsupported types are compile errors with advice.
 
 #[test]
-fn what_the_schema_cannot_say_is_refused() {
+fn unsupported_types_are_compile_errors() {
     trybuild::TestCases::new().compile_fail("tests/refused/*.rs");
 }

@@ -5,36 +5,37 @@
 
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind};
 
-/// A difference. The first two depend on the text, the others on the requested type.
+/// A difference in a text, or in the type that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// 128 open containers are our limit. The limit of `serde_json` is 127.
+    /// Our limit is 128 open containers; the limit of `serde_json` is 127.
     DeepestLevel,
-    /// An object begins with the name that `serde_json` gives its own numbers. There it is a number or an error, here an
-    /// object like any other.
+    /// `serde_json` reads an object with its private name as a number, or rejects it. Here it is an ordinary object.
     PrivateName,
-    /// `-0` is an integer here, as in JSON Schema. In `serde_json` it is a float, except for `i128`.
+    /// `-0` is an integer here, as in JSON Schema. `serde_json` reads it as a float, except for `i128`.
     MinusZero,
-    /// A struct with named fields, or a struct variant, is an object here. `serde_json` also accepts an array.
+    /// Structs and struct variants require an object here. `serde_json` also accepts an array.
     StructFromArray,
-    /// A member name that is read as a number may contain escapes here.
+    /// Here, a member name that is decoded as a number may contain escapes.
     EscapedNumberName,
-    /// Where serde keeps a value for later (untagged, internally tagged, flattened), a fraction is a float here. There
-    /// `arbitrary_precision` makes it an object, which no float is read from.
+    /// Where serde buffers a value (untagged, internally tagged, flattened), a fraction is a float here. In
+    /// `serde_json` with `arbitrary_precision` it is an object, which does not decode as a float.
     BufferedFraction,
-    /// A number without a type of its own (`serde_json::Value`) is a `u64`, an `i64` or an `f64` here. There it keeps its text.
+    /// A number in a `serde_json::Value` is a `u64`, an `i64` or an `f64` here. `serde_json` keeps its text.
     NumberText,
     /// For a type with `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
     WholeFraction,
-    /// The tag of such a type may be any member here. In `serde_json` it must be the first.
+    /// The tag of a derived enum may be any member here. In `serde_json` it must be the first.
     TagAnywhere,
     /// A string with escapes can be borrowed here, because it is decoded in place.
     BorrowedEscape,
-    /// An empty text is an empty object here, because a call may omit its arguments.
+    /// An empty text decodes as an empty object here, because a call may omit its arguments.
     NoText,
-    /// Ignored values may have any depth in `serde_json`. Here the depth of the whole message is checked first.
+    /// Ignored values may have any depth in `serde_json`. Here the scanner checks the depth of the whole message
+    /// first.
     DeepIgnored,
-    /// A value that is ignored or read as bytes may contain an unpaired surrogate in `serde_json`. Here it is not JSON.
+    /// `serde_json` accepts unpaired surrogates in values that it ignores or reads as bytes. Here they are invalid
+    /// JSON.
     LoneSurrogateIgnored,
 }
 
@@ -56,9 +57,9 @@ impl Difference {
         Difference::LoneSurrogateIgnored,
     ];
 
-    /// The reason why `serde_json` rejects this text as a `Value`, or reads another value, although it is JSON here.
+    /// Returns the reason why `serde_json` rejects a valid text as a `Value`, or reads another value.
     ///
-    /// A text that is not JSON here is not JSON in `serde_json` either.
+    /// Every text that is invalid JSON here is also invalid in `serde_json`.
     #[must_use]
     pub fn of_text(text: &[u8]) -> Option<Difference> {
         if deepest(text) == u32::from(DEPTH_LIMIT) {

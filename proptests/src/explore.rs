@@ -1,17 +1,17 @@
 //! Breadth-first search over all reachable states of a machine.
 //!
-//! It works for any `World` that contains a machine. A machine cannot be copied, so a state is stored as the path to it,
-//! and created again when needed. Two states are the same if their keys are equal. A key that is too coarse makes the
-//! search smaller, but never wrong. The shortest paths come first, so a failing check shows the shortest session.
+//! The search works for any `World` that contains a machine. A machine cannot be copied, so a state is stored as its
+//! path and created again when needed. Two states are equal if their keys are equal. A key that is too coarse makes
+//! the search smaller, but never wrong. Shorter paths come first, so a failing check shows the shortest session.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-/// A machine, its application and its peer.
+/// A machine with its application and its peer.
 pub trait World {
-    /// Does a step and checks the result. Returns `false` if the step is impossible here.
+    /// Performs a step and checks the result. Returns `false` if the step is impossible in this state.
     fn step(&mut self, step: &'static str) -> bool;
 
-    /// The key of this state: times as distances, without counters that only grow.
+    /// The key of this state. It contains times as distances, and no counters that only grow.
     fn key(&self) -> String;
 
     /// Messages, events and operations so far, line by line.
@@ -26,17 +26,17 @@ pub type Check<W> = fn(&mut W);
 pub struct Explored {
     /// The number of states.
     pub states: usize,
-    /// The distance of the furthest state in steps.
+    /// The largest distance of a state from the start, in steps.
     pub depth: usize,
 }
 
-/// Prints the path to the state when a check fails.
+/// A world that prints its path when a check panics.
 struct Shown<W: World>(W);
 
 impl<W: World> Drop for Shown<W> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("The shortest way there:\n{}", self.0.dialogue());
+            eprintln!("shortest path to this state:\n{}", self.0.dialogue());
         }
     }
 }
@@ -44,7 +44,7 @@ impl<W: World> Drop for Shown<W> {
 /// Visits every reachable state, and runs each of the `checks` in a fresh world per state.
 ///
 /// # Panics
-/// If a check panics, or there are more than `most` states.
+/// Panics if a check panics, or if there are more than `most` states.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],
@@ -67,7 +67,7 @@ pub fn explore<W: World>(
         explored = Explored { states: explored.states + 1, depth: path.len() };
         assert!(
             explored.states <= most,
-            "more than {most} states: the key tells too much, as here\n{}",
+            "more than {most} states; the key is too fine, for example\n{}",
             at(&path).0.dialogue()
         );
         for check in checks {
@@ -89,7 +89,7 @@ pub fn explore<W: World>(
     explored
 }
 
-/// The steps of the state diagram with this name in ARCHITECTURE.md.
+/// The transitions of the state diagram with this name in ARCHITECTURE.md.
 #[must_use]
 pub fn diagram(name: &str) -> BTreeSet<(String, String)> {
     let text = include_str!("../../ARCHITECTURE.md");

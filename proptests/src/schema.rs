@@ -1,8 +1,9 @@
 //! Checks of values and lines against the official schemas.
 //!
-//! The schemas are read from `MCP_SPEC_DIR` (`schema/2024-11-05.json` and so on). They leave almost every object open,
-//! so a member of a later revision would pass: the line checks therefore also refuse members that the chosen definition
-//! does not name. Members that a revision leaves to the application (`_meta`, capabilities, tool schemas, data) stay open.
+//! The schemas are read from `MCP_SPEC_DIR` (`schema/2024-11-05.json` and so on). They leave almost every object
+//! open, so a member of a later revision would pass. The line checks therefore also reject members that the matching
+//! definition does not name. Members that a revision leaves to the application (`_meta`, capabilities, tool schemas,
+//! data) stay open.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ const FREE: [&str; 9] = [
     "structuredContent",
 ];
 
-/// Errors with more than code and message: the code, and the definition of the whole message.
+/// Errors with data: the code, and the definition of the whole message.
 const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32020, "HeaderMismatchError"),
     (-32021, "MissingRequiredClientCapabilityError"),
@@ -50,10 +51,10 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// The schemas of `MCP_SPEC_DIR`, or `None` where the folder lacks one of the five.
+    /// Loads the schemas of `MCP_SPEC_DIR`. Returns `None` if one of the five is missing.
     ///
     /// # Panics
-    /// If a file exists and is not JSON.
+    /// Panics if a file exists and is not JSON.
     pub fn load() -> Option<Self> {
         let mut revisions = HashMap::new();
         for revision in REVISIONS {
@@ -63,10 +64,10 @@ impl Schemas {
         Some(Self { revisions, validators: Mutex::default() })
     }
 
-    /// Like [`load`](Self::load), but prints a message if the schemas are missing.
+    /// Like [`load`](Self::load), but prints a message if a schema is missing.
     ///
     /// # Panics
-    /// If they are missing and `CI=true`, because CI must not skip checks silently.
+    /// Panics if a schema is missing and `CI=true`, because CI must not skip checks silently.
     pub fn load_or_say() -> Option<Self> {
         let schemas = Schemas::load();
         if schemas.is_none() {
@@ -77,7 +78,7 @@ impl Schemas {
         schemas
     }
 
-    /// Checks that `value` matches `definition` of `revision`. The error names the position of the mismatch.
+    /// Checks that `value` matches `definition` of `revision`. The error contains the position of the mismatch.
     pub fn check(&self, revision: &str, definition: &str, value: &Value) -> Result<(), String> {
         let validator = self.validator(revision, definition)?;
         let errors: Vec<String> = validator
@@ -89,14 +90,13 @@ impl Schemas {
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
 
-    /// Checks a line that a server wrote: framing, envelope, the definition of the message, no unknown members.
+    /// Checks a line of a server: framing, envelope, the definition of the message, no unknown members.
     /// For a response, `answers` is the method of its request, if known.
     pub fn check_server_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ServerRequest", "ServerNotification"])
     }
 
-    /// Checks a line that a client wrote. `answers` as in [`check_server_line`](Self::check_server_line), for responses to
-    /// requests of the server.
+    /// Checks a line of a client. For a response to a server request, `answers` is the method of that request.
     pub fn check_client_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ClientRequest", "ClientNotification"])
     }
@@ -110,7 +110,7 @@ impl Schemas {
     ) -> Result<(), String> {
         let text = line.strip_suffix('\n').unwrap_or(line);
         if text.contains(['\n', '\r']) {
-            return Err(format!("{revision}: more than one line: {line:?}"));
+            return Err(format!("{revision}: a newline inside the line: {line:?}"));
         }
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("{revision}: {error}: {line:?}"))?;
@@ -157,8 +157,8 @@ impl Schemas {
         }
     }
 
-    /// Checks an error response. Up to 2025-06-18 an error without an id has `"id":null`, which those schemas do not
-    /// allow. In later revisions it has no `id`.
+    /// Checks an error response. Up to 2025-06-18 an error without an id has `"id":null`, although the schemas of
+    /// these revisions do not allow it. Later revisions omit the `id`.
     fn error(&self, revision: &str, object: &Map<String, Value>) -> Result<(), String> {
         let envelope = self.first_of(revision, &["JSONRPCErrorResponse", "JSONRPCError"])?;
         let mut message = object.clone();
@@ -179,7 +179,7 @@ impl Schemas {
         }
     }
 
-    /// The definition of the request or notification `method` among those that `union` lists.
+    /// Finds the definition of `method` among the requests or notifications of `union`.
     fn of_union(&self, revision: &str, union: &str, method: &str) -> Result<String, String> {
         let none = || format!("{revision}: {union} has no method {method:?}");
         let listed = self.definition(revision, union).ok_or_else(none)?;
@@ -202,7 +202,7 @@ impl Schemas {
             .ok_or_else(none)
     }
 
-    /// The definition of the result of `method`.
+    /// Finds the definition of the result of `method`.
     fn result_of(&self, revision: &str, method: &str, result: &Value) -> Result<String, String> {
         if result.get("resultType") == Some(&json!("input_required")) {
             if !["tools/call", "prompts/get", "resources/read"].contains(&method) {
@@ -213,7 +213,7 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // A server of the handshake era also sends requests. 2026-07-28 does not list them.
+        // A handshake server also sends requests. The schema of 2026-07-28 does not list them.
         let stem = self
             .definitions(revision)
             .and_then(|all| {
@@ -254,11 +254,11 @@ impl Schemas {
             .find(|(member, _)| !members.contains(&member.as_str()))
         {
             None => Ok(()),
-            Some((member, _)) => Err(format!("{revision} {name}: a member too many: {member}")),
+            Some((member, _)) => Err(format!("{revision} {name}: an unknown member: {member}")),
         }
     }
 
-    /// Collects the paths of members that a closed reading of `schema` does not know.
+    /// Collects the paths of members that `schema` does not declare.
     fn undeclared(&self, revision: &str, schema: &Value, value: &Value, path: &str, extra: &mut Vec<String>) {
         if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|it| it.rsplit('/').next()) {
             if let Some(target) = self.definition(revision, name) {
@@ -268,7 +268,7 @@ impl Schemas {
         }
         for union in ["anyOf", "oneOf"] {
             let Some(branches) = schema.get(union).and_then(Value::as_array) else { continue };
-            // Of the matching branches, take the one that declares the most members.
+            // Use the matching branch that declares the most members.
             let best = branches
                 .iter()
                 .filter(|branch| self.inline(revision, branch).is_ok_and(|it| it.is_valid(value)))
@@ -299,7 +299,7 @@ impl Schemas {
                         Some(schema) => self.undeclared(revision, schema, member, &path, extra),
                         // The older definitions of requests and notifications omit the envelope.
                         None if known.contains_key("method") && envelope.contains(&name.as_str()) => {}
-                        // Every request and notification may have it. The older definitions do not repeat that.
+                        // Every request and notification may have `_meta`. The older definitions do not repeat it.
                         None if name == "_meta" && path.ends_with("/params/_meta") => {}
                         None if open => {}
                         None => extra.push(path),
@@ -333,7 +333,7 @@ impl Schemas {
         self.inline(revision, &json!({ "$ref": format!("#/{place}/{definition}") }))
     }
 
-    /// The validator of a piece of schema that refers to the definitions of `revision`.
+    /// Compiles a part of a schema that refers to the definitions of `revision`.
     fn inline(&self, revision: &str, piece: &Value) -> Result<Arc<Validator>, String> {
         let key = format!("{revision} {piece}");
         if let Some(known) = self.validators.lock().expect("no test panics with the lock").get(&key) {

@@ -3,7 +3,7 @@
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot};
 use mcp_proto::{Action, Buffer, Client, Millis};
 
-/// The number of allocations of `body`. Counted for this thread only, so other tests do not matter.
+/// Counts the allocations of `body` on this thread, so other tests do not matter.
 fn allocations(body: impl FnOnce()) -> u64 {
     allocation_counter::measure(body).count_total
 }
@@ -13,7 +13,7 @@ fn run(client: &mut Client<'_>, now: u64, input: &[u8]) -> u64 {
     run_in_pieces(client, now, input, usize::MAX)
 }
 
-/// The same, with at most `most` bytes in a step.
+/// Like `run`, with at most `most` bytes per read.
 fn run_in_pieces(client: &mut Client<'_>, now: u64, mut input: &[u8], most: usize) -> u64 {
     let mut id = 0;
     loop {
@@ -109,7 +109,7 @@ fn client_with_grown_buffers_allocates_nothing_per_message() {
     let mut line = Vec::with_capacity(2048);
     connect(&mut client);
 
-    // Long enough for an oversized buffer to shrink once.
+    // Enough messages for an oversized buffer to shrink once.
     for now in 0..100 {
         traffic(&mut client, &mut line, now);
     }

@@ -135,7 +135,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
         (_, 2) => asked.cancel(),
         (_, 3) => asked.error(-5, "own \"error\""),
         (_, 4) => drop(asked),
-        // Too large, and not of this kind.
+        // The error is too large, and not valid for this kind of request.
         (_, 5) => asked.error(-5, "x".repeat(5000)),
         (_, 6) => asked.accept(|content| content.end_object()),
         (InputRequest::Roots, _) => asked.roots(|roots| {
@@ -169,7 +169,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
 }
 
 /// The server requests: method and params.
-fn questions() -> [(&'static str, Value); 5] {
+fn server_requests() -> [(&'static str, Value); 5] {
     let meta = json!({ "progressToken": "t" });
     [
         ("roots/list", json!({ "_meta": meta })),
@@ -195,7 +195,7 @@ fn client_responses_match_the_schema() {
         host.server(&json!({ "jsonrpc": "2.0", "id": host.last("initialize"), "result": initialized }));
         for turn in 0..11 {
             host.turn = turn;
-            for (at, (method, params)) in questions().into_iter().enumerate() {
+            for (at, (method, params)) in server_requests().into_iter().enumerate() {
                 let id = if at % 2 == 0 { json!(turn * 10 + at) } else { json!(format!("{turn} {at}")) };
                 host.server(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
             }
@@ -209,7 +209,7 @@ fn client_responses_match_the_schema() {
         host.client.roots_changed().unwrap();
         host.run("");
         host.check(&schemas);
-        // Each request got one response, and the connection continues.
+        // Each request has one response, and the connection continues.
         let lines = host.written.0.lock().unwrap().clone();
         let answers = lines.iter().filter(|line| !line.contains("\"method\"")).count();
         assert_eq!(answers, 55, "{revision}: {lines:#?}");
@@ -225,7 +225,7 @@ fn client_retries_and_subscriptions_match_the_schema() {
     let ticket = host.client.call_json("t", "{}", Options::DEFAULT.with_progress()).unwrap();
     host.run("");
     let [roots, form, url, sample, tools] =
-        questions().map(|(method, params)| json!({ "method": method, "params": params }));
+        server_requests().map(|(method, params)| json!({ "method": method, "params": params }));
     let requests =
         json!({ "roots": roots, "form": form, "url": url, "no": form, "sample": sample, "sample 2": tools });
     for round in 0..2 {

@@ -20,7 +20,7 @@ fn nested(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
-/// The values of both as text, ours first; `None` for an error.
+/// Both decoded values as text, ours first; `None` is an error.
 fn both<T: DeserializeOwned + Debug>(text: &str) -> [Option<String>; 2] {
     let ours = decode_in_place::<T>(&mut text.to_owned().into_bytes()).ok();
     let theirs = serde_json::from_str::<T>(text).ok();
@@ -59,7 +59,7 @@ enum Any {
     Number(f64),
 }
 
-/// A `match`, so that a new difference does not compile without an example.
+/// This is a `match`, so a new difference does not compile without an example.
 fn show(difference: Difference) {
     match difference {
         Difference::DeepestLevel => {

@@ -20,7 +20,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
 /// Methods that neither machine implements.
-const LATER: [Method; 7] = [
+const NOT_IMPLEMENTED: [Method; 7] = [
     methods::TASKS_GET,
     methods::TASKS_RESULT,
     methods::TASKS_LIST,
@@ -55,7 +55,7 @@ fn leak<T>(value: T) -> &'static mut T {
 struct Pair {
     client: Client<'static>,
     server: Server<'static>,
-    /// Sent by the client, and by the server.
+    /// Messages of the client, and of the server.
     written: [Written; 2],
     up: Vec<u8>,
     down: Vec<u8>,
@@ -256,21 +256,21 @@ fn stateless(pair: &mut Pair, text: &str) {
 
 /// The methods sent and answered by each side.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Said {
+enum Usage {
     Method(usize, String),
     Result(usize, String),
     InResult(String),
 }
 
-/// Checks every line. Returns the methods in them.
-fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Said> {
+/// Checks every line, and returns the methods used.
+fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Usage> {
     let lines: [Vec<String>; 2] = [0, 1].map(|side| pair.written[side].0.lock().unwrap().clone());
     let values = |side: usize| lines[side].iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let asked: [BTreeMap<String, String>; 2] = [0, 1].map(|side| {
         let requests = values(side).filter(|it| it.get("id").is_some() && it.get("method").is_some());
         requests.map(|it| (it["id"].to_string(), it["method"].as_str().unwrap().to_owned())).collect()
     });
-    let mut said = BTreeSet::new();
+    let mut used = BTreeSet::new();
     for side in [0, 1] {
         for (line, value) in lines[side].iter().zip(values(side)) {
             let answers = asked[1 - side].get(&value["id"].to_string());
@@ -281,37 +281,37 @@ fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Said> {
             };
             checked.unwrap_or_else(|error| panic!("{error}"));
             if let Some(method) = value["method"].as_str() {
-                said.insert(Said::Method(side, method.to_owned()));
+                used.insert(Usage::Method(side, method.to_owned()));
             } else if value.get("result").is_some() {
-                said.insert(Said::Result(side, answers.expect("it was asked for").to_owned()));
+                used.insert(Usage::Result(side, answers.expect("a response has a request").to_owned()));
             }
             let inputs = value.pointer("/result/inputRequests").and_then(Value::as_object);
             for request in inputs.into_iter().flat_map(|it| it.values()) {
                 schemas
                     .check(revision.as_str(), "InputRequest", request)
                     .unwrap_or_else(|error| panic!("{error}"));
-                said.insert(Said::InResult(request["method"].as_str().unwrap().to_owned()));
+                used.insert(Usage::InResult(request["method"].as_str().unwrap().to_owned()));
             }
         }
     }
-    said
+    used
 }
 
-/// The methods of both sides in a revision, by the table.
-fn expected(revision: Revision) -> BTreeSet<Said> {
+/// The methods that both sides must use in a revision, according to the table.
+fn expected(revision: Revision) -> BTreeSet<Usage> {
     let mut expected = BTreeSet::new();
-    for method in methods::ALL.iter().filter(|method| !LATER.contains(method)) {
+    for method in methods::ALL.iter().filter(|method| !NOT_IMPLEMENTED.contains(method)) {
         let name = method.name().to_owned();
         for (side, revisions) in [(0, method.by_client()), (1, method.by_server())] {
             if revisions.contains(revision) {
-                expected.insert(Said::Method(side, name.clone()));
+                expected.insert(Usage::Method(side, name.clone()));
                 if method.is_request() {
-                    expected.insert(Said::Result(1 - side, name.clone()));
+                    expected.insert(Usage::Result(1 - side, name.clone()));
                 }
             }
         }
         if method.in_results().contains(revision) {
-            expected.insert(Said::InResult(name));
+            expected.insert(Usage::InResult(name));
         }
     }
     expected
@@ -325,8 +325,8 @@ fn every_method_is_sent_and_matches_the_schema() {
         for revision in Revision::ALL {
             let mut pair = Pair::new(revision, &text);
             everything(&mut pair, revision);
-            let said = check(&pair, &schemas, revision);
-            prop_assert_eq!(said, expected(revision), "{}", revision);
+            let used = check(&pair, &schemas, revision);
+            prop_assert_eq!(used, expected(revision), "{}", revision);
         }
         Ok(())
     });

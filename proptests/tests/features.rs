@@ -75,7 +75,7 @@ struct Entry {
 
 fn entry() -> impl Strategy<Value = Entry> {
     let text = || proptest::option::of(".{0,12}");
-    // The schemas have no integers beyond those of a float.
+    // The schemas have no integers beyond those that a float represents exactly.
     let size = proptest::option::of(0u64..1 << 53);
     (text(), text(), text(), size, 0usize..3, any::<Option<bool>>(), extra()).prop_map(
         |(title, description, mime, size, icons, hint, extra)| Entry {
@@ -113,7 +113,7 @@ macro_rules! described {
 struct World {
     entries: Vec<Entry>,
     pieces: Vec<(Piece, Extra)>,
-    /// Before or after the blocks, and whether it is an object.
+    /// The structured content: before or after the blocks, and whether it is an object.
     structured: Option<(bool, bool)>,
     meta: bool,
     failed: bool,
@@ -301,7 +301,7 @@ impl World {
     }
 }
 
-/// The client requests: methods by id, and lines.
+/// The client requests: methods by id, and the lines.
 fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
     let stateless = revision == Revision::V2026_07_28;
     let hello = format!(
@@ -351,7 +351,7 @@ fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{comma}{params}}}}}"#
         );
         input.push('\n');
-        // All names but the first are constants.
+        // Only the first name is random.
         methods.push((
             id,
             if id == 1 && !stateless {

@@ -75,13 +75,13 @@ fn any_input() -> impl Strategy<Value = AnyInput> {
     ]
 }
 
-/// Makes the input and passes it on, because it borrows from local values.
+/// Builds the input and passes it to `then`, because it borrows from local values.
 fn with_input(any: &AnyInput, then: &mut dyn FnMut(&dyn Input)) {
     match any {
         AnyInput::Roots => then(&ListRoots),
         AnyInput::Page(message) => then(&OpenUrl::new(message, "https://example.com/", message)),
         AnyInput::Form(message, fields) => {
-            // No two fields have the same name.
+            // Field names must be unique.
             let mut fields = fields.clone();
             fields.iter_mut().enumerate().for_each(|(at, field)| field.name += &at.to_string());
             let options: Vec<Vec<Choice<'_>>> = fields.iter().map(choices).collect();
@@ -90,7 +90,7 @@ fn with_input(any: &AnyInput, then: &mut dyn FnMut(&dyn Input)) {
             let fields: Vec<Field<'_>> = fields
                 .iter()
                 .zip(options.iter().zip(&values))
-                .map(|(field, (options, values))| made(field, options, values))
+                .map(|(field, (options, values))| build(field, options, values))
                 .collect();
             then(&Form::new(message, &fields));
         }
@@ -157,7 +157,7 @@ fn block(piece: &(u8, String)) -> Block<'_> {
     }
 }
 
-fn made<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a str]) -> Field<'a> {
+fn build<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a str]) -> Field<'a> {
     let made = match field.kind {
         0 => Field::email(&field.name),
         1 => Field::uri(&field.name),
@@ -182,7 +182,7 @@ fn made<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a str
     if field.required { made.required() } else { made }
 }
 
-/// A server and a client that sends these lines.
+/// A server, and a client that the test plays.
 struct Session {
     server: Server<'static>,
     written: Written,
@@ -202,7 +202,7 @@ impl Session {
     }
 
     fn line(&mut self, line: &Value) {
-        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("an event waits") };
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("an event is pending") };
         let text = format!("{line}\n");
         let mut input = io.split().1;
         let mut rest = text.as_bytes();
@@ -214,7 +214,7 @@ impl Session {
         assert!(rest.is_empty(), "the line fits");
     }
 
-    /// Runs until nothing moves. Calls are answered by `answer`.
+    /// Runs until no bytes move. `answer` responds to calls.
     fn run(&mut self, now: u64, answer: &mut dyn FnMut(Call<'_>)) {
         loop {
             match self.server.poll(Millis(now)) {
@@ -269,7 +269,7 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     }
     session.server.ping(RequestOptions::DEFAULT).unwrap();
     session.run(0, &mut |_| {});
-    // All requests are cancelled.
+    // The client cancels all requests.
     session.run(10, &mut |_| {});
     // The two errors with data.
     for id in [1, 2] {
@@ -292,7 +292,7 @@ fn has(bits: u8, needs: ClientCapabilities) -> bool {
     declared.fold(ClientCapabilities::NONE, |sum, (_, group)| sum.with(group)).has(needs)
 }
 
-/// A call that requires the input, and another, by a client with these capabilities.
+/// A call that requires the input, and a second call. The client has these capabilities.
 fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -> usize {
     let mut session = Session::new(Revision::V2026_07_28);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities(bits)});
@@ -305,7 +305,7 @@ fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -
     request(&mut session, 2, "tools/call", &mut |call| {
         let mut call = Some(call);
         with_input(any, &mut |input| {
-            let call = call.take().expect("it is made once");
+            let call = call.take().expect("the handler runs once");
             match state {
                 Some("") => call.require_input(&[], state),
                 _ => call.require_input(&[("one", input), ("two\n", &ListRoots)], state),
@@ -335,7 +335,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
             _ => Some("tools/call"),
         };
         schemas.check_server_line(revision.as_str(), method, line).unwrap_or_else(|error| panic!("{error}"));
-        // The check of a line does not look into input requests.
+        // The line check does not descend into input requests.
         for (_, request) in
             value.pointer("/result/inputRequests").and_then(Value::as_object).into_iter().flatten()
         {

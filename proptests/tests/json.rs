@@ -47,7 +47,7 @@ fn assert_same(json: Json<'_>, value: &Value) {
         Value::Null => assert!(json.is_null()),
         Value::Bool(value) => assert_eq!(json.boolean(), Some(*value)),
         Value::Number(number) => {
-            // `serde_json` normalizes exponents; our text is compared above.
+            // `serde_json` normalizes exponents. The text of our number was compared above.
             assert_eq!(json.number(), Some(json.raw()));
             assert_eq!(json.unsigned(), number.as_u64().or((json.raw() == "-0").then_some(0)));
             assert_eq!(json.integer(), number.as_i64());
@@ -102,7 +102,7 @@ proptest! {
         let Err(error) = envelope_of(&text) else { return Ok(()) };
         let (before, rest) = text.split_at(error.at);
         let shown = String::from_utf8_lossy(&text);
-        // The text before it can still become JSON if it is not too deep.
+        // The text before the error can still become JSON, unless it is too deep.
         let is_deep = deepest(before) >= u32::from(DEPTH_LIMIT);
         let begun = envelope_of(before).map_err(|error| error.kind);
         let goes_on = match begun {
@@ -123,7 +123,7 @@ proptest! {
                 prop_assert_eq!((outside, inside), (limit, limit + 1), "{} {:?}", shown, error);
             }
             kind => {
-                // With that byte, or the rest of its character, it is invalid.
+                // With the wrong byte, or with the rest of its character, the text is invalid.
                 let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
                 prop_assert!(wrong(1) || kind == ScanErrorKind::Utf8 && (2..=4).any(wrong), "{} {:?}", shown, error);
             }
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn json_fits_the_same_types_as_in_serde_json(text in json_texts::json()) {
         same::<Vec<Option<i32>>>(&text);
-        // Only `serde_json` reads a struct with named fields from an array.
+        // Only `serde_json` decodes a struct with named fields from an array.
         let compact: String = text.split_whitespace().collect();
         if !compact.contains("\"Struct\":[") {
             same::<BTreeMap<String, Choice>>(&text);

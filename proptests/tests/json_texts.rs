@@ -49,7 +49,7 @@ fn scalar() -> Text {
     .boxed()
 }
 
-/// A name that is often one of a few.
+/// A member name, often one of a few.
 fn name() -> Text {
     let known = prop::sample::select(vec![
         "\"id\"",
@@ -189,7 +189,7 @@ fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
 }
 
 fn integer(digits: &str) -> Text {
-    // The pattern is always valid.
+    // The pattern is always a valid expression.
     let pattern = format!("-?[1-9][0-9]{{0,{digits}}}|0");
     proptest::string::string_regex(&pattern).unwrap().boxed()
 }
@@ -225,7 +225,8 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// Mostly a text for the type of the same name in the tests: members in any order, one missing or too many.
+/// Mostly a text for the type of the same name in the tests. Members come in any order; one may be missing or
+/// unknown.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()

@@ -1,10 +1,10 @@
 //! Property, model and schema tests, as one binary.
 
 mod arguments;
-mod asked;
 mod bridge;
 mod client_allocation;
 mod client_emitted;
+mod client_requests;
 mod differences;
 mod emitted;
 mod every_method;

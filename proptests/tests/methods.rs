@@ -7,7 +7,7 @@ use mcp_proto::{Revision, Revisions};
 use mcp_proto_proptests::schema::spec_dir;
 use serde_json::Value;
 
-/// A schema, or `None` after printing why. With `CI=true` it must exist.
+/// Reads a schema. Returns `None` after printing why, but panics with `CI=true`.
 fn schema(name: &str) -> Option<Value> {
     let path = spec_dir().join(format!("schema/{name}.json"));
     let text = std::fs::read_to_string(&path).ok();
@@ -35,7 +35,7 @@ fn collect<'s>(schema: &'s Value, definition: &'s Value, found: &mut BTreeSet<&'
     found.extend(definition["properties"]["method"]["const"].as_str());
 }
 
-/// The methods of the named definition; empty if it does not exist.
+/// The methods of the named definition, or none if it does not exist.
 fn of<'s>(schema: &'s Value, name: &str) -> BTreeSet<&'s str> {
     let mut found = BTreeSet::new();
     if let Some(definition) = definitions(schema).get(name) {
@@ -66,7 +66,7 @@ fn method_table_has_the_revisions_and_directions_of_the_schemas() {
             seen += theirs.len();
             assert_eq!(ours, theirs, "{definition} of {revision}");
         }
-        // The schema has no other methods.
+        // The schema has no methods besides those of the table.
         let all: BTreeSet<&str> =
             definitions(&schema).as_object().unwrap().keys().flat_map(|name| of(&schema, name)).collect();
         for method in all {

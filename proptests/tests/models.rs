@@ -1,10 +1,10 @@
 //! Random operations against the models of both machines. `PROPTEST_CASES` sets their number.
 
-use mcp_proto_proptests::model::{ConnectFailure, Way, client, pair, same, server, strategy};
+use mcp_proto_proptests::model::{Movement, Violation, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// By default this many cases from a fixed seed; more if requested, from a random seed.
+/// Runs this many cases from a fixed seed by default. `PROPTEST_CASES` sets more, from a random seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);
@@ -14,7 +14,7 @@ fn cases(count: u32) -> Config {
     Config { cases: asked, rng_seed: RngSeed::Fixed(1), ..default }
 }
 
-fn fail(failure: ConnectFailure) -> TestCaseError {
+fn fail(failure: Violation) -> TestCaseError {
     TestCaseError::fail(failure.to_string())
 }
 
@@ -24,49 +24,49 @@ proptest! {
     #[test]
     fn server_follows_its_model(
         setup in strategy::server(),
-        way in strategy::way(),
+        movement in strategy::movement(),
         operations in strategy::operations(60, false),
     ) {
-        server::run(setup, way, &operations).map_err(fail)?;
+        server::run(setup, movement, &operations).map_err(fail)?;
     }
 
     #[test]
     fn server_does_not_depend_on_how_bytes_move(
         setup in strategy::server(),
-        way in strategy::way(),
+        movement in strategy::movement(),
         operations in strategy::operations(60, true),
     ) {
-        let first = server::run(setup, Way::WHOLE, &operations);
-        let second = server::run(setup, way, &operations);
+        let first = server::run(setup, Movement::WHOLE, &operations);
+        let second = server::run(setup, movement, &operations);
         same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn client_follows_its_model(
         setup in client::strategy::client(),
-        way in strategy::way(),
+        movement in strategy::movement(),
         operations in client::strategy::operations(60, false),
     ) {
-        client::run(setup, way, &operations).map_err(fail)?;
+        client::run(setup, movement, &operations).map_err(fail)?;
     }
 
     #[test]
     fn client_does_not_depend_on_how_bytes_move(
         setup in client::strategy::client(),
-        way in strategy::way(),
+        movement in strategy::movement(),
         operations in client::strategy::operations(60, true),
     ) {
-        let first = client::run(setup, Way::WHOLE, &operations);
-        let second = client::run(setup, way, &operations);
+        let first = client::run(setup, Movement::WHOLE, &operations);
+        let second = client::run(setup, movement, &operations);
         same(&first.map_err(fail)?, &second.map_err(fail)?).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn each_modelled_call_ends_once_with_its_own_response(
         setup in strategy::pair(),
-        way in strategy::way(),
+        movement in strategy::movement(),
         operations in strategy::joined(60),
     ) {
-        pair::run(setup, way, &operations).map_err(fail)?;
+        pair::run(setup, movement, &operations).map_err(fail)?;
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcp_proto_proptests::fuzz::{TARGETS, seeds};
 
-/// A target found each input in a faulty core, or in one broken on purpose, as the file name says.
+/// The file name describes the fault that produced each input: a bug, or a deliberate one.
 #[test]
 fn fuzz_regressions_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");
@@ -21,7 +21,7 @@ fn fuzz_regressions_stay_fixed() {
     }
 }
 
-/// The seeds contain no findings, so this shows faulty targets without a fuzzer.
+/// The seeds contain no findings, so a failure here means a faulty target.
 #[test]
 fn fuzz_seeds_pass_the_checks() {
     for (target, seeds) in seeds::all() {

@@ -42,12 +42,12 @@ const RESULTS: &[(&str, &str)] = &[
     ("SubscriptionsListenResultResponse", "subscriptions/listen"),
 ];
 
-/// An example at odds with its own schema, by its id: `ReadResourceResult` requires `ttlMs` and `cacheScope`, which this
-/// one lacks. It passes as its folder's definition only because that also admits an `InputRequiredResult`, which
-/// requires almost nothing; the line check uses the `resultType`.
+/// The id of an example that contradicts its own schema: `ReadResourceResult` requires `ttlMs` and `cacheScope`,
+/// which this example lacks. It passes the definition of its folder only because that definition also admits an
+/// `InputRequiredResult`. The line check uses the `resultType`.
 const AT_ODDS: &str = "read-resource-example";
 
-/// Examples that are whole messages: the line checks find the definition.
+/// Examples that are whole messages. The line checks find their definition.
 #[test]
 fn official_messages_pass_as_lines() {
     let Some(schemas) = Schemas::load_or_say() else { return };
@@ -76,7 +76,7 @@ fn official_messages_pass_as_lines() {
         checked.unwrap_or_else(|error| panic!("{definition}: {error}"));
     }
     let counts = [requests, notifications, results, errors];
-    assert!(counts.iter().all(|count| *count >= 3), "too few were tried: {counts:?}");
+    assert!(counts.iter().all(|count| *count >= 3), "too few examples: {counts:?}");
 }
 
 /// The sender of a line; for a response also the method of its request.
@@ -192,7 +192,7 @@ fn invalid_lines_fail_with_a_reason() {
             Ok(()) => panic!("passed: {what}: {line}"),
             Err(error) => {
                 let (error, _) = error.split_once("\nin ").unwrap_or((&error, ""));
-                assert!(error.contains(word), "{what}: the error does not say {word:?}: {error}");
+                assert!(error.contains(word), "{what}: the error does not contain {word:?}: {error}");
             }
         }
     }
@@ -208,5 +208,5 @@ fn unknown_definition_is_an_error() {
     assert!(schemas.check_server_line("1999-01-01", None, "{}").is_err());
 }
 
-/// Everything our machines emit, in every revision, goes here.
+/// All messages of both machines in every revision.
 mod everything_our_machines_emit {}

@@ -8,19 +8,19 @@ use serde_json::Value;
 
 const STATELESS: &str = "2026-07-28";
 
-/// Notifications of applications for servers that need them.
-const OF_HOSTS: [&str; 2] = ["shutdown", "exit"];
+/// Notifications that only some applications send.
+const APPLICATION_NOTIFICATIONS: [&str; 2] = ["shutdown", "exit"];
 
-/// The messages so far.
+/// The messages of a transcript up to a step.
 #[derive(Default)]
-struct Said {
+struct Messages {
     is_server: bool,
-    /// Whether the machine has only revisions with sessions.
-    only_sessions: bool,
-    /// The revision of the session, once there is one.
+    /// Whether the machine has only handshake revisions.
+    handshake_only: bool,
+    /// The revision of the session, or `None` before it starts.
     session: Option<String>,
-    /// The requests of the peer by id, with the revision that they name.
-    asked: HashMap<String, Vec<(String, Option<String>)>>,
+    /// Requests of the peer by id, with their method and the revision that they name.
+    requests: HashMap<String, Vec<(String, Option<String>)>>,
 }
 
 fn text(value: &Value, path: &str) -> Option<String> {
@@ -28,20 +28,21 @@ fn text(value: &Value, path: &str) -> Option<String> {
 }
 
 /// The revision in the `_meta` of a stateless request.
-fn named(message: &Value) -> Option<String> {
+fn stateless_revision(message: &Value) -> Option<String> {
     text(message, "/params/_meta/io.modelcontextprotocol~1protocolVersion")
 }
 
-impl Said {
-    /// Records a line of the peer, valid or not.
+impl Messages {
+    /// Records a line of the peer, valid or invalid.
     fn peer(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         let batch = value.as_array().cloned().unwrap_or_else(|| vec![value]);
         for message in batch {
             if let (Some(id), Some(method)) = (message.get("id"), text(&message, "/method")) {
-                let served = named(&message).filter(|named| named == STATELESS && !self.only_sessions);
-                self.asked.entry(id.to_string()).or_default().push((method, served));
+                let served =
+                    stateless_revision(&message).filter(|named| named == STATELESS && !self.handshake_only);
+                self.requests.entry(id.to_string()).or_default().push((method, served));
             }
             if !self.is_server {
                 self.session = text(&message, "/result/protocolVersion").or(self.session.take());
@@ -53,14 +54,16 @@ impl Said {
     /// message may have several.
     fn machine(&mut self, message: &Value) -> Vec<(String, Option<String>)> {
         let id = message.get("id").filter(|_| message.get("method").is_none()).map(Value::to_string);
-        let asked = id.and_then(|id| self.asked.get(&id)).cloned().unwrap_or_default();
-        if self.is_server && asked.iter().any(|(method, _)| method == "initialize") {
+        let requests = id.and_then(|id| self.requests.get(&id)).cloned().unwrap_or_default();
+        if self.is_server && requests.iter().any(|(method, _)| method == "initialize") {
             self.session = text(message, "/result/protocolVersion").or(self.session.take());
         }
         let session = self.session.clone().unwrap_or("2025-11-25".into());
-        if !asked.is_empty() {
-            let asked = asked.into_iter();
-            return asked.map(|(method, named)| (named.unwrap_or(session.clone()), Some(method))).collect();
+        if !requests.is_empty() {
+            let requests = requests.into_iter();
+            return requests
+                .map(|(method, named)| (named.unwrap_or(session.clone()), Some(method)))
+                .collect();
         }
         let is_tagged = message.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId").is_some();
         let revision = if message.get("id").is_some_and(Value::is_null) {
@@ -69,7 +72,7 @@ impl Said {
             session
         } else if let Some(revision) = text(message, "/params/protocolVersion") {
             revision
-        } else if is_tagged || named(message).is_some() || self.session.is_none() {
+        } else if is_tagged || stateless_revision(message).is_some() || self.session.is_none() {
             STATELESS.into()
         } else {
             session
@@ -80,44 +83,47 @@ impl Said {
 
 fn check(schemas: &Schemas, transcript: &Transcript) -> (usize, Vec<String>) {
     let is_server = transcript.is_server();
-    let only_sessions = transcript.setup.word("revisions") == Some("handshake");
-    let nothing = || Said { is_server, only_sessions, ..Said::default() };
-    let (mut said, mut line, mut checked, mut wrong) = (nothing(), Vec::new(), 0, Vec::new());
+    let handshake_only = transcript.setup.word("revisions") == Some("handshake");
+    let nothing = || Messages { is_server, handshake_only, ..Messages::default() };
+    let (mut messages, mut line, mut checked, mut wrong) = (nothing(), Vec::new(), 0, Vec::new());
     for (number, step) in &transcript.steps {
         match step {
             Step::In(bytes) => {
                 for byte in bytes {
                     line.push(*byte);
                     if *byte == b'\n' {
-                        said.peer(&line);
+                        messages.peer(&line);
                         line.clear();
                     }
                 }
             }
-            // Bytes without a newline count when the input ends.
-            Step::End | Step::Gone => said.peer(&std::mem::take(&mut line)),
-            Step::Again => said = nothing(),
+            // A last line without a newline is complete when the input ends.
+            Step::End | Step::Gone => messages.peer(&std::mem::take(&mut line)),
+            Step::Again => messages = nothing(),
             Step::Out(None) => {
                 // The response to the `initialize` of the open session.
                 let session = transcript.steps.iter().find_map(|(_, step)| match step {
                     Step::Event(event) => event.strip_prefix("connected ")?.get(..10).map(str::to_owned),
                     _ => None,
                 });
-                said.session = session.filter(|session| session != STATELESS);
+                messages.session = session.filter(|session| session != STATELESS);
             }
             Step::Out(Some(written)) => {
                 let written = String::from_utf8_lossy(written);
                 let value: Value = serde_json::from_str(&written).expect("JSON");
-                let messages = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-                for message in messages {
-                    if text(&message, "/method").is_some_and(|method| OF_HOSTS.contains(&&*method)) {
+                let batch = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+                for message in batch {
+                    if text(&message, "/method")
+                        .is_some_and(|method| APPLICATION_NOTIFICATIONS.contains(&&*method))
+                    {
                         continue;
                     }
                     let line = message.to_string();
                     let mut found = Ok(());
-                    for (revision, answers) in said.machine(&message) {
+                    for (revision, answers) in messages.machine(&message) {
                         // No revision defines a result of `shutdown`.
-                        let answers = answers.as_deref().filter(|method| !OF_HOSTS.contains(method));
+                        let answers =
+                            answers.as_deref().filter(|method| !APPLICATION_NOTIFICATIONS.contains(method));
                         found = match is_server {
                             true => schemas.check_server_line(&revision, answers, &line),
                             false => schemas.check_client_line(&revision, answers, &line),

@@ -1,4 +1,4 @@
-//! Client views: base64 round trips, and any JSON without a panic.
+//! Client views: base64 round trips, and arbitrary JSON without a panic.
 
 #[allow(dead_code, reason = "another test binary uses all of it")]
 use crate::json_texts;
@@ -41,7 +41,7 @@ proptest! {
         }
     }
 
-    /// The decoded length equals the announced length.
+    /// The decoded length must equal the announced length.
     #[test]
     fn any_text_decodes_as_base64_or_fails(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();
@@ -59,7 +59,7 @@ proptest! {
         let _ = (ToolView::from_json(json).display_name(), ToolView::from_json(json).input_schema(), PromptView::from_json(json).arguments().count());
         let _ = (PromptResultView::from_json(json).messages().count(), ReadResultView::from_json(json).text());
         let _ = (ResourceView::from_json(json).annotations().audience().count(), ToolResultView::from_json(json).text());
-        // An unknown block is returned whole.
+        // An unknown block keeps its whole JSON.
         if let ContentView::Other(other) = BlockView::from_json(json).content() {
             prop_assert_eq!(other.raw(), json.raw());
         }

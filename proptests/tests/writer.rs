@@ -9,8 +9,8 @@ use serde_json::{Map, Number, Value, json};
 
 static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
-/// Moves bytes until nothing moves. Returns the output.
-fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {
+/// Moves bytes until no more move. Returns the output.
+fn run_until_idle(client: &mut Client<'_>, mut input: &[u8]) -> String {
     let mut output = Vec::new();
     loop {
         match client.poll(Millis(0)) {
@@ -33,14 +33,14 @@ fn settle(client: &mut Client<'_>, mut input: &[u8]) -> String {
     }
 }
 
-/// The params of a notification written by `body`, if it is sent.
+/// The params of a notification written by `body`, or `None` if it is not sent.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> Option<String> {
     let mut client = Client::new(&INFO, Buffer::grown(512), Buffer::grown(room)).unwrap();
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
-    settle(&mut client, &[answer.as_bytes(), b"\n"].concat());
+    run_until_idle(&mut client, &[answer.as_bytes(), b"\n"].concat());
     assert_eq!(client.state(), State::Ready);
     let sent = client.notify("x", body).is_ok();
-    let output = settle(&mut client, b"");
+    let output = run_until_idle(&mut client, b"");
     assert_eq!(output.is_empty(), !sent, "{output}");
     assert_eq!(output.matches('\n').count(), usize::from(sent), "{output}");
     sent.then_some(output)
@@ -114,19 +114,21 @@ fn write_members(out: &mut Writer<'_>, members: &Map<String, Value>, way: u8) {
     }
 }
 
-/// Numbers by value, because `serde_json` may use another exponent.
-fn plain(value: &Value) -> Value {
+/// Compares numbers by value, because `serde_json` may use another exponent.
+fn with_normal_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(Decimal::parse(number.as_str()).expect("a number").to_string()),
-        Value::Array(items) => items.iter().map(plain).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
+        Value::Array(items) => items.iter().map(with_normal_numbers).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), with_normal_numbers(value))).collect()
+        }
         other => other.clone(),
     }
 }
 
 /// An operation of the writer.
 #[derive(Debug, Clone)]
-enum Act {
+enum Operation {
     BeginArray,
     EndArray,
     BeginObject,
@@ -141,20 +143,20 @@ enum Act {
     Field(i64),
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        2 => Just(Act::BeginArray),
-        2 => Just(Act::EndArray),
-        2 => Just(Act::BeginObject),
-        2 => Just(Act::EndObject),
-        4 => "[a-c]".prop_map(Act::Key),
-        2 => any::<String>().prop_map(Act::Text),
-        3 => any::<i64>().prop_map(Act::Integer),
-        1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Act::Bytes),
-        1 => prop::sample::select(vec!["1", " [1,\n2] ", "{", "\"a\": 1", "]", ",", "1 2", ""]).prop_map(Act::Raw),
-        1 => Just(Act::Mark),
-        1 => Just(Act::Rollback),
-        3 => any::<i64>().prop_map(Act::Field),
+        2 => Just(Operation::BeginArray),
+        2 => Just(Operation::EndArray),
+        2 => Just(Operation::BeginObject),
+        2 => Just(Operation::EndObject),
+        4 => "[a-c]".prop_map(Operation::Key),
+        2 => any::<String>().prop_map(Operation::Text),
+        3 => any::<i64>().prop_map(Operation::Integer),
+        1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Operation::Bytes),
+        1 => prop::sample::select(vec!["1", " [1,\n2] ", "{", "\"a\": 1", "]", ",", "1 2", ""]).prop_map(Operation::Raw),
+        1 => Just(Operation::Mark),
+        1 => Just(Operation::Rollback),
+        3 => any::<i64>().prop_map(Operation::Field),
     ]
 }
 
@@ -168,34 +170,34 @@ proptest! {
             write(out, &value, way);
         });
         let read: Value = serde_json::from_str(&text.unwrap()).unwrap();
-        prop_assert_eq!(plain(&read["params"]["value"]), plain(&value));
+        prop_assert_eq!(with_normal_numbers(&read["params"]["value"]), with_normal_numbers(&value));
     }
 
     #[test]
-    fn misused_writer_sends_json_or_nothing(acts in prop::collection::vec(act(), 0..12), room in 320usize..420) {
+    fn misused_writer_sends_json_or_nothing(operations in prop::collection::vec(operation(), 0..12), room in 320usize..420) {
         let text = written(room, &|out| {
             let mut mark = out.mark();
-            for act in &acts {
+            for act in &operations {
                 match act {
-                    Act::BeginArray => out.begin_array(),
-                    Act::EndArray => out.end_array(),
-                    Act::BeginObject => out.begin_object(),
-                    Act::EndObject => out.end_object(),
-                    Act::Key(key) => out.key(key),
-                    Act::Text(text) => out.string(&text.repeat(4)),
-                    Act::Integer(value) => out.integer(*value),
-                    Act::Bytes(bytes) => out.base64(bytes),
-                    Act::Raw(text) => drop(out.raw(text)),
-                    Act::Mark => mark = out.mark(),
-                    Act::Rollback => out.rollback(mark),
-                    Act::Field(value) => out.field_integer("n", *value),
+                    Operation::BeginArray => out.begin_array(),
+                    Operation::EndArray => out.end_array(),
+                    Operation::BeginObject => out.begin_object(),
+                    Operation::EndObject => out.end_object(),
+                    Operation::Key(key) => out.key(key),
+                    Operation::Text(text) => out.string(&text.repeat(4)),
+                    Operation::Integer(value) => out.integer(*value),
+                    Operation::Bytes(bytes) => out.base64(bytes),
+                    Operation::Raw(text) => drop(out.raw(text)),
+                    Operation::Mark => mark = out.mark(),
+                    Operation::Rollback => out.rollback(mark),
+                    Operation::Field(value) => out.field_integer("n", *value),
                 }
             }
         });
         if let Some(text) = text {
             let read: Value = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(&read["method"], &json!("x"));
-            prop_assert!(read.as_object().unwrap().len() <= 3, "a member was added outside the params: {}", text);
+            prop_assert!(read.as_object().unwrap().len() <= 3, "a member outside the params: {}", text);
         }
     }
 }

@@ -210,7 +210,8 @@ fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
     }
 }
 
-/// Grows the buffer to at least `end` bytes. Not inlined, because it is rare and every write of output has a call.
+/// Grows the buffer to at least `end` bytes. Not inlined, because growth is rare and every write of output contains
+/// the call.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]

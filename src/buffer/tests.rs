@@ -30,7 +30,7 @@ fn grown_buffer_grows_on_demand_up_to_its_limit() {
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
     let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
     assert_eq!([size(0), size(1), size(FLOOR)], [Some(0), Some(FLOOR), Some(FLOOR)]);
-    // It doubles, so that it does not grow with each small piece of output.
+    // The buffer doubles, so that it does not grow with each small piece of output.
     assert_eq!([size(FLOOR + 1), size(12_000), size(15_001)], [Some(2 * FLOOR), Some(16_384), Some(16_384)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);
     // A single large text gets a quarter more than it needs.

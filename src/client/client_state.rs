@@ -8,7 +8,7 @@ use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
-use crate::peer::slots::{Data, Ticket};
+use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
@@ -182,7 +182,7 @@ impl<'b> ClientState<'b> {
             _ => Progress::ExtendsTimeout,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
-        let data = SentRequest { sequence: self.sequence, maximum, level, method, ..Data::EMPTY };
+        let data = SentRequest::new(self.sequence, method, maximum, level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
         // The deadline is immediate: the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
@@ -251,19 +251,13 @@ impl<'b> ClientState<'b> {
             return self.write_connecting(revision, trigger);
         }
         if self.initialized_pending {
-            let sent = self.send(Routing::NOTIFICATION, usize::MAX, &mut |out| {
-                write_notification(out, methods::INITIALIZED.name, &mut |_| true);
-            });
-            self.initialized_pending = sent.is_err();
-            return sent.is_ok();
+            self.initialized_pending = !self.write_own(methods::INITIALIZED.name, usize::MAX);
+            return !self.initialized_pending;
         }
         if self.roots_changed_pending {
-            let space = self.request_space();
-            let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
-                write_notification(out, methods::ROOTS_LIST_CHANGED.name, &mut |_| true);
-            });
-            self.roots_changed_pending = sent.is_err();
-            return sent.is_ok();
+            self.roots_changed_pending =
+                !self.write_own(methods::ROOTS_LIST_CHANGED.name, self.request_space());
+            return !self.roots_changed_pending;
         }
         let Some(ticket) = self.peer.in_flight.queue_front() else { return false };
         let outbound = match self.peer.in_flight.get(ticket) {
@@ -309,6 +303,12 @@ impl<'b> ClientState<'b> {
             None => self.peer.in_flight.release(ticket),
         }
         true
+    }
+
+    /// Writes a notification without parameters. Returns whether it fits.
+    fn write_own(&mut self, method: &str, space: usize) -> bool {
+        let body = &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_| true);
+        self.send(Routing::NOTIFICATION, space, body).is_ok()
     }
 
     fn write_cancel(

@@ -212,15 +212,12 @@ impl Client<'_> {
         }
     }
 
-    /// The time of the next poll at the latest. Expired deadlines are omitted, because their work waits for transmit
-    /// space, not for time.
+    /// The time of the next poll at the latest.
     fn next_deadline(&self) -> Option<Millis> {
-        let now = self.state.peer.now;
-        let request = self.state.peer.in_flight.next_deadline();
-        let connecting = self.state.connecting.map(|connecting| connecting.deadline);
-        let keep_alive = self.state.peer.keep_alive.deadline(now).filter(|_| self.state.is_connected());
-        let deadlines = [request, self.grace_deadline, connecting, keep_alive];
-        deadlines.into_iter().flatten().filter(|at| *at > now).min()
+        let ClientState { peer, connecting, .. } = &self.state;
+        let connecting = connecting.map(|connecting| connecting.deadline);
+        let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
+        peer.next_deadline(&[self.grace_deadline, connecting, keep_alive])
     }
 
     /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.

@@ -4,7 +4,7 @@
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, SortKey, Writer};
 use crate::peer::request::{OutboundData, OutboundState, Request, Timer};
-use crate::peer::slots::{Data, Ticket};
+use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, WireFeature};
@@ -34,17 +34,6 @@ const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64
 
 /// The first sequence number that no request uses. The distance to it is the number of input requests.
 pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
-
-impl Data for SentRequest {
-    const EMPTY: SentRequest = SentRequest {
-        sequence: 0,
-        maximum: Millis::ZERO,
-        partial_results: 0,
-        meta_length: 0,
-        level: None,
-        method: Method::Other,
-    };
-}
 
 impl OutboundData for SentRequest {
     fn start_maximum(&mut self, now: Millis) {
@@ -146,11 +135,7 @@ impl ClientState<'_> {
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let token = outbound.wants_progress().then_some(id);
         self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
-            out.unsigned(id);
-            out.field_string("method", method);
-            out.key("params");
-            out.begin_object();
+            write_head(out, id, method);
             params(out, rest);
             config.write_meta(session.revision, Meta { token, level: outbound.data.level, more }, out);
             out.token("}}");
@@ -182,6 +167,10 @@ impl ClientState<'_> {
 }
 
 impl SentRequest {
+    pub(crate) fn new(sequence: u64, method: Method, maximum: Millis, level: Option<Level>) -> SentRequest {
+        SentRequest { sequence, maximum, partial_results: 0, meta_length: 0, level, method }
+    }
+
     /// The number of input requests of a request that needs input.
     pub(crate) fn input_requests(&self) -> u64 {
         self.sequence.saturating_sub(NO_SEQUENCE)

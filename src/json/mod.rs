@@ -1,5 +1,6 @@
-//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of scanned text, and a [`Writer`]. With
-//! the feature `serde`, it reads and writes any `Deserialize` or `Serialize` type.
+//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of scanned text, and a [`Writer`].
+//!
+//! With the feature `serde`, it reads and writes any `Deserialize` or `Serialize` type.
 //!
 //! A text is validated once, as a whole, before it is read. Reading cannot fail afterwards: views walk over the text
 //! without validation, and decode a string only on request.

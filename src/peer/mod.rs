@@ -83,6 +83,19 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
+    /// Returns the earliest deadline of the requests in flight and of `others`.
+    ///
+    /// Omits expired deadlines: they wait for transmit space, so they must not wake the caller.
+    pub(crate) fn next_deadline(&self, others: &[Option<Millis>]) -> Option<Millis> {
+        let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now);
+        for at in others.iter().flatten() {
+            if *at > self.now && next.is_none_or(|next| *at < next) {
+                next = Some(*at);
+            }
+        }
+        next
+    }
+
     /// Returns whether a full response fits. If so, sets `budget` to its maximum end.
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();

@@ -108,7 +108,7 @@ pub trait InboundData: Copy {
 }
 
 /// Data of a request to the peer that depends on the role.
-pub trait OutboundData: Data {
+pub trait OutboundData: Copy {
     /// Starts the maximum duration, if there is one.
     fn start_maximum(&mut self, _now: Millis) {}
 
@@ -118,15 +118,9 @@ pub trait OutboundData: Data {
     }
 }
 
-impl Data for () {
-    const EMPTY: () = ();
-}
-
 impl OutboundData for () {}
 
-impl<I: InboundData, O: Data> Data for Request<I, O> {
-    const EMPTY: Request<I, O> = Request::Outbound(Outbound::EMPTY);
-
+impl<I: InboundData, O: Copy> Data for Request<I, O> {
     fn owner(&self) -> StreamId {
         match self {
             Request::Inbound(inbound) => inbound.context.owner(inbound.stream),
@@ -135,22 +129,17 @@ impl<I: InboundData, O: Data> Data for Request<I, O> {
     }
 }
 
-impl<O: Data> Outbound<O> {
-    pub(crate) const EMPTY: Outbound<O> = Outbound {
-        last_progress: SortKey::NONE,
-        timeout: Timeout::ZERO,
-        state: OutboundState::Closed,
-        timer: Timer::Stopped,
-        progress: Progress::Ignored,
-        data: O::EMPTY,
-    };
-}
-
 impl<O: OutboundData> Outbound<O> {
     /// A request that was sent now. The next poll starts its timeout.
     pub(crate) fn new(timeout: Millis, progress: Progress, data: O) -> Outbound<O> {
-        let (timeout, state) = (Timeout::new(timeout), OutboundState::AwaitingResponse);
-        Outbound { timeout, state, progress, data, ..Outbound::EMPTY }
+        Outbound {
+            last_progress: SortKey::NONE,
+            timeout: Timeout::new(timeout),
+            state: OutboundState::AwaitingResponse,
+            timer: Timer::Stopped,
+            progress,
+            data,
+        }
     }
 
     /// Whether progress was requested.
@@ -175,7 +164,7 @@ impl<O: OutboundData> Outbound<O> {
     }
 }
 
-impl<I: InboundData, O: Data> InFlight<'_, Request<I, O>> {
+impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
     pub(crate) fn inbound(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         match self.get(ticket)? {
             Request::Inbound(inbound) => Some(inbound),

@@ -13,9 +13,6 @@ pub(crate) struct Timeout(u32);
 const DIGITS: u32 = 26;
 
 impl Timeout {
-    /// A duration of zero.
-    pub(crate) const ZERO: Timeout = Timeout(0);
-
     pub(crate) const fn new(span: Millis) -> Timeout {
         let mut zeros = u64::BITS.saturating_sub(DIGITS).saturating_sub(span.0.leading_zeros());
         let mut digits = span.0 >> zeros;

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 /// use.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
-    note = "derive `ToolArguments` for it: it has to be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
+    note = "derive `ToolArguments` for it: it must be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
 )]
 pub trait ToolArguments: Schema {
     /// The JSON Schema of the arguments, as JSON text.

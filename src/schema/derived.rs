@@ -43,9 +43,9 @@ pub struct Name {
 /// The treatment of an unknown name.
 #[derive(Clone, Copy)]
 pub enum Unknown {
-    /// Refuse it as an unknown member.
+    /// Refuse the name as an unknown member.
     Member,
-    /// Refuse it as an unknown variant.
+    /// Refuse the name as an unknown variant.
     Variant,
     /// Return `names.len()`, so that the member is skipped.
     Ignored,
@@ -75,7 +75,7 @@ impl Visitor<'_> for Name {
         }
     }
 
-    /// The decoder has looked the name up already.
+    /// The decoder has already looked up the name.
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
@@ -157,7 +157,7 @@ pub trait Number {
     /// The type of the bounds.
     type Bound: PartialOrd;
 
-    /// Whether it lies within the bounds, which are inclusive.
+    /// Whether the number lies within the bounds, which are inclusive.
     fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
 }
 

@@ -91,7 +91,7 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
 #[diagnostic::on_unimplemented(
     message = "there is no JSON Schema for `{Self}`",
     label = "no tool argument",
-    note = "derive `ToolArguments` for your own types, or say what it accepts: `#[tool(schema = …)]`"
+    note = "derive `ToolArguments` for your own types, or describe the accepted values with `#[tool(schema = …)]`"
 )]
 pub trait Schema {
     /// The values that the decoder of this type accepts.

@@ -259,7 +259,7 @@ impl Node {
     pub const fn fields(self) -> &'static Fields {
         match self.inner() {
             Node::Object(fields) => fields,
-            _ => panic!("the value of a variant has to be a struct with named fields"),
+            _ => panic!("the value of a variant must be a struct with named fields"),
         }
     }
 }

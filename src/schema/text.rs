@@ -307,7 +307,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
     }
 
     const fn one_of(&mut self, one_of: &OneOf, context: Context) {
-        // The type is written outside `oneOf`, too, for readers that ignore `oneOf`.
+        // The type is also written outside `oneOf`, for readers that ignore `oneOf`.
         self.single(&Node::OneOf(&OneOf { tag: "", variants: &[] }), context);
         self.text(",\"oneOf\":");
         let mut before = b'[';

@@ -168,20 +168,10 @@ impl Server<'_> {
 
     /// Returns the time of the next poll if no bytes move.
     fn deadline(&self) -> Option<Millis> {
-        let (state, mut next) = (&self.state, None);
-        // An expired deadline waits for transmit space, so it must not wake the caller.
-        let mut sooner = |at: Option<Millis>| {
-            if let Some(at) = at
-                && at > state.peer.now
-                && next.is_none_or(|next| at < next)
-            {
-                next = Some(at);
-            }
-        };
-        sooner(state.peer.in_flight.next_deadline());
-        sooner(Some(state.ending_deadline).filter(|_| state.ending != Ending::Open));
-        sooner(state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state)));
-        next
+        let state = &self.state;
+        let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);
+        let keep_alive = state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state));
+        state.peer.next_deadline(&[ending, keep_alive])
     }
 
     /// Returns the handle that responds to a deferred request.

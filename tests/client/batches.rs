@@ -98,7 +98,7 @@ fn batch_outside_its_revision_is_reported() {
             harness.raw(br#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#).events(&["fault Batch"]).sent(&[]);
         });
     }
-    // No batches before the revision is negotiated.
+    // Batches are invalid before the revision is negotiated.
     Setup::handshake().run(|harness| {
         harness.pump();
         let answer = r#"{"id":@initialize,"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{}}}"#;
@@ -129,7 +129,7 @@ fn batch_pauses_while_an_event_is_unread() {
     });
 }
 
-/// Each request in a batch needs space for its response; none is lost while the buffer is full.
+/// Each request in a batch needs space for its response. No request is lost while the buffer is full.
 #[test]
 fn batch_pauses_while_the_buffer_is_full() {
     let small = Setup { tx: 700, ..Setup::handshake() };

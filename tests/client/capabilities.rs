@@ -9,11 +9,11 @@ fn first(info: &ClientConfig<'_>) -> String {
     let mut client = Client::new(info, &mut rx, &mut tx).unwrap();
     match client.poll(Millis(0)) {
         Action::Io(io) => String::from_utf8(io.split().0.bytes().to_vec()).unwrap(),
-        _ => panic!("it connects first"),
+        _ => panic!("the first poll returns output"),
     }
 }
 
-/// `capabilities` and `clientInfo` of the first message.
+/// Returns `capabilities` and `clientInfo` of the first message.
 fn said(info: ClientConfig<'_>, revision: Revision) -> (String, String) {
     let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
     let message = first(&info.connect(connect).revisions(Revisions::only(revision)));
@@ -91,7 +91,7 @@ fn extensions_and_experiments_are_sent_unchanged() {
 #[test]
 fn non_object_settings_are_a_config_error() {
     let refused = |info: ClientConfig<'static>| {
-        Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("it is refused")
+        Client::new(&info, &mut [0; 256], &mut [0; 1024]).expect_err("`new` returns an error")
     };
     let info = ClientConfig::new("c", "1").extensions(&[("a/b", "{}"), ("a/c", "{")]);
     assert!(matches!(refused(info), ConfigError::InvalidJson { entry: 1, .. }));
@@ -129,7 +129,7 @@ fn declared_capabilities_count_for_the_buffer_size() {
     let mut client = Client::new(&info, &mut rx, &mut tx[..]).unwrap();
     match client.poll(Millis(0)) {
         Action::Io(io) => assert!(!io.split().0.bytes().is_empty()),
-        _ => panic!("it connects first"),
+        _ => panic!("the first poll returns output"),
     }
 }
 

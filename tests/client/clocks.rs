@@ -1,4 +1,4 @@
-//! Times of a client: when a timeout starts, what extends it, how lists and rounds go on, and when a server is pinged.
+//! Client timing: starts and extensions of timeouts, list pages, retries, keep-alive.
 
 use crate::support::FailureContext;
 use crate::support::client::{ClientHarness, Setup};
@@ -13,7 +13,7 @@ fn progress(harness: &mut ClientHarness, token: &str, value: &str) {
     ));
 }
 
-/// The deadline stays the same, however often the client is polled until then.
+/// Asserts that the deadline stays the same, however often the client is polled before it.
 #[track_caller]
 fn stays(harness: &mut ClientHarness, deadline: u64) {
     let (from, step) = (harness.now, (deadline - harness.now) / 7);
@@ -24,12 +24,12 @@ fn stays(harness: &mut ClientHarness, deadline: u64) {
 }
 
 #[test]
-fn the_timeout_of_a_request_starts_once() {
+fn request_timeout_starts_once() {
     for options in [DEFAULT, DEFAULT.with_progress()] {
         Setup::automatic().connected(|harness| {
             let ticket = harness.client.call_json("a", "{}", options).unwrap();
             harness.name_without_poll(ticket, "a");
-            // At the first poll after it was sent.
+            // The timeout starts at the first poll after the request.
             harness.at(400).discard();
             stays(harness, 1400);
             harness.events(&[]).at(1400).events(&["a: lost TimedOut"]).discard();
@@ -56,7 +56,8 @@ fn request_timeout_is_not_restarted_by_another_request() {
     });
 }
 
-/// Requests are begun without a poll in between, and some of them end before it: the time of the others starts with the poll.
+/// Several requests start without a poll in between, and some end before it. The timeouts of the others start with
+/// the poll.
 #[test]
 fn timeouts_of_several_requests_start_at_the_next_poll() {
     for cancelled in 0..3 {
@@ -90,10 +91,10 @@ fn progress_extends_a_timeout_once_and_only_its_own() {
         harness.at(500);
         progress(harness, "@a", "3");
         harness.events(&["a: 3"]);
-        assert_eq!(harness.deadline, Some(1100), "that of the other one");
+        assert_eq!(harness.deadline, Some(1100), "the other request's deadline");
         harness.at(1099).server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
         assert_eq!(harness.deadline, Some(1500));
-        // Equal and lower progress is shown, and extends nothing; nor does what is no progress of this request.
+        // Equal or lower progress emits an event, but does not extend the timeout. Neither does invalid progress.
         for (at, token, value, heard) in [
             (1150, "@a", "3.0", "a: 3"),
             (1200, "@a", "30e-1", "a: 3"),
@@ -125,9 +126,9 @@ fn page(cursor: Option<&str>) -> String {
     format!(r#"{{"id":@list,"result":{{"tools":[{{"name":"t"}}]{cursor}}}}}"#)
 }
 
-/// The cursors of the pages, the last of which repeats the one before it.
+/// The cursors of the pages. The last one repeats the one before it.
 #[test]
-fn a_repeated_cursor_ends_a_list_at_any_page() {
+fn repeated_cursor_ends_a_list_at_any_page() {
     let cursors: [&[&str]; 4] =
         [&["x", "x"], &["x", "y", "y"], &["x", "y", "x", "x"], &["a", "b", "c", "d", "d"]];
     for cursors in cursors {
@@ -144,7 +145,7 @@ fn a_repeated_cursor_ends_a_list_at_any_page() {
                 }
                 harness.server_sends(&page(Some(last))).events(&["list: t, ..", "list: lost EndlessList"]);
                 let sent = harness.take_sent_lines();
-                assert_eq!(sent.len(), cursors.len(), "a request for each page that has come: {sent:?}");
+                assert_eq!(sent.len(), cursors.len(), "each received page has a request: {sent:?}");
                 assert_eq!((harness.client.pending(), harness.deadline), (0, None));
                 harness.server_sends(&page(Some("z"))).events(&[]).at(9000).events(&[]).sent(&[]);
             });
@@ -153,12 +154,12 @@ fn a_repeated_cursor_ends_a_list_at_any_page() {
 }
 
 #[test]
-fn the_time_of_a_page_starts_when_it_is_asked_for() {
+fn page_timeout_starts_with_its_request() {
     Setup::automatic().connected(|harness| {
         harness.list();
         let mut deadline = 1000;
         for cursor in ["a", "b", "c", "d"] {
-            // One millisecond before it is over.
+            // One millisecond before the deadline.
             stays(harness, deadline);
             harness.server_sends(&page(Some(cursor))).events(&["list: t, .."]);
             deadline += 999;
@@ -169,7 +170,7 @@ fn the_time_of_a_page_starts_when_it_is_asked_for() {
     });
 }
 
-/// The page cannot be asked for at once, because the output is full.
+/// The output is full, so the page cannot be requested immediately.
 #[test]
 fn page_timeout_restarts_when_its_request_is_written() {
     let patient = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
@@ -182,7 +183,7 @@ fn page_timeout_restarts_when_its_request_is_written() {
             let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(150));
             while harness.client.call_json("filler", &arguments, patient).is_ok() {}
             harness.at(200).server_sends(&page(Some(&"c".repeat(60)))).events(&["list: t, .."]);
-            assert_eq!(harness.deadline, Some(1200), "waiting for room is part of the time");
+            assert_eq!(harness.deadline, Some(1200), "waiting for space counts for the timeout");
             harness.at(300);
             assert_eq!(harness.deadline, Some(1200));
             harness.peer_reads(true);
@@ -204,7 +205,7 @@ const ASKS: &str = r#"{"id":@add,"result":{"resultType":"input_required","reques
 
 #[test]
 fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
-    // The progress of the second round: equal, lower, and lower than anything before.
+    // Progress of the second round: equal, lower, and lower than in the first round.
     for value in ["5", "4", "0", "-1"] {
         Setup::automatic().run(|harness| {
             harness.connect();
@@ -215,7 +216,11 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
             harness.events(&["add: 5"]);
             assert_eq!(harness.deadline, Some(1100));
             harness.at(200).server_sends(ASKS).events(&["add: needs [] and a state"]);
-            assert_eq!(harness.deadline, Some(5000), "only the maximum, while the host thinks");
+            assert_eq!(
+                harness.deadline,
+                Some(5000),
+                "while the application decides, only the maximum timeout runs"
+            );
             progress(harness, &first, "6");
             harness.events(&["fault UnknownProgress"]);
             harness.at(300);
@@ -228,7 +233,7 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
             progress(harness, "@add", value);
             harness.events(&[&format!("add: {value}")]);
             assert_eq!(harness.deadline, Some(1400));
-            // From then on it has to grow again.
+            // From here on, progress must increase again.
             harness.at(500);
             progress(harness, "@add", value);
             harness.events(&[&format!("add: {value}")]);
@@ -240,9 +245,9 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
     }
 }
 
-/// A `resume` that is refused changes nothing: the one that is accepted starts the time.
+/// A refused `resume` changes nothing. The accepted one starts the timeout.
 #[test]
-fn a_refused_resume_starts_no_time() {
+fn refused_resume_starts_no_timeout() {
     Setup::automatic().run(|harness| {
         harness.connect();
         let ticket = harness.call("add", DEFAULT.with_progress()).unwrap();
@@ -262,7 +267,7 @@ fn a_refused_resume_starts_no_time() {
         assert_eq!(harness.deadline, Some(1500));
         harness.discard();
         stays(harness, 1500);
-        // The maximum is for all rounds, and starts once.
+        // The maximum timeout covers all rounds, and starts once.
         for at in [1499, 2498, 3497, 4496] {
             harness.at(at).server_sends(ASKS).events(&["add: needs [] and a state"]);
             assert_eq!(harness.deadline, Some(5000), "at {at}");
@@ -282,7 +287,7 @@ fn progress_of_a_call_does_not_count_for_its_repetition() {
         harness.at(900);
         progress(harness, "@add", "100");
         harness.at(1900).events(&["add: 100", "add: lost TimedOut"]);
-        // The host tries again, in the same slot.
+        // The application repeats the call, in the same slot.
         harness.call("add", DEFAULT.with_progress()).unwrap();
         assert_eq!(harness.deadline, Some(2900));
         harness.at(2000);
@@ -300,7 +305,7 @@ fn progress_of_a_call_does_not_count_for_its_repetition() {
 
 const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40), close: false };
 
-/// The ids of the pings that were sent since the last time.
+/// Returns the ids of the pings since the last call.
 fn pings(harness: &mut ClientHarness) -> Vec<String> {
     let sent = harness.take_sent_lines();
     let values = sent.iter().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -330,7 +335,7 @@ fn every_line_of_the_server_postpones_the_ping() {
     for line in lines {
         let _context = FailureContext(line.chars().take(80).collect());
         pinged(|harness| {
-            // One millisecond before the ping, and again.
+            // One millisecond before each due ping.
             for at in [99, 198, 297] {
                 harness.at(at);
                 assert_eq!(pings(harness), [""; 0]);
@@ -358,7 +363,7 @@ fn due_ping_is_sent_even_if_a_line_arrives_at_that_moment() {
 }
 
 #[test]
-fn only_its_answer_counts_while_a_ping_is_awaited() {
+fn only_the_ping_response_ends_the_wait() {
     let others = [
         r#"{"method":"x"}"#,
         r#"{"id":777777,"result":{}}"#,
@@ -388,7 +393,7 @@ fn only_its_answer_counts_while_a_ping_is_awaited() {
                 assert_eq!(harness.deadline, Some(240));
             }
             harness.at(240).events(&["silent"]);
-            // The next ping follows, with an id of its own.
+            // The next ping follows with a new id.
             harness.at(339).sent(&[]).at(340);
             assert_eq!(pings(harness), ["ping-3"]);
             harness.server_sends(r#"{"id":"ping-2","result":{}}"#).events(&[]);
@@ -401,7 +406,7 @@ fn only_its_answer_counts_while_a_ping_is_awaited() {
 }
 
 #[test]
-fn what_resembles_the_id_of_a_ping_is_no_id() {
+fn value_similar_to_a_ping_id_is_no_match() {
     pinged(|harness| {
         harness.at(100);
         assert_eq!(pings(harness), ["ping-1"]);
@@ -413,14 +418,14 @@ fn what_resembles_the_id_of_a_ping_is_no_id() {
     });
 }
 
-/// Ids go on over the next connection, so that an answer to a ping of the one before means nothing.
+/// Ids continue on the next connection, so a late ping response from the old connection matches nothing.
 #[test]
 fn ping_of_the_old_connection_is_not_answered_on_the_next() {
     pinged(|harness| {
         harness.at(100);
         assert_eq!(pings(harness), ["ping-1"]);
         harness.reconnect().events(&[]);
-        // Without a connection nothing is due.
+        // Without a connection, no deadline is set.
         harness.at(150).events(&[]);
         harness.connect();
         assert_eq!(harness.deadline, Some(250));

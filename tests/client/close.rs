@@ -69,14 +69,14 @@ fn failed_write_closes_the_client() {
     Setup::automatic().connected(|harness| {
         harness.call("a", DEFAULT).unwrap();
         harness.discard().broken().events(&[]);
-        // The client notices when it writes.
+        // The client notices the failure when it writes.
         let ticket = harness.client.call_json("b", "{}", DEFAULT).unwrap();
         harness.name(ticket, "b");
         harness.events(&["a: lost Closed", "b: lost Closed", "closed"]);
     });
 }
 
-/// A server that answers and exits: its response arrives together with the failed write.
+/// The server responds and exits. Its response arrives together with the failed write.
 #[test]
 fn received_responses_are_processed_after_a_failed_write() {
     Setup::automatic().connected(|harness| {
@@ -112,7 +112,7 @@ fn shutdown_ends_requests_and_sends_the_output() {
         harness.peer_reads(true);
         harness.pump();
         harness.events(&["closed"]);
-        assert_eq!(harness.take_sent_lines().len(), 1, "what was promised is written");
+        assert_eq!(harness.take_sent_lines().len(), 1, "reserved responses are written");
     });
     Setup::automatic().connected(|harness| {
         with_unsent(harness);
@@ -164,7 +164,7 @@ fn unanswered_ping_does_not_extend_the_grace_period() {
         assert_eq!(events, ["slow: lost Closed", "closed"]);
         harness.discard();
     });
-    // Once space is free in time, every ping is answered.
+    // If space becomes free in time, every ping gets a response.
     Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|harness| {
         harness.connect();
         harness.peer_reads(false);

@@ -7,7 +7,7 @@ use mcp_proto::{Revision, SendError, ServerCapabilities, State};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// A client whose `initialize` is answered with this version and these capabilities.
+/// A client that receives this version and these capabilities in response to `initialize`.
 fn answered(harness: &mut ClientHarness, version: &str, capabilities: &str) {
     harness.at(0);
     harness.server_sends(&format!(
@@ -79,7 +79,7 @@ fn members_beside_the_result_are_ignored() {
         harness.call("b", DEFAULT).unwrap();
         harness.discard().server_sends(r#"{"_meta":{},"id":@b,"error":{"code":7,"message":"no","extra":1}}"#);
         harness.events(&["b: error no (7)"]);
-        // In the stateless era such a notification belongs to no subscription.
+        // In the stateless era this notification belongs to no subscription.
         let events = if harness.is_handshake() { "changed Tools" } else { "fault UnknownSubscription" };
         harness.server_sends(r#"{"method":"notifications/tools/list_changed","_meta":{},"extra":1}"#);
         harness.events(&[events]);
@@ -300,7 +300,7 @@ fn ids_of_the_two_directions_are_independent() {
     });
 }
 
-/// The server info is in the result or in its `_meta`: both are read.
+/// The client reads server info from the result or from its `_meta`.
 #[test]
 fn server_info_is_found_in_result_or_meta() {
     use mcp_proto::client::{ClientConfig, Event};

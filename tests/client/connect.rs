@@ -28,10 +28,10 @@ fn error(name: &str, code: i32, data: &str) -> String {
     format!(r#"{{"id":@{name},"error":{{"code":{code},"message":"no"{data}}}}}"#)
 }
 
-/// The state of a client after the response to its probe.
+/// The expected next step of a client after the probe response.
 enum Then<'t> {
     Connected,
-    /// It sends `initialize` with this revision.
+    /// The client sends `initialize` with this revision.
     FallsBack(&'t str),
     Fails(&'t str),
 }
@@ -113,7 +113,7 @@ fn probe_response_decides_the_era() {
         (r#"{"id":@discover,"error":{}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":"-32022"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":-4294999318,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
-        // Some servers answer without an id. Only one request can be meant.
+        // Some servers respond without an id. Only one request is in flight, so the response belongs to it.
         (r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"error":{"code":-32600,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
     ];
@@ -141,7 +141,7 @@ fn stateless_client_probes_without_fallback() {
     }
     for setup in [Setup::new(Connect::Stateless), Setup { info: only, ..Setup::automatic() }] {
         setup.run(|harness| {
-            // Without a fallback, the timeout is that of a handshake.
+            // Without a fallback, the timeout is the handshake's.
             harness.at(0).sent(&[PROBE]).at(2999).events(&[]);
             harness.at(3000).events(&["failed TimedOut", "closed"]);
         });
@@ -293,7 +293,7 @@ fn initialize_response_decides_the_revision() {
         // The client adopts the revision of the server.
         (accept("2025-11-25"), FallsBack("2025-11-25")),
         (accept("2024-11-05"), FallsBack("2024-11-05")),
-        // An unknown revision is refused, and so is 2026-07-28.
+        // Unknown revisions and 2026-07-28 are refused.
         (accept("1.0.0"), Fails(&garbage)),
         (accept("2026-07-28"), Fails(&modern)),
         (accept("2025-11-25").replace("@initialize", "\"@initialize\""), FallsBack("2025-11-25")),
@@ -347,7 +347,7 @@ fn initialize_is_retried_with_the_revision_of_the_server() {
     Setup::handshake().run(|harness| {
         harness.at(0).discard().at(1000).server_sends(&refusal);
         harness.events(&[]).sent(&[&initialize("2025-03-26")]);
-        assert_eq!(harness.deadline, Some(4000), "it has its own time");
+        assert_eq!(harness.deadline, Some(4000), "`initialize` has its own timeout");
         harness.server_sends(&accept("2025-03-26")).events(&["connected 2025-03-26"]).sent(&[INITIALIZED]);
     });
     Setup::handshake().run(|harness| {
@@ -385,7 +385,7 @@ fn connection_that_ends_while_connecting_has_failed() {
             harness.broken().events(&["failed Closed", "closed"]).sent(&[]);
         });
     }
-    // What came before the end still counts.
+    // Input before the end is still processed.
     Setup::automatic().run(|harness| {
         harness.at(0).discard();
         let answer = harness.message(&discover(r#"["2026-07-28"]"#));
@@ -419,7 +419,7 @@ fn undeclared_server_feature_is_unsupported() {
 }
 
 #[test]
-fn first_message_is_exactly_this() {
+fn first_message_has_exactly_these_bytes() {
     let probe =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{META}}}}}}}"#);
     Setup::automatic().run(|harness| {
@@ -472,7 +472,7 @@ fn initialize_waits_for_output_space() {
     else {
         panic!()
     };
-    // Message mode takes some bytes more.
+    // Message mode needs 13 more bytes.
     Setup { tx: needed + 13, ..Setup::automatic() }.run(|harness: &mut ClientHarness| {
         harness.peer_reads(false);
         harness.at(0).at(300).events(&[]);
@@ -483,7 +483,7 @@ fn initialize_waits_for_output_space() {
         harness.peer_reads(true);
         harness.at(1000).sent(&[PROBE, &initialize("2025-11-25")]);
         harness.server_sends(&error("discover", -32601, "")).events(&[]);
-        assert_eq!(harness.message("@initialize"), "6", "as was guessed");
+        assert_eq!(harness.message("@initialize"), "6", "the guessed id");
         harness.server_sends(&accept("2025-11-25")).events(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
     });
 }

@@ -40,7 +40,11 @@ fn deferred_request_is_answered_once_by_ticket() {
         harness.server_sends(FORM).events(&["asked form Name?"]).sent(&[]);
         let ticket = tickets.borrow()[0];
         assert!(harness.client.is_pending(ticket));
-        assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone), "it is not the host's request");
+        assert_eq!(
+            harness.client.cancel(ticket, ""),
+            Err(SendError::Gone),
+            "the ticket belongs to a server request"
+        );
         // Other traffic continues.
         harness.call("add", Options::DEFAULT).unwrap();
         harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
@@ -103,7 +107,7 @@ fn expired_server_request_gets_an_error_and_an_event() {
         harness.server_sends(FORM).events(&["asked form Name?"]);
         assert_eq!(harness.deadline, Some(700));
         harness.at(699).events(&[]);
-        // The event is emitted at once; the error is sent when space is free.
+        // The event is emitted immediately. The error is sent when space is free.
         harness.peer_reads(false);
         let mut calls = 0;
         while harness.call("fill", Options::DEFAULT.timeout(Millis(90_000))).is_ok() {
@@ -136,7 +140,7 @@ fn deferral_without_timeout_lasts_the_maximum() {
 
 #[test]
 fn request_that_cannot_be_deferred_is_returned() {
-    // No slot, and an id longer than the text of a slot.
+    // No slot, or an id longer than the text of a slot.
     for (slots, text, id) in [(0, 0, "1".to_owned()), (1, 8, r#""a long one""#.to_owned())] {
         Setup { slots, text, ..setup() }.run(|harness| {
             harness.connect();
@@ -165,7 +169,7 @@ fn response_never_exceeds_its_reserved_space() {
             r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is too large"}}"#,
         ]);
     });
-    // By default the whole buffer.
+    // By default a response may use the whole buffer.
     setup().run(|harness| {
         harness.connect();
         harness.on_server_request(move |asked| {
@@ -196,11 +200,11 @@ fn server_request_waits_for_reserved_output_space() {
         harness.call("more", Options::DEFAULT).unwrap();
         harness.discard();
     });
-    // Also not between `poll` and `event`.
+    // The rule also holds between `poll` and `event`.
     setup().run(|harness| {
         harness.connect();
         harness.on_server_request(|asked| {
-            // As large as allowed.
+            // A reply of the maximum size.
             asked.error(-5, "x".repeat(4096 - 71));
             None
         });
@@ -220,7 +224,7 @@ fn server_request_waits_for_reserved_output_space() {
         let events = harness.take_events();
         assert_eq!(events, ["asked roots", "room"]);
         let sent = harness.take_sent_lines();
-        assert_eq!(sent.len(), 2, "the answer and the cancellation");
+        assert_eq!(sent.len(), 2, "the response and the cancellation");
         assert!(sent[0].len() > 4000, "{sent:?}");
     });
 }
@@ -255,7 +259,7 @@ fn progress_is_sent_if_the_server_asked_for_it() {
             let kept = tickets.clone();
             harness.on_server_request(move |mut asked| {
                 asked.progress(1u32, Some(Decimal::new(4, 0)), "half").unwrap();
-                assert_eq!(asked.progress(1u32, None, ""), Err(SendError::NotWanted), "it has not grown");
+                assert_eq!(asked.progress(1u32, None, ""), Err(SendError::NotWanted), "the progress has not increased");
                 let ticket = asked.defer(None).unwrap();
                 kept.borrow_mut().push(ticket);
                 Some(ticket)

@@ -46,7 +46,7 @@ fn request(revision: Revision, method: &str, params: &str) -> String {
 
 type Ask = fn(&mut Client<'_>, Options<'_>) -> Result<Ticket, SendError>;
 
-/// A request, its method, its params, the needed capability, and whether 2026-07-28 has it.
+/// Request, method, params, required capability, and whether 2026-07-28 has the method.
 const ASKED: &[(Ask, &str, &str, &str, bool)] = &[
     (|client, options| client.list_resources(options), "resources/list", "", "resources", true),
     (|client, options| client.list_templates(options), "resources/templates/list", "", "resources", true),
@@ -144,7 +144,7 @@ fn undeclared_feature_is_never_requested() {
             assert_eq!(ask(&mut harness.client, DEFAULT), Err(SendError::NotConnected));
         });
     }
-    // The declared capability is sufficient.
+    // The capability without its flag is not sufficient.
     assert!(!ServerCapabilities::RESOURCES.has(ServerCapabilities::RESOURCES_SUBSCRIBE));
 }
 
@@ -221,7 +221,7 @@ fn result_without_its_required_members_is_invalid() {
     }
 }
 
-/// Sends a request, answers it, and passes the response to `look`.
+/// Sends a request, responds to it, and passes the response to `look`.
 fn ended(ask: usize, answer: &str, look: impl FnOnce(Response<'_>)) {
     let mut harness = ClientHarness::new(Setup::handshake(), crate::support::transport::Pace::FAST);
     harness.pump();
@@ -390,7 +390,7 @@ fn unwritable_meta_is_refused() {
             let refused = harness.client.read_resource("a", DEFAULT.meta(wrong));
             assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
         }
-        // A list has to store it: 128 bytes for each request.
+        // A list stores its `_meta` in the slot, which has 128 bytes.
         assert_eq!(harness.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));
         assert_eq!(harness.client.pending(), 0);
         let ticket = harness.client.read_resource("a", DEFAULT.meta(&long)).unwrap();
@@ -416,7 +416,7 @@ fn empty_cursor_requests_the_next_page_if_configured() {
     }
 }
 
-/// A search for one entry: no more pages are requested after it is found.
+/// A search for one entry requests no more pages after a match.
 #[test]
 fn list_cancelled_at_a_page_ends_silently() {
     connected(Revision::V2025_11_25, EVERYTHING, |harness| {

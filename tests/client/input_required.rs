@@ -62,7 +62,7 @@ fn call_is_answered_after_input_was_given() {
             answers.sampled("s", "m", "endTurn", |content| content.text("hi"));
         })
         .unwrap();
-        // A new id, the same request, and the unchanged state.
+        // The retry has a new id, the same request, and the unchanged state.
         harness.sent(&[concat!(
             r#"{"id":@,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"#,
             r#""inputResponses":{"f":{"action":"accept","content":{"name":"octocat"}},"u1":{"action":"accept"},"#,
@@ -70,7 +70,7 @@ fn call_is_answered_after_input_was_given() {
             r#""s":{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"hi"}}},"#,
             r#""requestState":"st\u0061te\"","_meta":{..}}}"#
         )]);
-        assert_eq!(resume(harness, ticket, |_| {}), Err(SendError::Gone), "it is under way");
+        assert_eq!(resume(harness, ticket, |_| {}), Err(SendError::Gone), "the retry is in flight");
         harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
         assert_eq!(resume(harness, ticket, |_| {}), Err(SendError::Gone));
         assert_eq!((harness.client.pending(), harness.deadline), (0, None));
@@ -107,7 +107,7 @@ fn each_retry_has_its_own_responses_and_state() {
     });
 }
 
-/// A message with a used id: here longer than a line may be.
+/// Tests an oversized message with a used id.
 #[test]
 fn oversized_response_with_a_used_id_is_ignored() {
     run(setup().rx(400), |harness| {
@@ -144,7 +144,7 @@ fn only_calls_prompts_and_resources_may_require_input() {
             }
             harness.events(&["it: needs [] and a state"]);
             let refused = harness.client.resume_call_json(ticket, "x", "{}", |_| {});
-            assert_eq!(refused, Err(SendError::Unwritable), "it is no call");
+            assert_eq!(refused, Err(SendError::Unwritable), "the request is not a call");
             harness.client.resume(ticket, params, |_| {}).unwrap();
             harness.pump();
             harness.sent(&[&format!(
@@ -343,13 +343,13 @@ fn cancel_between_retries_sends_nothing() {
     });
 }
 
-/// The timeout is one second for each retry and five in total.
+/// The timeout is one second for each retry, and five seconds in total.
 #[test]
 fn maximum_timeout_covers_all_retries() {
     run(setup(), |harness| {
         let ticket = harness.call("add", DEFAULT).unwrap();
         harness.at(900).server_sends(&asks("add", r#","requestState":"s""#)).discard();
-        assert_eq!(harness.deadline, Some(5000), "the host has until the maximum");
+        assert_eq!(harness.deadline, Some(5000), "the application has until the maximum timeout");
         harness.at(4500);
         resume(harness, ticket, |_| {}).unwrap();
         assert_eq!(harness.deadline, Some(5000));
@@ -366,7 +366,7 @@ fn maximum_timeout_covers_all_retries() {
         harness.server_sends(&asks("add", r#","requestState":"s""#)).discard();
         harness.at(1000);
         resume(harness, ticket, |_| {}).unwrap();
-        assert_eq!(harness.deadline, Some(1700), "each round has the time of a request");
+        assert_eq!(harness.deadline, Some(1700), "each round has a full timeout");
         harness.discard().eof().events(&["add: lost Closed", "closed"]);
     });
 }

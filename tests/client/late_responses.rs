@@ -1,4 +1,4 @@
-//! Messages about requests that are over: a late answer reaches nobody, and an id that comes again means the newer request.
+//! Messages about ended requests: late responses match nothing, and a reused id belongs to the newer request.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,10 +11,10 @@ use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 const DEFAULT: Options = Options::DEFAULT;
 const PATIENT: Options = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
 
-/// A way in which a request ends.
+/// An end of a request.
 type End = fn(&mut ClientHarness, Ticket);
 
-/// What may still come under the id of a request that is over, and what the host hears then.
+/// Messages that may follow the end of a request, with the resulting events.
 const LATE: [(&str, &[&str]); 7] = [
     (r#"{"id":@old,"result":{"content":[{"type":"text","text":"late"}]}}"#, &[]),
     (r#"{"id":"@old","result":{}}"#, &[]),
@@ -28,7 +28,7 @@ const LATE: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// The request `old` is over, and `new` has its slot.
+/// Asserts that `old` has ended and `new` uses its slot.
 fn only_new_is_in_flight(harness: &mut ClientHarness) {
     let start = harness.now;
     let new = harness.call("new", DEFAULT.with_progress()).expect("a free slot");
@@ -43,7 +43,7 @@ fn only_new_is_in_flight(harness: &mut ClientHarness) {
 }
 
 #[test]
-fn late_answers_do_not_reach_the_next_request_in_the_slot() {
+fn late_responses_do_not_match_the_next_request_in_the_slot() {
     let ends: [(&str, End); 4] = [
         ("timeout", |harness, _| _ = harness.at(1000).events(&["old: lost TimedOut"])),
         ("cancellation", |harness, ticket| harness.cancel(ticket, "why")),
@@ -65,7 +65,7 @@ fn late_answers_do_not_reach_the_next_request_in_the_slot() {
 }
 
 #[test]
-fn answers_of_the_connection_before_reach_nobody() {
+fn responses_of_the_old_connection_match_nothing() {
     for resets in [false, true] {
         Setup { slots: 1, text: 128, ..Setup::automatic() }.connected(|harness| {
             harness.call("old", DEFAULT.with_progress()).unwrap();
@@ -74,7 +74,7 @@ fn answers_of_the_connection_before_reach_nobody() {
             } else {
                 harness.reconnect().events(&["old: lost Closed"]);
             }
-            // While the client connects, too.
+            // The same while the client connects.
             for (message, heard) in LATE {
                 harness.server_sends(message).events(heard);
             }
@@ -85,7 +85,7 @@ fn answers_of_the_connection_before_reach_nobody() {
 }
 
 #[test]
-fn the_answer_to_the_handshake_before_does_not_connect() {
+fn response_to_the_old_handshake_does_not_connect() {
     Setup::handshake().run(|harness| {
         harness.pump();
         let first = harness.message(
@@ -99,9 +99,9 @@ fn the_answer_to_the_handshake_before_does_not_connect() {
     });
 }
 
-/// Each end of a request frees its slot once, however often its end is said.
+/// Each end of a request frees its slot once, even if the end is reported repeatedly.
 #[test]
-fn the_number_of_requests_in_flight_is_exact_after_every_end() {
+fn number_in_flight_is_exact_after_every_end() {
     let ends: [(&str, End); 8] = [
         ("answer", |harness, _| _ = harness.server_sends(r#"{"id":@old,"result":{}}"#)),
         ("error", |harness, _| _ = harness.server_sends(r#"{"id":@old,"error":{"code":1,"message":"m"}}"#)),
@@ -127,7 +127,7 @@ fn the_number_of_requests_in_flight_is_exact_after_every_end() {
                 assert_eq!(harness.client.pending(), 2);
                 end(harness, old);
                 assert_eq!((harness.client.pending(), harness.client.is_pending(old)), (1, false));
-                // Said again, it changes nothing.
+                // A second report changes nothing.
                 harness.server_sends(r#"{"id":@old,"result":{}}"#);
                 assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
                 assert_eq!((harness.client.pending(), harness.client.is_pending(other)), (1, true));
@@ -144,13 +144,13 @@ fn the_number_of_requests_in_flight_is_exact_after_every_end() {
 }
 
 #[test]
-fn the_end_of_the_connection_ends_each_request_once() {
+fn end_of_connection_ends_each_request_once() {
     let ends: [(&str, End); 3] = [
         ("end of input", |harness, gone| {
             harness.cancel(gone, "");
             harness.eof();
         }),
-        // The cancellation is what cannot be written.
+        // The cancellation cannot be written.
         ("broken output", |harness, gone| harness.break_unnoticed().cancel(gone, "")),
         ("shutdown", |harness, gone| {
             harness.cancel(gone, "");
@@ -171,9 +171,9 @@ fn the_end_of_the_connection_ends_each_request_once() {
     }
 }
 
-/// The digits in a string are accepted, because some servers answer so. Nothing else that resembles an id is one.
+/// A string of the id's digits is accepted, because some servers respond with it. Other similar values are not ids.
 #[test]
-fn what_resembles_the_id_of_a_request_is_no_id() {
+fn value_similar_to_a_request_id_is_no_match() {
     Setup::automatic().connected(|harness| {
         let ticket = harness.call("add", DEFAULT.with_progress()).unwrap();
         harness.discard();
@@ -213,7 +213,7 @@ fn what_resembles_the_id_of_a_request_is_no_id() {
         for (other, fault) in cases {
             harness.server_sends(&format!(r#"{{"id":{other},"result":{{"content":[]}}}}"#));
             assert_eq!(harness.take_events(), [format!("fault {fault}")], "{other}");
-            // An error whose id is none is an error without an id.
+            // An error with an invalid id counts as an error without an id.
             let fault = fault.replace("InvalidId", "ErrorWithoutId");
             harness.server_sends(&format!(r#"{{"id":{other},"error":{{"code":1,"message":"m"}}}}"#));
             assert_eq!(harness.take_events(), [format!("fault {fault}")], "{other}");
@@ -229,7 +229,7 @@ fn what_resembles_the_id_of_a_request_is_no_id() {
     });
 }
 
-/// Notes the tickets of what it defers, for 700 ms.
+/// Defers each server request for 700 ms, and records the tickets.
 fn defers(harness: &mut ClientHarness) -> Rc<RefCell<Vec<Ticket>>> {
     let tickets = Rc::new(RefCell::new(Vec::new()));
     let kept = tickets.clone();
@@ -247,7 +247,7 @@ const EXPIRED: &str =
     r#"{"id":5,"error":{"code":-32603,"message":"Internal error: the request was not finished in time"}}"#;
 const CANCEL: &str = r#"{"method":"notifications/cancelled","params":{"requestId":5}}"#;
 
-/// The first request with the id 5 is over. Another one with this id is answered once, by its own ticket.
+/// The first request with id 5 has ended. Another one with this id gets one response, by its own ticket.
 fn only_the_second_is_answered(harness: &mut ClientHarness, tickets: &Rc<RefCell<Vec<Ticket>>>) {
     let first = tickets.borrow()[0];
     assert_eq!(harness.client.reply(first).err(), Some(SendError::Gone));
@@ -279,7 +279,7 @@ fn asked(slots: usize) -> Setup {
 }
 
 #[test]
-fn a_late_reply_does_not_answer_the_next_request_with_its_id() {
+fn late_reply_does_not_answer_a_later_request_with_its_id() {
     let ends: [(&str, End); 3] = [
         ("cancelled", |harness, _| _ = harness.server_sends(CANCEL).events(&["cancelled"]).sent(&[])),
         ("expired", |harness, _| _ = harness.at(700).events(&["expired"]).sent(&[EXPIRED])),
@@ -305,7 +305,7 @@ fn a_late_reply_does_not_answer_the_next_request_with_its_id() {
 }
 
 #[test]
-fn a_late_reply_does_not_answer_over_the_next_connection() {
+fn late_reply_does_not_answer_on_the_next_connection() {
     for resets in [false, true] {
         asked(1).run(|harness| {
             harness.connect();
@@ -325,7 +325,8 @@ fn a_late_reply_does_not_answer_over_the_next_connection() {
     }
 }
 
-/// The error of an expired request waits for room; the server asks again meanwhile, or the connection is replaced.
+/// The error of an expired request waits for space. Meanwhile the server sends the request again, or the connection
+/// is replaced.
 #[test]
 fn error_of_an_expired_request_waits_for_space() {
     for reconnects in [false, true] {
@@ -340,7 +341,8 @@ fn error_of_an_expired_request_waits_for_space() {
                 harness.client.call_json("fill", &arguments, PATIENT).ok()
             });
             harness.name(sent.expect("one fits"), "fill");
-            // What is kept for answers goes to cancellations. The last of them have to wait, and what comes later waits behind them.
+            // Cancellations use the space reserved for responses. The last cancellations wait, and later messages
+            // wait behind them.
             small.iter().for_each(|ticket| harness.cancel(*ticket, &"r".repeat(50)));
             assert!(harness.client.pending() > 3, "cancellations wait");
             harness.at(700).events(&["expired"]);
@@ -352,7 +354,7 @@ fn error_of_an_expired_request_waits_for_space() {
                 let sent = harness.take_sent_lines();
                 assert!(
                     sent.len() == 1 && sent[0].contains("initialize"),
-                    "nothing of the old one: {sent:?}"
+                    "no message of the old request: {sent:?}"
                 );
                 harness.connect();
                 only_the_second_is_answered(harness, &tickets);

@@ -85,7 +85,7 @@ fn failed_list_keeps_the_received_pages() {
     ];
     for (answer, expected) in cases {
         let _context = FailureContext((*answer).to_owned());
-        // 32 bytes for a cursor, including its quotes.
+        // The slot has 32 bytes for a cursor with its quotes.
         Setup { slots: 2, text: 64, ..Setup::automatic() }.connected(|harness| {
             harness.list();
             harness.discard().server_sends(&page(&["a"], Some(r#""x""#))).events(&["list: a, .."]).discard();
@@ -159,7 +159,7 @@ fn each_page_has_its_own_id_token_and_timeout() {
         harness.at(90).server_sends(&page(&["a"], Some("\"1\""))).events(&["list: a, .."]);
         assert_eq!(harness.deadline, Some(190));
         assert!(harness.take_sent_lines()[1].contains("progressToken"));
-        // The token of a received page is invalid, and progress starts again.
+        // The token of a received page is no longer valid, and progress starts again.
         harness.raw(first.as_bytes()).events(&["fault UnknownProgress"]);
         harness.at(150).server_sends(
             r#"{"method":"notifications/progress","params":{"progressToken":@list,"progress":1}}"#,
@@ -167,7 +167,7 @@ fn each_page_has_its_own_id_token_and_timeout() {
         harness.events(&["list: 1"]);
         assert_eq!(harness.deadline, Some(250));
         harness.at(180).server_sends(&page(&["b"], Some("\"2\""))).events(&["list: b, .."]).discard();
-        assert_eq!(harness.deadline, Some(250), "the maximum is for the whole list");
+        assert_eq!(harness.deadline, Some(250), "the maximum timeout covers the whole list");
         harness.at(250).events(&["list: lost TimedOut"]);
         harness.sent(&[
             r#"{"method":"notifications/cancelled","params":{"requestId":@list,"reason":"timeout"}}"#,

@@ -1,4 +1,4 @@
-//! What an observer of a client sees: each message once, in order, also while the output moves inside its buffer.
+//! The observer of a client receives each message once and in order, even if output moves in its buffer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use crate::support::client::TIMES;
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot};
 use mcp_proto::{Action, Buffer, Client, Direction, KeepAlive, Millis, Observer, ProtocolError, SendError};
 
-/// A message as the observer sees it.
+/// A message received by the observer.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     direction: Direction,
@@ -26,18 +26,18 @@ impl Observer for Trace {
     }
 }
 
-/// A client with an observer, and the bytes on both of its pipes.
+/// A client with an observer, and the bytes in both directions.
 struct Traced<'b> {
     client: Client<'b>,
     trace: Trace,
     now: u64,
     incoming: VecDeque<u8>,
     outgoing: Vec<u8>,
-    /// The most bytes of one read and of one write.
+    /// Maximum bytes of one read, and of one write.
     read: usize,
     write: usize,
     results: usize,
-    /// The host calls a tool at each notification.
+    /// Whether the application calls a tool at each notification.
     calls_when_notified: bool,
 }
 
@@ -80,7 +80,7 @@ impl Traced<'_> {
         self.pump_until(usize::MAX);
     }
 
-    /// The server writes these lines at once.
+    /// The server writes these lines in one transfer.
     fn server(&mut self, lines: &[String]) {
         for line in lines {
             self.incoming.extend(line.as_bytes());
@@ -101,7 +101,7 @@ impl Traced<'_> {
     /// The lines that the server has received.
     fn received(&self) -> Vec<String> {
         let text = std::str::from_utf8(&self.outgoing).unwrap();
-        assert!(text.is_empty() || text.ends_with('\n'), "half a line: {text}");
+        assert!(text.is_empty() || text.ends_with('\n'), "an incomplete line: {text}");
         text.lines().map(str::to_owned).collect()
     }
 
@@ -110,7 +110,7 @@ impl Traced<'_> {
         trace.iter().filter(|it| it.direction == direction).map(|it| it.text.clone()).collect()
     }
 
-    /// The directions of what was seen, as text: `<` for a message from the server, `>` for one to it.
+    /// The directions of the observed messages: `<` from the server, `>` to the server.
     fn order(&self) -> String {
         let trace = self.trace.0.lock().unwrap();
         trace.iter().map(|it| if it.direction == Direction::In { '<' } else { '>' }).collect()
@@ -132,7 +132,7 @@ fn answer(id: &str) -> String {
 const PACES: [(usize, usize); 5] =
     [(usize::MAX, usize::MAX), (1, 1), (usize::MAX, 1), (1, usize::MAX), (13, 7)];
 
-/// Runs a dialogue with a connected client in both eras, with lent and with growing buffers, at several paces.
+/// Runs a dialogue in both eras, with lent and growing buffers, at several paces.
 fn traced(tx: usize, pings: Option<KeepAlive>, dialogue: impl Fn(&mut Traced<'_>)) {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
@@ -168,7 +168,7 @@ fn traced(tx: usize, pings: Option<KeepAlive>, dialogue: impl Fn(&mut Traced<'_>
                 };
                 traced.connect(connect);
                 dialogue(&mut traced);
-                // Whatever happened: what the observer saw is what was sent, once and in order.
+                // The observed messages must equal the sent messages, in order and without duplicates.
                 assert_eq!(traced.seen(Direction::Out), traced.received());
             }
         }
@@ -178,7 +178,7 @@ fn traced(tx: usize, pings: Option<KeepAlive>, dialogue: impl Fn(&mut Traced<'_>
 const DEFAULT: Options = Options::DEFAULT;
 
 #[test]
-fn repeated_calls_and_their_answers_are_each_seen_once() {
+fn repeated_calls_and_responses_are_observed_once() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         let mut answers = traced.seen(Direction::In);
@@ -196,7 +196,7 @@ fn repeated_calls_and_their_answers_are_each_seen_once() {
 }
 
 #[test]
-fn calls_in_flight_together_are_seen_before_their_answers() {
+fn concurrent_calls_are_observed_before_their_responses() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         for _ in 0..4 {
@@ -211,9 +211,9 @@ fn calls_in_flight_together_are_seen_before_their_answers() {
     });
 }
 
-/// The call was written, but not sent, when the message before it was dealt with.
+/// The call was written but not sent while the previous message was handled.
 #[test]
-fn a_call_that_was_not_sent_is_seen_before_what_is_read_later() {
+fn unsent_call_is_observed_before_later_input() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         traced.client.call_json("add", "{}", DEFAULT).unwrap();
@@ -226,9 +226,9 @@ fn a_call_that_was_not_sent_is_seen_before_what_is_read_later() {
     });
 }
 
-/// The next message is in the receive buffer already when the host calls.
+/// The next message is already in the receive buffer when the application calls.
 #[test]
-fn a_call_at_an_event_is_seen_before_the_next_message() {
+fn call_during_an_event_is_observed_before_the_next_message() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         traced.calls_when_notified = true;
@@ -239,19 +239,19 @@ fn a_call_at_an_event_is_seen_before_the_next_message() {
 }
 
 #[test]
-fn a_request_of_the_server_is_seen_before_its_answer() {
+fn server_request_is_observed_before_its_response() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         let is_handshake = traced.client.revision().unwrap().era() == mcp_proto::Era::Handshake;
         let ping = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         traced.server(&[ping(1), ping(2)]);
-        // The stateless era has no requests of servers: they are refused, and not answered.
+        // The stateless era has no server requests, so the client drops them without a response.
         assert_eq!(&traced.order()[before..], if is_handshake { "<><>" } else { "<<" });
     });
 }
 
 #[test]
-fn refused_messages_are_seen_with_errors_late_ones_without() {
+fn refused_messages_are_observed_with_errors_late_ones_without() {
     traced(2048, None, |traced| {
         let before = traced.order().len();
         let ticket = traced.client.call_json("add", "{}", DEFAULT).unwrap();
@@ -267,7 +267,7 @@ fn refused_messages_are_seen_with_errors_late_ones_without() {
             .filter(|it| it.direction == Direction::In)
             .map(|it| (&*it.text, it.accepted))
             .collect();
-        // Of a line that is too long nothing is kept but its id, which it does not have.
+        // An oversized line is observed by its id only, and this one has no id.
         let expected =
             [(&*lines[0], false), (&*lines[1], true), (&*lines[2], false), ("", false), (&*lines[4], false)];
         assert_eq!(seen, expected);
@@ -275,7 +275,7 @@ fn refused_messages_are_seen_with_errors_late_ones_without() {
 }
 
 #[test]
-fn pings_of_the_machine_are_seen() {
+fn keep_alive_pings_are_observed() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: false };
     traced(2048, Some(pings), |traced| {
         let before = traced.order().len();
@@ -288,10 +288,10 @@ fn pings_of_the_machine_are_seen() {
     });
 }
 
-/// The server takes so many bytes at once, and after each of them the host calls as long as there is room: so the output is moved
-/// to the front of its buffer with every length of what is unsent.
+/// The server takes `written` bytes at a time. After each transfer the application makes calls while space is left.
+/// So unsent output of every length moves to the front of its buffer.
 #[test]
-fn partial_writes_of_every_length_lose_and_repeat_nothing() {
+fn partial_writes_lose_and_repeat_nothing() {
     traced(700, None, |traced| {
         traced.outgoing.clear();
         traced.trace.0.lock().unwrap().clear();
@@ -302,7 +302,7 @@ fn partial_writes_of_every_length_lose_and_repeat_nothing() {
                 match traced.client.call_json("add", &arguments, DEFAULT) {
                     Ok(ticket) => {
                         calls += 1;
-                        // The slot is free again as soon as the cancellation is written, or later.
+                        // The slot is free once the cancellation is written.
                         traced.client.cancel(ticket, "").unwrap();
                     }
                     Err(SendError::Busy | SendError::Full) => {
@@ -311,7 +311,7 @@ fn partial_writes_of_every_length_lose_and_repeat_nothing() {
                     }
                     Err(why) => panic!("{why:?}"),
                 }
-                // Growing buffers take more: then it is enough.
+                // A growing buffer always has space, so also stop after every 40 calls.
                 if calls % 40 == 0 {
                     break;
                 }

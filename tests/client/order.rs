@@ -1,4 +1,4 @@
-//! Orders that a client guarantees: they depend on deadlines and on slots, never on how fast output drains.
+//! Guaranteed orders of a client. They depend on deadlines and slots, never on the speed of output.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
@@ -6,7 +6,7 @@ use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// Reasons that are so long that a cancellation has no room.
+/// Reasons so long that a cancellation does not fit.
 const WHY: [&str; 2] = [
     "the application does not wait for the answer any more, and this is the first reason",
     "the application does not wait for the answer any more, and this is the other reason",
@@ -30,7 +30,7 @@ fn fill(harness: &mut ClientHarness) -> Ticket {
     harness.name(sent.expect("one fits"), "fill")
 }
 
-/// Everything that waits is sent, without the request that filled the buffer.
+/// Sends all waiting messages. Returns them without the request that filled the buffer.
 fn drain(harness: &mut ClientHarness) -> Vec<String> {
     harness.peer_reads(true);
     harness.pump();
@@ -71,7 +71,7 @@ fn equal_deadlines_time_out_by_slot_whichever_was_free_first() {
 }
 
 #[test]
-fn waiting_cancellations_are_sent_in_the_order_of_request_ends() {
+fn waiting_cancellations_are_sent_in_order() {
     Setup::automatic().lines_only().connected(|harness| {
         let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
         harness.discard();
@@ -83,7 +83,7 @@ fn waiting_cancellations_are_sent_in_the_order_of_request_ends() {
 }
 
 #[test]
-fn a_timeout_precedes_an_answer_that_was_read_before() {
+fn timeout_precedes_a_response_read_earlier() {
     Setup::automatic().connected(|harness| {
         harness.call("a", in_time(50)).unwrap();
         harness.call("b", DEFAULT).unwrap();
@@ -97,8 +97,8 @@ fn a_timeout_precedes_an_answer_that_was_read_before() {
 }
 
 #[test]
-fn room_is_reported_after_everything_that_waits_is_sent() {
-    // In this era the client keeps no room for answers to the server, which the cancellation would take.
+fn writable_follows_all_waiting_messages() {
+    // In this era the client reserves no space for responses, so the cancellation cannot use it.
     Setup::automatic().lines_only().run(|harness| {
         harness.connect();
         let call = harness.call("a", DEFAULT).unwrap();
@@ -110,21 +110,21 @@ fn room_is_reported_after_everything_that_waits_is_sent() {
         harness.peer_reads(true);
         harness.pump();
         harness.events(&["room"]);
-        // The application is told when the cancellation has left, too.
+        // The event also comes when the cancellation has been sent.
         let sent = harness.take_sent();
         assert_eq!(sent.last(), Some(&cancelled("a", WHY[0])));
     });
 }
 
 #[test]
-fn changed_roots_are_sent_before_a_cancellation_that_waits() {
+fn changed_roots_precede_a_waiting_cancellation() {
     let setup = Setup::handshake().declares(ClientCapabilities::ROOTS_LIST_CHANGED).lines_only();
     setup.run(|harness| {
         harness.connect();
         let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
         harness.discard();
         fill(harness);
-        // The first one takes the room that is kept for answers to the server.
+        // The first cancellation uses the space reserved for responses.
         harness.cancel(calls[0], WHY[0]);
         harness.cancel(calls[1], WHY[1]);
         harness.client.roots_changed().unwrap();
@@ -134,7 +134,7 @@ fn changed_roots_are_sent_before_a_cancellation_that_waits() {
 }
 
 #[test]
-fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
+fn request_id_does_not_depend_on_output_speed() {
     let ids = std::sync::Mutex::new(Vec::new());
     for blocked in [false, true] {
         Setup::automatic().lines_only().connected(|harness| {
@@ -142,7 +142,7 @@ fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
             fill(harness);
             harness.peer_reads(!blocked);
             harness.pump();
-            // The slot of the last one is free last if its cancellation waits for room.
+            // The slot of the last request is freed last if its cancellation waits for space.
             harness.cancel(calls[0], WHY[0]);
             harness.cancel(calls[2], WHY[1]);
             harness.server_sends(r#"{"id":@b,"result":{}}"#);
@@ -161,7 +161,7 @@ fn the_id_of_a_request_does_not_depend_on_how_output_drains() {
 }
 
 #[test]
-fn a_shutdown_ends_requests_in_the_order_of_their_slots() {
+fn shutdown_ends_requests_by_slot() {
     for freed in [["a", "b"], ["b", "a"]] {
         Setup::automatic().connected(|harness| {
             for name in ["a", "b", "keep"] {

@@ -155,7 +155,7 @@ fn handshake_era_reports_changes_without_subscription() {
     }
 }
 
-/// Messages longer than 400 bytes: the event, and the response of the handshake era.
+/// Messages longer than 400 bytes: the event, and the response in the handshake era.
 #[test]
 fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);
@@ -388,7 +388,7 @@ fn due_ping_is_sent_despite_input_before_space_is_free() {
     }
 }
 
-/// Only requests need space for a response. All other messages are processed although the server does not read.
+/// Only requests need space for a response. Other messages are processed although the server does not read.
 #[test]
 fn notifications_are_received_with_a_full_buffer() {
     let long = "x".repeat(500);

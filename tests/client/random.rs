@@ -22,9 +22,9 @@ struct World {
     asks: BTreeMap<u64, usize>,
     taken_back: BTreeSet<u64>,
     next_ask: u64,
-    /// The revision has batches.
+    /// Whether the revision has batches.
     in_batches: bool,
-    /// An event is unread.
+    /// Whether an event is unread.
     fetches: bool,
     /// The number of polls in which the server reads nothing.
     blocked: usize,
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Writes a message from the server: alone or in a batch, once or twice, sometimes oversized.
+    /// Writes a server message: alone or in a batch, once or twice, sometimes oversized.
     fn say(&mut self, text: String) {
         let again = self.random.below(12);
         let batch = self.in_batches && self.random.below(3) == 0;
@@ -127,7 +127,7 @@ impl World {
                 self.down.drain(..given);
             }
             Action::Event => {
-                // The event may wait while the application acts, or even reconnects.
+                // The event may stay unread while the application acts, or even reconnects.
                 let open = self.open.clone();
                 self.fetches = true;
                 if self.random.below(4) == 0 && !self.finishes {
@@ -137,7 +137,9 @@ impl World {
                     return self.reconnect();
                 }
                 self.fetches = false;
-                let Some(event) = self.client.event() else { panic!("poll said that there is one") };
+                let Some(event) = self.client.event() else {
+                    panic!("poll returned Event, but event() returned None")
+                };
                 match event {
                     Event::Connected(_) => self.connected = true,
                     Event::Tools(page) => {
@@ -148,7 +150,7 @@ impl World {
                         }
                     }
                     Event::Response(end) => {
-                        assert!(self.open.remove(&end.ticket()), "{end:?}: it was not open");
+                        assert!(self.open.remove(&end.ticket()), "{end:?}: the request is not open");
                         assert!(self.ended.insert(end.ticket()));
                     }
                     Event::InputRequired(it) => {
@@ -167,7 +169,7 @@ impl World {
                     Event::Expired(ticket) | Event::Cancelled { ticket, .. } => {
                         let before = self.deferred.len();
                         self.deferred.retain(|it| *it != ticket);
-                        assert_eq!(self.deferred.len() + 1, before, "it was not deferred");
+                        assert_eq!(self.deferred.len() + 1, before, "the request is not deferred");
                     }
                     _ => {}
                 }
@@ -184,7 +186,7 @@ impl World {
             match (value["method"].as_str(), value["id"].as_u64()) {
                 (Some(method), Some(id)) => self.read.push((id, method.to_owned())),
                 (None, Some(id)) => {
-                    let answers = self.asks.get_mut(&id).expect("it was asked");
+                    let answers = self.asks.get_mut(&id).expect("the response has a request");
                     *answers += 1;
                     assert_eq!(*answers, 1, "{value}");
                 }
@@ -202,7 +204,7 @@ impl World {
             return self.server_answers(id, &method);
         }
         if self.stateless {
-            // With the id of any request.
+            // The message refers to the id of any request.
             let id = self.random.below(60);
             return self.say(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -269,7 +271,7 @@ impl World {
             (1, _) => self.client.request("tools/call", Options::DEFAULT.timeout(Millis(3_000)), |_| {}),
             (2, _) => self.client.listen(Filter::NOTHING.tools(), Options::DEFAULT),
             (3, Some(ticket)) => {
-                // If `cancel` fails, the end of the request is the unread event.
+                // If `cancel` fails, the unread event is the end of the request.
                 if self.client.cancel(ticket, "why").is_ok() {
                     self.open.remove(&ticket);
                     self.ended.insert(ticket);
@@ -330,7 +332,7 @@ impl World {
         for (id, answers) in &self.asks {
             assert!(*answers == 1 || self.taken_back.contains(id), "{id} was answered {answers} times");
         }
-        assert!(self.deferred.is_empty(), "they have expired");
+        assert!(self.deferred.is_empty(), "all deferred requests have expired");
         // Acknowledged subscriptions stay open.
         for ticket in std::mem::take(&mut self.open) {
             self.client.cancel(ticket, "").unwrap();

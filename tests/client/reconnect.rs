@@ -18,8 +18,8 @@ fn acknowledge(harness: &mut ClientHarness) {
 const LISTEN: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..}}}"#;
 const DISCOVERED: &str = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
-/// The connection ended, broke, or is replaced by the application.
-fn ways() -> [fn(&mut ClientHarness); 4] {
+/// Ends of a connection: by `reconnect` only, by end of input, by a failed write, by a shutdown.
+fn connection_ends() -> [fn(&mut ClientHarness); 4] {
     [
         |_| {},
         |harness| {
@@ -38,7 +38,7 @@ fn ways() -> [fn(&mut ClientHarness); 4] {
 
 #[test]
 fn reconnect_resends_a_subscription_with_its_ticket() {
-    for way in ways() {
+    for way in connection_ends() {
         for acknowledges in [true, false] {
             Setup::automatic().run(|harness| {
                 harness.connect();
@@ -92,7 +92,7 @@ fn subscription_survives_many_reconnects() {
 
 #[test]
 fn reconnect_ends_other_requests_once() {
-    for way in ways() {
+    for way in connection_ends() {
         Setup { slots: 8, text: 512, ..Setup::automatic() }.run(|harness| {
             harness.connect();
             let cancelled = harness.call("cancelled", DEFAULT).unwrap();
@@ -111,7 +111,7 @@ fn reconnect_ends_other_requests_once() {
             events.retain(|it| it != "closed");
             events.sort();
             let expected = ["?: lost Closed", "asks: lost Closed", "call: lost Closed", "list: lost Closed"];
-            // The third kind has no named call.
+            // The third way has no named call.
             assert_eq!(events, expected[usize::from(events.len() == 3)..], "{events:?}");
             assert_eq!(harness.client.pending(), 1);
             assert_eq!(harness.call("early", DEFAULT), Err(SendError::NotConnected));
@@ -195,7 +195,7 @@ fn reconnect_cancels_server_requests_and_frees_their_ids() {
         harness.connect();
         harness.server_sends(r#"{"id":1,"method":"roots/list"}"#).events(&["asked roots"]).sent(&[]);
         assert_eq!(harness.client.pending(), 1);
-        // Also if that connection ends before any input.
+        // The rule also holds if that connection ends before any input.
         harness.client.reconnect();
         harness.eof().events(&["cancelled", "failed Closed", "closed"]).discard();
     });
@@ -216,7 +216,7 @@ fn unread_response_survives_a_reconnect() {
     });
 }
 
-/// Whether each request may be repeated after it was lost.
+/// Whether each lost request may be repeated.
 #[test]
 fn only_read_requests_are_retryable() {
     let methods = [
@@ -259,7 +259,7 @@ fn only_read_requests_are_retryable() {
         harness.discard().stop_after(0).server_sends(r#"{"id":@list,"error":{"code":-1,"message":"no"}}"#);
         let _ = harness.client.poll(Millis(0));
         match harness.client.event() {
-            Some(Event::Response(end)) => assert!(!end.is_retryable(), "it was answered"),
+            Some(Event::Response(end)) => assert!(!end.is_retryable(), "the request got a response"),
             other => panic!("{other:?}"),
         }
     });

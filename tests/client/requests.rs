@@ -5,7 +5,7 @@ use crate::support::transport::give_input;
 use mcp_proto::client::{ContentView, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
-/// Calls the tool `add` and answers it.
+/// Calls the tool `add`, and responds to it.
 fn answered(answer: &str, expected: &[&str]) {
     let _context = FailureContext(answer.to_owned());
     Setup::automatic().connected(|harness| {
@@ -90,7 +90,7 @@ fn incomplete_result_type_is_invalid_in_the_stateless_era() {
 }
 
 #[test]
-fn requests_are_written_exactly_so() {
+fn requests_have_exactly_these_bytes() {
     Setup::automatic().connected(|harness| {
         let stateless = !harness.is_handshake();
         let meta = |more: &str| match (stateless, more) {
@@ -157,7 +157,7 @@ fn requests_are_written_exactly_so() {
 
 /// One complete line as in the specification.
 #[test]
-fn call_is_written_exactly_so() {
+fn call_has_exactly_these_bytes() {
     Setup::automatic().run(|harness| {
         harness.connect();
         harness.call("t", Options::DEFAULT).unwrap();
@@ -214,7 +214,7 @@ fn arguments_may_fill_the_buffer_exactly() {
         let sent = harness.take_sent_lines();
         assert_eq!(sent.len(), 1);
         let overhead = if harness.pace().messages { 14 } else { 1 };
-        // Only the space for responses to the server stays free; without responses none does.
+        // Only the space reserved for responses stays free. The stateless era reserves none.
         let kept = if harness.is_handshake() { 232 } else { 0 };
         assert_eq!(sent[0].len() + overhead, 1000 - kept, "{most:?}");
     });
@@ -287,7 +287,7 @@ fn late_responses_are_ignored() {
                 .events(&[]);
             harness.server_sends(&format!(r#"{{"id":@{name},"error":1,"result":1}}"#)).events(&[]);
         }
-        // They do not answer the request that uses the slot now.
+        // Late responses do not match the request that now uses the slot.
         for name in ["e", "f", "g"] {
             harness.call(name, Options::DEFAULT).unwrap();
         }
@@ -374,7 +374,7 @@ fn reset_forgets_requests_and_reuses_no_id() {
         harness.discard().raw(stale.as_bytes()).events(&[]);
         assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
         harness.at(60).events(&[]).server_sends(r#"{"id":@new,"result":{}}"#).events(&["new: result {}"]);
-        // Also from a closed connection.
+        // The rule also holds for a closed connection.
         harness.call("lost", Options::DEFAULT).unwrap();
         harness.eof().events(&["lost: lost Closed", "closed"]).discard();
         harness.reset().connect();

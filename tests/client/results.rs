@@ -7,7 +7,7 @@ use mcp_proto::{Action, Client, Millis};
 
 static INFO: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
-/// Takes all output, and gives these bytes.
+/// Takes all output, and passes these bytes.
 fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
     take(client, Millis(0), usize::MAX);
     feed(client, Millis(0), bytes);
@@ -20,7 +20,7 @@ fn told(result: ToolResultView<'_>) -> String {
     format!("{} {text:?} {structured:?} {meta:?} {blocks:?} {:?}", result.is_error(), result.raw())
 }
 
-/// Gives the response of a call in two parts. Returns the text of its result.
+/// Passes the response of a call in two parts. Returns the text of its result.
 fn events(message: &str, cut: usize) -> String {
     let (mut rx, mut tx, mut slots) = ([0; 2048], [0; 2048], [Slot::EMPTY; 2]);
     let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
@@ -81,7 +81,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
     }
 }
 
-/// The index of one result is not used for another.
+/// The index of the first result must not be used for the second.
 #[test]
 fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;

@@ -85,7 +85,7 @@ fn declared_server_requests_are_answered() {
         (FORM, |asked| asked.cancel(), "asked form Name?", r#"{"id":1,"result":{"action":"cancel"}}"#),
         (
             URL,
-            |asked| asked.accept(|_| panic!("an address has no fields")),
+            |asked| asked.accept(|_| panic!("a URL has no fields")),
             "asked url https://a/",
             r#"{"id":1,"result":{"action":"accept"}}"#,
         ),
@@ -258,7 +258,7 @@ fn undeclared_or_invalid_server_request_is_refused() {
             harness.server_sends(request).events(&[events]).sent(&[answer]);
         });
     }
-    // Before the revision is known, and in the stateless era.
+    // The rule also holds before the revision is known, and in the stateless era.
     setup().run(|harness| {
         harness.pump();
         harness.discard().server_sends(ROOTS).events(&["fault UnknownMethod"]).sent(&[unknown.0]);
@@ -309,7 +309,7 @@ fn elicitation_view_shows_the_form_fields() {
     setup().rx(2048).run(|harness| {
         harness.connect();
         harness.on_server_request(move |asked| {
-            let InputRequest::Elicit(form) = asked.input() else { panic!("it is a form") };
+            let InputRequest::Elicit(form) = asked.input() else { panic!("the request is a form") };
             let lines: Vec<String> = form.fields().map(line).collect();
             assert_eq!(lines, expected);
             asked.cancel();
@@ -354,7 +354,7 @@ fn sampling_view_shows_messages_and_options() {
     setup().rx(4096).run(move |harness| {
         harness.connect();
         harness.on_server_request(|asked| {
-            let InputRequest::Sample(sample) = asked.input() else { panic!("it is a sample") };
+            let InputRequest::Sample(sample) = asked.input() else { panic!("the request is a sampling request") };
             let said: Vec<String> = sample
                 .messages()
                 .map(|message| {

@@ -44,7 +44,7 @@ fn subscription_is_acknowledged_notified_and_cancelled() {
         harness
             .server_sends(&acknowledged("@listen", filter))
             .events(&["all: listens to [tools, file:///a]"]);
-        assert_eq!(harness.deadline, None, "it stays open for as long as it takes");
+        assert_eq!(harness.deadline, None, "an acknowledged subscription has no deadline");
         let cases = [
             (tagged("tools/list_changed", "@listen", ""), "all: changed Tools"),
             (tagged("prompts/list_changed", "@listen", ""), "all: changed Prompts"),
@@ -63,7 +63,7 @@ fn subscription_is_acknowledged_notified_and_cancelled() {
         harness
             .server_sends(&tagged("tools/list_changed", "@listen", ""))
             .events(&["fault UnknownSubscription"]);
-        // Both of these may still arrive.
+        // Both messages may still arrive after the cancellation.
         harness.server_sends(r#"{"id":@listen,"result":{}}"#).events(&[]);
         harness
             .server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#)
@@ -119,7 +119,7 @@ fn notifications_of_several_subscriptions_are_separate() {
         harness.server_sends(&acknowledged(&one, "{}")).events(&["one: listens to []"]);
         harness.server_sends(&tagged("tools/list_changed", &one, "")).events(&["one: changed Tools"]);
         harness.server_sends(&tagged("resources/updated", &two, r#""uri":"a","#)).events(&["two: updated a"]);
-        // The first ends, the second continues.
+        // The first subscription ends, and the second continues.
         harness.server_sends(&format!(r#"{{"id":{one},"result":{{"resultType":"complete"}}}}"#));
         harness.events(&[r#"one: result {"resultType":"complete"}"#]);
         harness

@@ -4,7 +4,7 @@ use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError};
 
-/// The timeout is one second, and at most five with progress.
+/// Default options: a timeout of one second, and of at most five seconds with progress.
 const DEFAULT: Options = Options::DEFAULT;
 
 fn cancelled(name: &str, reason: &str) -> String {
@@ -186,7 +186,7 @@ fn received_response_wins_over_later_cancellation() {
         assert_eq!(harness.client.cancel(ticket, "too late"), Err(SendError::Gone));
         harness.at(1).sent(&[]);
     });
-    // The response is in the buffer but was not polled: the cancellation counts.
+    // The response is in the buffer but not polled, so the cancellation wins.
     Setup::automatic().connected(|harness| {
         let first = harness.call("a", DEFAULT).unwrap();
         let second = harness.call("b", DEFAULT).unwrap();
@@ -200,8 +200,8 @@ fn received_response_wins_over_later_cancellation() {
     });
 }
 
-/// Fills the transmit buffer with calls and their cancellations while the server does not read.
-/// The last cancellation has to wait.
+/// Fills the transmit buffer with calls and cancellations while the server does not read. The last cancellation has
+/// to wait.
 fn full(harness: &mut ClientHarness) {
     harness.peer_reads(false);
     let patient = DEFAULT.timeout(Millis(100_000)).maximum(Millis(100_000));
@@ -289,7 +289,7 @@ fn response_makes_a_waiting_cancellation_unnecessary() {
             harness.peer_reads(true);
             harness.pump();
             assert!(!cancellations(harness).iter().any(|line| line.contains("add")));
-            // The call that filled the buffer is sent, too.
+            // The call that filled the buffer is also sent.
             assert_eq!(harness.client.pending(), pending - 2);
             harness.events(&["room"]);
         });

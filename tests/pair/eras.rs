@@ -9,7 +9,7 @@ static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 static SERVER: ServerConfig = ServerConfig::new("server", "1").features(&FEATURES);
 
 #[test]
-fn one_server_serves_both_eras_at_once() {
+fn one_server_serves_both_eras_together() {
     let infos = [Connect::Handshake, Connect::Stateless]
         .map(|connect| ClientConfig::new("client", "1").connect(connect));
     let mut clients = [0, 1].map(|at| {

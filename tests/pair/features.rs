@@ -24,7 +24,7 @@ fn lists_arrive_complete_for_any_page_size() {
         pair.run_until_idle().expect_client_events(&[&format!("templates: {}", numbered("lib:{a}/{b}/"))]);
         pair.start("prompts", |client| client.list_prompts(DEFAULT));
         pair.run_until_idle().expect_client_events(&["prompts: review, b, c, d, e, f, g, h, i"]);
-        // All at once: each list is complete in any order.
+        // Start all lists together: each list is complete in any order.
         pair.start("tools", |client| client.list_tools(DEFAULT));
         let given_up = pair.start("resources", |client| client.list_resources(DEFAULT));
         pair.start("prompts", |client| client.list_prompts(DEFAULT));
@@ -197,7 +197,7 @@ fn batch_between_requests_disturbs_no_other() {
         pair.call("later", "{}", DEFAULT);
         pair.run_until_idle();
         pair.raw(r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo"}},{"jsonrpc":"2.0","id":"c","method":"x"},{"jsonrpc":"2.0","method":"x"}]"#);
-        // The responses are a batch, too, for requests that this client never sent.
+        // The responses are a batch, for requests that this client never sent.
         pair.expect_client_events(&["fault UnknownResponse"; 3])
             .expect_server_events(&["fault UnknownMethod", "fault UnknownNotification"]);
         pair.call("echo", r#"{"a":1}"#, DEFAULT);

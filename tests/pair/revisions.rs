@@ -20,7 +20,7 @@ fn handshakes(revisions: &[Revision]) -> Vec<Revision> {
     revisions.iter().copied().filter(|it| it.era() == Era::Handshake).collect()
 }
 
-/// The revision by the rules of the specification; `None` if there is none.
+/// The revision by the rules of the specification, or `None` if there is no common one.
 fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Option<Revision> {
     let stateless = Revision::V2026_07_28;
     if connect != Connect::Handshake && client.contains(&stateless) && server.contains(&stateless) {
@@ -30,7 +30,7 @@ fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Optio
     if connect == Connect::Stateless || theirs.is_empty() {
         return None;
     }
-    // The newest revision of the client, or the one that the server offers.
+    // The client requests its newest revision, unless the server offers another.
     let asked = *ours.last()?;
     if theirs.contains(&asked) {
         return Some(asked);

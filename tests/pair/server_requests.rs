@@ -51,7 +51,7 @@ fn ask_for_everything(pair: &mut Scenario, ask: RequestOptions) -> Vec<(&'static
 }
 
 #[test]
-fn server_request_is_answered_at_once() {
+fn server_request_gets_an_immediate_response() {
     Scenario::run(Revisions::HANDSHAKE, EVERYTHING, |pair| {
         pair.on_server_request(answer);
         let asked = ask_for_everything(pair, RequestOptions::DEFAULT);
@@ -75,7 +75,7 @@ fn undeclared_capability_cannot_be_requested() {
         assert_eq!(pair.server.request(&MODEL, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(pair.server.request(&FORM, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(pair.server.request(&PAGE, RequestOptions::DEFAULT), Err(SendError::Unsupported));
-        // A server that sends it anyway gets an error.
+        // A client without the capability responds with an error.
         pair.request("raw", |server| server.ask_raw("roots/list", RequestOptions::DEFAULT, |_| {}));
         pair.run_until_idle()
             .expect_client_events(&["fault UnknownMethod"])
@@ -239,7 +239,7 @@ fn endless_input_requests_reach_a_limit() {
             pair.client.resume_call_json(ticket, "forever", "{}", |_| {}).unwrap();
         }
         pair.run_until_idle().expect_client_events(&["forever: lost TooManyRounds"]);
-        // Cancelled between two retries: no message is sent.
+        // A request cancelled between two retries sends no message.
         let ticket = pair.call("forever", "{}", DEFAULT);
         pair.run_until_idle().expect_client_events(&["forever: needs [] and a state"]);
         pair.cancel(ticket);
@@ -256,7 +256,7 @@ fn missing_client_capability_is_named_in_the_error() {
             r#"roots: error Missing required client capability (-32021) {"requiredCapabilities":{"roots":{}}}"#,
         ]);
     });
-    // In a session, requiring input is an error of the tool.
+    // In a session, a tool that requires input causes an error.
     Scenario::run(Revisions::HANDSHAKE, EVERYTHING, |pair| {
         pair.call("roots", "{}", DEFAULT);
         let client_events = pair.run_until_idle().take_client_events();

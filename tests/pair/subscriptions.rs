@@ -12,7 +12,7 @@ fn listen(pair: &mut Scenario, name: &str, filter: Filter<'_>) -> Ticket {
     pair.start(name, |client| client.listen(filter, Options::DEFAULT))
 }
 
-/// Two subscriptions, acknowledged.
+/// Opens two subscriptions, and waits for their acknowledgments.
 fn two(pair: &mut Scenario) -> [Ticket; 2] {
     let one = listen(pair, "one", Filter::NOTHING.tools().uris(&["lib:n0"]));
     let other =
@@ -26,7 +26,7 @@ fn two(pair: &mut Scenario) -> [Ticket; 2] {
     [one, other]
 }
 
-/// Expects these events in any order, because the server chooses the order of subscriptions.
+/// Expects these events in any order, because the order of subscriptions is not specified.
 #[track_caller]
 fn client_events(pair: &mut Scenario, expected: &[&str]) {
     pair.run_until_idle();
@@ -57,7 +57,7 @@ fn subscription_receives_what_its_filter_selects() {
 fn nothing_is_received_before_the_acknowledgment() {
     run(|pair| {
         listen(pair, "one", Filter::NOTHING.tools());
-        // A change during the request is notified after the acknowledgment, or not at all.
+        // A change during the request leads to a notification after the acknowledgment, or to none.
         pair.server.changed(Change::Tools);
         pair.run_until_idle().expect_server_events(&["listening "]);
         let client_events = pair.take_client_events();
@@ -90,7 +90,7 @@ fn either_side_can_end_a_subscription() {
         pair.server.changed(Change::Tools);
         pair.run_until_idle();
     });
-    // Both at once: one end, whichever is first.
+    // Both sides end the subscription: it ends once.
     run(|pair| {
         let [one, other] = two(pair);
         for (ticket, at) in [(one, 0), (other, 1)] {
@@ -122,7 +122,7 @@ fn reconnect_renews_subscriptions_and_ends_requests() {
                 ]
             );
             pair.expect_server_events(&["listening lib:n0", "listening lib:n0, lib:n1"]);
-            assert_eq!(pair.client.pending(), 2, "the call has ended");
+            assert_eq!(pair.client.pending(), 2, "only the subscriptions are pending");
             pair.server.changed(Change::Resource("lib:n0"));
             self::client_events(pair, &["one: updated lib:n0", "other: updated lib:n0"]);
         }
@@ -136,7 +136,7 @@ fn reconnect_renews_subscriptions_and_ends_requests() {
     });
 }
 
-/// Breaks the connection at random moments: each subscription is notified in the end.
+/// Breaks the connection at random moments. Each subscription still gets its notification in the end.
 #[test]
 fn broken_connections_lose_no_subscription() {
     run(|pair| {

@@ -17,8 +17,8 @@ static SERVER: ServerConfig = ServerConfig::new("server", "1")
 const MODES: [Connect; 3] = [Connect::Automatic, Connect::Stateless, Connect::Handshake];
 const PATIENT: Options = Options::DEFAULT.timeout(Millis(1 << 40)).maximum(Millis(1 << 40));
 
-/// Calls with a megabyte in each direction at once, over pipes of one byte.
-fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
+/// Calls with a megabyte in each direction, over pipes of one byte.
+fn transfer_a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     const MEGABYTE: usize = 1 << 20;
     let mut pair = Pair::new(client, server, 1, 1, 3);
     pair.run_until_idle(&mut |_| panic!());
@@ -27,7 +27,7 @@ fn a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(MEGABYTE));
     let measure = pair.client.call_json("measure", &arguments, PATIENT).unwrap();
     let text = "y".repeat(MEGABYTE);
-    // In turns, because random steps would only be slower.
+    // Both machines step in turns, because random steps would only be slower.
     while pair.client_events.len() < 3 {
         pair.step_client();
         pair.step_server(&mut |call| match call.name() {
@@ -49,7 +49,7 @@ fn megabyte_each_way_passes_lent_buffers() {
     let (mut a, mut b, mut c, mut d) = (buffers(), buffers(), buffers(), buffers());
     let (mut slots, mut text) = ([client::Slot::EMPTY; 2], [0; 64]);
     let client = Client::new(&info, &mut a[..], &mut b[..]).unwrap().in_flight(&mut slots, &mut text);
-    a_megabyte_each_way(client, Server::new(&SERVER, &mut c[..], &mut d[..]).unwrap());
+    transfer_a_megabyte_each_way(client, Server::new(&SERVER, &mut c[..], &mut d[..]).unwrap());
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn megabyte_each_way_passes_grown_buffers() {
     let info = ClientConfig::new("client", "1").connect(Connect::Handshake);
     let buffer = || Buffer::grown(4 << 20);
     let client = Client::new(&info, buffer(), buffer()).unwrap().in_flight_grown(4);
-    a_megabyte_each_way(client, Server::new(&SERVER, buffer(), buffer()).unwrap());
+    transfer_a_megabyte_each_way(client, Server::new(&SERVER, buffer(), buffer()).unwrap());
 }
 
 /// An open call.
@@ -66,8 +66,8 @@ struct Open {
     progress: bool,
 }
 
-/// Many calls at once, answered in any order, some with progress, some cancelled, some late.
-/// Each call ends once, with its own response.
+/// Runs many concurrent calls: responses in any order, some progress, some cancellations, some timeouts. Each call
+/// ends once, with its own response.
 fn interleaved(seed: u64, connect: Connect) {
     let _context = FailureContext(format!("seed {seed}, {connect:?}"));
     let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
@@ -125,7 +125,7 @@ fn interleaved(seed: u64, connect: Connect) {
             match client_events {
                 ClientEvent::Connected(_) => connected = true,
                 ClientEvent::Response(ticket, result) => {
-                    let call = open.remove(&ticket).expect("it is open, and ends once");
+                    let call = open.remove(&ticket).expect("the call is open");
                     match result {
                         Ok(text) => assert_eq!(text, call.number.to_string()),
                         Err(error) => {
@@ -137,7 +137,7 @@ fn interleaved(seed: u64, connect: Connect) {
                 }
                 ClientEvent::Progress(ticket) => assert!(open[&ticket].progress),
                 ClientEvent::Room => {}
-                // The progress was in transit when its request was cancelled.
+                // The progress was in transit when the client cancelled its request.
                 ClientEvent::Other(text) if cancelled > 0 && text == "ProtocolError(UnknownProgress)" => {}
                 other => panic!("{other:?}"),
             }

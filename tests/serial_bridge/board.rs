@@ -30,7 +30,7 @@ pub(crate) struct Wire {
     pub(crate) board: SerialPort,
     /// The path that a bridge opens.
     pub(crate) path: String,
-    /// Holds the port open while no bridge does, because a UART exists without a cable.
+    /// Keeps the port open between bridges, as a UART exists without a cable.
     _kept: SerialPort,
 }
 
@@ -118,7 +118,7 @@ fn live(wire: &Wire, resets: &AtomicUsize, stop: &AtomicBool) {
         match server.poll(now) {
             Action::Io(io) => {
                 let (out, mut input) = io.split();
-                // Logs are printed between messages only; a UART takes a few bytes at a time.
+                // Logs are printed between messages only. A UART takes a few bytes at a time.
                 if out.bytes().is_empty() || log.len() < LOG.len() {
                     log = &log[send(&wire.board, log)..];
                 }
@@ -153,7 +153,7 @@ fn live(wire: &Wire, resets: &AtomicUsize, stop: &AtomicBool) {
 fn send(port: &SerialPort, bytes: &[u8]) -> usize {
     match port.write(bytes) {
         Ok(n) => n,
-        // The read times out, too, if no byte arrives.
+        // The read also times out if no byte arrives.
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => 0,
         Err(error) => panic!("{error}"),
     }

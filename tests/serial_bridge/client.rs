@@ -25,15 +25,15 @@ pub(crate) enum Era {
     Stateless,
 }
 
-pub(crate) struct ServerShared {
+pub(crate) struct BridgeClient {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     errors: Option<JoinHandle<String>>,
 }
 
-impl ServerShared {
-    pub(crate) fn new(arguments: &[&str]) -> ServerShared {
+impl BridgeClient {
+    pub(crate) fn new(arguments: &[&str]) -> BridgeClient {
         let mut command = bridge();
         let command =
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -42,7 +42,7 @@ impl ServerShared {
         let mut stderr = child.stderr.take().unwrap();
         let (line, lines) = channel();
         thread::spawn(move || {
-            // A client that stopped reading has closed stdout.
+            // A client that stops reading closes stdout.
             output
                 .split(b'\n')
                 .map_while(Result::ok)
@@ -53,10 +53,10 @@ impl ServerShared {
             stderr.read_to_end(&mut text).unwrap();
             String::from_utf8_lossy(&text).into_owned()
         });
-        ServerShared { input: child.stdin.take(), lines, errors: Some(errors), child }
+        BridgeClient { input: child.stdin.take(), lines, errors: Some(errors), child }
     }
 
-    pub(crate) fn writes(&mut self, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.input.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
@@ -64,26 +64,26 @@ impl ServerShared {
         self.input.take().unwrap()
     }
 
-    pub(crate) fn says(&mut self, message: &str) {
-        self.writes(format!("{{\"jsonrpc\":\"2.0\",{message}}}\n").as_bytes());
+    pub(crate) fn send(&mut self, message: &str) {
+        self.write(format!("{{\"jsonrpc\":\"2.0\",{message}}}\n").as_bytes());
     }
 
-    /// The next line.
-    pub(crate) fn hears(&mut self) -> String {
+    /// Returns the next line.
+    pub(crate) fn next_line(&mut self) -> String {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => panic!("nothing comes; stderr: {}", self.killed()),
-            Err(RecvTimeoutError::Disconnected) => panic!("stdout has ended; stderr: {}", self.killed()),
+            Err(RecvTimeoutError::Timeout) => panic!("nothing comes; stderr: {}", self.kill()),
+            Err(RecvTimeoutError::Disconnected) => panic!("stdout has ended; stderr: {}", self.kill()),
         }
     }
 
     /// Expects the next line to contain this text.
-    pub(crate) fn expects(&mut self, part: &str) {
-        let line = self.hears();
-        assert!(line.contains(part), "expected {part}, got {line}; stderr: {}", self.killed());
+    pub(crate) fn expect_line(&mut self, part: &str) {
+        let line = self.next_line();
+        assert!(line.contains(part), "expected {part}, got {line}; stderr: {}", self.kill());
     }
 
-    /// All lines until stdout ends.
+    /// Returns all lines until stdout ends.
     pub(crate) fn rest(&mut self) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
         let next = || self.lines.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -98,61 +98,63 @@ impl ServerShared {
     }
 
     /// Calls a tool of this era with a progress token.
-    pub(crate) fn calls(&mut self, era: Era, id: u32, tool: &str) {
+    pub(crate) fn call(&mut self, era: Era, id: u32, tool: &str) {
         let meta = match era {
             Era::Handshake => "",
             Era::Stateless => META,
         };
-        self.says(&format!(
+        self.send(&format!(
             r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":{id}{meta}}}}}"#
         ));
     }
 
     /// Sends the first request of an era with the id 0, and expects its response.
-    pub(crate) fn connects(&mut self, era: Era) {
+    pub(crate) fn connect(&mut self, era: Era) {
         match era {
             Era::Handshake => {
-                self.says(r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#);
-                self.expects(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#);
-                self.says(r#""method":"notifications/initialized""#);
+                self.send(r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#);
+                self.expect_line(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#);
+                self.send(r#""method":"notifications/initialized""#);
             }
             Era::Stateless => {
                 let meta = META.trim_start_matches(',');
-                self.says(&format!(r#""id":0,"method":"server/discover","params":{{"_meta":{{{meta}}}}}"#));
-                self.expects(r#"{"jsonrpc":"2.0","id":0,"result":{"#);
+                self.send(&format!(r#""id":0,"method":"server/discover","params":{{"_meta":{{{meta}}}}}"#));
+                self.expect_line(r#"{"jsonrpc":"2.0","id":0,"result":{"#);
             }
         }
     }
 
     /// Kills the process. Returns its stderr.
-    pub(crate) fn killed(&mut self) -> String {
+    pub(crate) fn kill(&mut self) -> String {
         let _ = self.child.kill();
         self.child.wait().unwrap();
         self.errors.take().map(|thread| thread.join().unwrap()).unwrap_or_default()
     }
 
     /// Closes its stdin.
-    pub(crate) fn leaves(&mut self) {
+    pub(crate) fn close_stdin(&mut self) {
         drop(self.input.take());
     }
 
     /// Waits for the end of the process. Returns its exit status and its stderr.
-    pub(crate) fn ended(&mut self) -> (ExitStatus, String) {
+    pub(crate) fn wait_for_exit(&mut self) -> (ExitStatus, String) {
         let until = Instant::now() + PATIENCE;
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
-                None if Instant::now() > until => panic!("it does not end; stderr: {}", self.killed()),
+                None if Instant::now() > until => {
+                    panic!("the process does not exit; stderr: {}", self.kill())
+                }
                 None => thread::sleep(Duration::from_millis(2)),
             }
         };
-        (status, self.killed())
+        (status, self.kill())
     }
 }
 
-impl Drop for ServerShared {
+impl Drop for BridgeClient {
     fn drop(&mut self) {
-        self.killed();
+        self.kill();
     }
 }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serial2::SerialPort;
 
 use super::board::{Board, Wire};
-use super::client::{Era, ServerShared, bridge};
+use super::client::{BridgeClient, Era, bridge};
 
-/// Options that switch off everything the bridge does by itself.
+/// Options that switch off the bridge's own messages.
 const PLAIN: [&str; 3] = ["--no-mark", "--settle", "0"];
 
 fn plain(path: &str) -> Vec<&str> {
@@ -60,10 +60,10 @@ fn write(port: &SerialPort, mut bytes: &[u8]) {
 #[test]
 fn no_byte_is_lost_or_changed_in_either_direction() {
     let wire = Wire::new();
-    let mut desk = ServerShared::new(&plain(&wire.path));
+    let mut client = BridgeClient::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let mut input = desk.input();
+    let mut input = client.input();
     let sent = bytes.clone();
     let writer = thread::spawn(move || input.write_all(&sent).map(|()| input).unwrap());
     // Until all buffers are full, so that writes are partial.
@@ -72,78 +72,78 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let text: String = (0..20_000).map(|n| format!("{{{n} päivää \t{{}} ")).collect();
     thread::scope(|scope| {
         scope.spawn(|| write(&wire.board, format!("{text}\n").as_bytes()));
-        assert!(desk.hears() == text);
+        assert!(client.next_line() == text);
     });
     drop(writer.join().unwrap());
-    assert_eq!(desk.ended().0.code(), Some(0));
+    assert_eq!(client.wait_for_exit().0.code(), Some(0));
 }
 
 #[test]
 fn board_that_does_not_read_can_still_write() {
     let wire = Wire::new();
-    let mut desk = ServerShared::new(&plain(&wire.path));
+    let mut client = BridgeClient::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
-    let mut input = desk.input();
-    // More than all buffers hold; it never ends.
+    let mut input = client.input();
+    // More bytes than all buffers hold. The thread never ends.
     thread::spawn(move || while input.write_all(&[b'x'; 4096]).is_ok() {});
     thread::sleep(Duration::from_millis(100));
     for n in 0..100 {
         write(&wire.board, format!("{{{n}}}\n").as_bytes());
-        desk.expects(&format!("{{{n}}}"));
+        client.expect_line(&format!("{{{n}}}"));
     }
 }
 
 #[test]
 fn starting_board_is_pinged_again() {
     let wire = Wire::new();
-    let mut desk = ServerShared::new(&[&wire.path]);
+    let mut client = BridgeClient::new(&[&wire.path]);
     let missed = pinged(&wire, MARK);
     write(&wire.board, b"rst:0x1 (POWERON)\n");
-    // The mark may be lost, too.
+    // The mark may also be lost.
     let heard = pinged(&wire, MARK);
     assert_ne!(missed, heard);
     // The board received both pings: the response to the last one counts.
     write(&wire.board, answer(&missed).as_bytes());
     write(&wire.board, format!("{{\"id\":0}}\n{}{{\"id\":1}}\n", answer(&heard)).as_bytes());
-    desk.expects(r#"{"id":1}"#);
+    client.expect_line(r#"{"id":1}"#);
 }
 
 #[test]
 fn silent_board_does_not_block_the_client() {
     let wire = Wire::new();
-    let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
+    let mut client = BridgeClient::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
-            // It writes no whole line while the bridge waits, and its bytes look like a message.
+            // The board writes no complete line while the bridge waits, and its bytes look like a message.
             for _ in 0..100 {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));
             }
             write(&wire.board, b"{ rest\n{\"whole\":1}\n");
         });
-        desk.expects(r#"{"whole":1}"#);
+        client.expect_line(r#"{"whole":1}"#);
         chatter.join().unwrap();
     });
-    assert!(desk.killed().contains("the board does not answer"));
-    let mut desk = ServerShared::new(&[&wire.path, "--settle", "300"]);
+    assert!(client.kill().contains("the board does not respond"));
+    let mut client = BridgeClient::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
-    // Half a line, then silence: the next bytes are the rest.
+    // An incomplete line, then silence: the next bytes continue the line.
     write(&wire.board, b"{\"half\":");
     thread::sleep(Duration::from_millis(1500));
     write(&wire.board, b"{}}\n{\"silent\":1}\n");
-    desk.expects(r#"{"silent":1}"#);
+    client.expect_line(r#"{"silent":1}"#);
 }
 
 #[test]
 fn unplugged_board_is_an_error() {
     let mut board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path]);
-    desk.connects(Era::Handshake);
+    let mut client = BridgeClient::new(&[&board.path]);
+    client.connect(Era::Handshake);
     board.stop();
-    let (status, errors) = desk.ended();
+    let (status, errors) = client.wait_for_exit();
     assert_eq!(status.code(), Some(1), "{errors}");
-    assert!(errors.contains("the board is gone"), "{errors}");
+    assert!(errors.contains("the board has disconnected"), "{errors}");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn client_that_closes_stdout_has_left() {
 fn tcp_connection_works_like_a_serial_port() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp:{}", listener.local_addr().unwrap());
-    let mut desk = ServerShared::new(&[&address]);
+    let mut client = BridgeClient::new(&[&address]);
     let (mut board, _) = listener.accept().unwrap();
     board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut ping = [0; 53];
@@ -176,34 +176,34 @@ fn tcp_connection_works_like_a_serial_port() {
     board.write_all(b"sult\":{}}\n{\"id\":0,\"resu").unwrap();
     thread::sleep(Duration::from_millis(50));
     board.write_all(answer(ping.split('"').nth(7).unwrap()).as_bytes()).unwrap();
-    desk.writes(b"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"ping\"}\n");
+    client.write(b"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"ping\"}\n");
     board.read_exact(&mut [0; 41]).unwrap();
-    desk.leaves();
+    client.close_stdin();
     board.write_all(b"log\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").unwrap();
-    assert_eq!(desk.rest(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
-    assert_eq!(desk.ended().0.code(), Some(0));
+    assert_eq!(client.rest(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+    assert_eq!(client.wait_for_exit().0.code(), Some(0));
     let mut left = Vec::new();
     board.read_to_end(&mut left).unwrap();
     assert_eq!(left, b"\x04\n");
 
-    let mut desk = ServerShared::new(&[&address]);
+    let mut client = BridgeClient::new(&[&address]);
     drop(listener.accept().unwrap());
-    let (status, errors) = desk.ended();
+    let (status, errors) = client.wait_for_exit();
     assert_eq!(status.code(), Some(1));
-    assert!(errors.contains("the board is gone"), "{errors}");
+    assert!(errors.contains("the board has disconnected"), "{errors}");
 }
 
 #[test]
 fn port_that_cannot_be_opened_is_reported_with_advice() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let held = Wire::new();
-    let mut holder = ServerShared::new(&plain(&held.path));
+    let mut holder = BridgeClient::new(&plain(&held.path));
     assert_eq!(read(&held.board, 1), b"\n");
     let refused = format!("tcp:{closed}");
     let cases: [(&[&str], i32, &str); 7] = [
         (&["/dev/ttyNONE"], 1, "cannot open /dev/ttyNONE: No such file or directory (os error 2); "),
-        (&["Cargo.toml"], 1, "is it a serial port?"),
-        (&[&held.path], 1, "another program has it open"),
+        (&["Cargo.toml"], 1, "is this a serial port?"),
+        (&[&held.path], 1, "another program uses the port"),
         (&[&refused], 1, "Is the board switched on"),
         (&[], 2, "which port?"),
         (&["a", "--baud", "fast"], 2, "--baud needs a number, not fast"),
@@ -215,6 +215,6 @@ fn port_that_cannot_be_opened_is_reported_with_advice() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
         assert!(errors.contains(expected), "{arguments:?}: {expected} is missing in {errors}");
     }
-    holder.leaves();
-    assert_eq!(holder.ended().0.code(), Some(0));
+    holder.close_stdin();
+    assert_eq!(holder.wait_for_exit().0.code(), Some(0));
 }

@@ -69,7 +69,7 @@ fn line_is_passed_on_whole_or_not_at_all() {
 }
 
 #[test]
-fn response_is_found_behind_half_a_line() {
+fn response_is_found_after_an_incomplete_line() {
     let text = "{\"id\":\"b17\n{\"id\":7,\"resu{\"id\":\"b1b17a\",\"result\":{}}\nlog";
     for cut in 1..=text.len() {
         let mut answer = Answer::to("b17a".into());
@@ -136,10 +136,10 @@ fn missing_options_have_defaults() {
     assert_eq!(parse("a --help"), Ok(Wanted::Help));
     for (words, why) in [
         ("", "which port?"),
-        ("a b", "b is one port too many"),
+        ("a b", "b is a second port, but only one is possible"),
         ("a --baud", "--baud needs a number"),
         ("a --settle -1", "--settle needs a number, not -1"),
-        ("a --quiet", "--quiet is no option"),
+        ("a --quiet", "--quiet is not an option"),
         ("tcp:board", "tcp:board has no port number: tcp:HOST:PORT is expected"),
     ] {
         assert_eq!(parse(words), Err(why.into()), "{words}");

@@ -3,36 +3,36 @@
 use std::time::Instant;
 
 use super::board::{Board, LOG};
-use super::client::{Era, ServerShared};
+use super::client::{BridgeClient, Era};
 
 /// Kills a client at a moment that depends on the round.
-fn dies_in_the_middle(desk: &mut ServerShared, era: Era, round: u32) {
+fn kill_in_the_middle(client: &mut BridgeClient, era: Era, round: u32) {
     match round % 4 {
         0 => {
-            desk.calls(era, 2, "slow");
-            desk.expects(r#""progress":0"#);
+            client.call(era, 2, "slow");
+            client.expect_line(r#""progress":0"#);
         }
-        1 => desk.writes(br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"na"#),
+        1 => client.write(br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"na"#),
         // The response has 8000 characters, and at most 32 are sent in a millisecond.
-        2 => desk.calls(era, 2, "big"),
+        2 => client.call(era, 2, "big"),
         _ => {
-            desk.calls(era, 2, "slow");
-            desk.expects(r#""progress":0"#);
-            desk.writes(br#"{"jsonrpc":"2.0","method":"notifications/canc"#);
+            client.call(era, 2, "slow");
+            client.expect_line(r#""progress":0"#);
+            client.write(br#"{"jsonrpc":"2.0","method":"notifications/canc"#);
         }
     }
     std::thread::sleep(std::time::Duration::from_millis(u64::from(round) * 3));
-    desk.killed();
+    client.kill();
 }
 
 fn twenty_clients(era: Era) {
     let board = Board::start();
     for round in 0..20 {
-        let mut desk = ServerShared::new(&[&board.path]);
-        desk.connects(era);
-        desk.calls(era, 1, "in_flight");
-        desk.expects(r#""content":[{"type":"text","text":"0"}]"#);
-        dies_in_the_middle(&mut desk, era, round);
+        let mut client = BridgeClient::new(&[&board.path]);
+        client.connect(era);
+        client.call(era, 1, "in_flight");
+        client.expect_line(r#""content":[{"type":"text","text":"0"}]"#);
+        kill_in_the_middle(&mut client, era, round);
     }
     // Each client began with a mark, and was killed before it could send another.
     assert_eq!(board.resets(), 20);
@@ -51,45 +51,46 @@ fn killed_clients_leave_nothing_behind_without_handshakes() {
 #[test]
 fn old_session_remains_without_the_session_mark() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path]);
-    desk.connects(Era::Stateless);
-    desk.calls(Era::Stateless, 2, "slow");
-    desk.expects(r#""progress":0"#);
-    desk.killed();
-    let mut desk = ServerShared::new(&[&board.path, "--no-mark", "--settle", "1"]);
-    desk.calls(Era::Stateless, 2, "hello");
-    // The board still sends progress of the old call, and confuses the new one with it.
-    let refused = std::iter::from_fn(|| Some(desk.hears())).find(|line| line.contains(r#""id":2"#)).unwrap();
+    let mut client = BridgeClient::new(&[&board.path]);
+    client.connect(Era::Stateless);
+    client.call(Era::Stateless, 2, "slow");
+    client.expect_line(r#""progress":0"#);
+    client.kill();
+    let mut client = BridgeClient::new(&[&board.path, "--no-mark", "--settle", "1"]);
+    client.call(Era::Stateless, 2, "hello");
+    // The board still sends progress of the old call, so its messages belong to two calls with one id.
+    let refused =
+        std::iter::from_fn(|| Some(client.next_line())).find(|line| line.contains(r#""id":2"#)).unwrap();
     assert!(refused.contains("still in flight"), "{refused}");
     assert_eq!(board.resets(), 1);
 }
 
 #[test]
-fn empty_line_ends_half_a_line_without_the_session_mark() {
+fn empty_line_ends_an_incomplete_line_without_the_mark() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path, "--no-mark"]);
-    desk.connects(Era::Handshake);
-    desk.writes(br#"{"jsonrpc":"2.0","id":7,"method":"tools/ca"#);
+    let mut client = BridgeClient::new(&[&board.path, "--no-mark"]);
+    client.connect(Era::Handshake);
+    client.write(br#"{"jsonrpc":"2.0","id":7,"method":"tools/ca"#);
     std::thread::sleep(std::time::Duration::from_millis(100));
-    desk.killed();
-    let mut desk = ServerShared::new(&[&board.path, "--no-mark"]);
-    desk.calls(Era::Stateless, 1, "hello");
-    desk.expects(r#""id":1,"result""#);
+    client.kill();
+    let mut client = BridgeClient::new(&[&board.path, "--no-mark"]);
+    client.call(Era::Stateless, 1, "hello");
+    client.expect_line(r#""id":1,"result""#);
     assert_eq!(board.resets(), 0);
 }
 
 #[test]
 fn lines_that_are_no_messages_go_to_stderr() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path]);
-    desk.connects(Era::Handshake);
-    desk.calls(Era::Handshake, 1, "log");
-    desk.expects(r#""id":1,"result""#);
-    desk.calls(Era::Handshake, 2, "hello");
-    desk.expects(r#""id":2,"result""#);
-    desk.leaves();
-    assert_eq!(desk.rest(), Vec::<String>::new());
-    let (status, errors) = desk.ended();
+    let mut client = BridgeClient::new(&[&board.path]);
+    client.connect(Era::Handshake);
+    client.call(Era::Handshake, 1, "log");
+    client.expect_line(r#""id":1,"result""#);
+    client.call(Era::Handshake, 2, "hello");
+    client.expect_line(r#""id":2,"result""#);
+    client.close_stdin();
+    assert_eq!(client.rest(), Vec::<String>::new());
+    let (status, errors) = client.wait_for_exit();
     assert!(status.success());
     assert!(errors.ends_with(LOG), "{errors:?}");
 }
@@ -97,21 +98,21 @@ fn lines_that_are_no_messages_go_to_stderr() {
 #[test]
 fn requests_in_flight_are_answered_after_the_client_leaves() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
-    desk.connects(Era::Handshake);
-    desk.calls(Era::Handshake, 1, "slow");
-    desk.calls(Era::Handshake, 2, "slow");
-    desk.says(r#""method":"notifications/cancelled","params":{"requestId":2}"#);
-    desk.leaves();
+    let mut client = BridgeClient::new(&[&board.path, "--grace", "15000"]);
+    client.connect(Era::Handshake);
+    client.call(Era::Handshake, 1, "slow");
+    client.call(Era::Handshake, 2, "slow");
+    client.send(r#""method":"notifications/cancelled","params":{"requestId":2}"#);
+    client.close_stdin();
     let left = Instant::now();
-    let lines = desk.rest();
+    let lines = client.rest();
     assert!(
         lines.last().unwrap().contains(r#""id":1,"result":{"content":[{"type":"text","text":"done"}]"#),
         "{lines:?}"
     );
-    assert_eq!(desk.ended().0.code(), Some(0));
+    assert_eq!(client.wait_for_exit().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 10, "a cancelled request is not waited for");
-    // The session ends with a mark, too, and so leaves nothing on the board.
+    // The session also ends with a mark, and so leaves no state on the board.
     while board.resets() < 2 {
         assert!(left.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -121,40 +122,40 @@ fn requests_in_flight_are_answered_after_the_client_leaves() {
 #[test]
 fn slow_request_does_not_outlast_the_grace_period() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path, "--grace", "50"]);
-    desk.connects(Era::Stateless);
-    desk.calls(Era::Stateless, 1, "slow");
-    desk.expects(r#""progress":0"#);
-    desk.leaves();
-    let (status, errors) = desk.ended();
+    let mut client = BridgeClient::new(&[&board.path, "--grace", "50"]);
+    client.connect(Era::Stateless);
+    client.call(Era::Stateless, 1, "slow");
+    client.expect_line(r#""progress":0"#);
+    client.close_stdin();
+    let (status, errors) = client.wait_for_exit();
     assert_eq!(status.code(), Some(0));
-    assert!(errors.contains("1 of its requests were not answered in time"), "{errors}");
+    assert!(errors.contains("1 of its requests got no response in time"), "{errors}");
 }
 
 #[test]
 fn idle_client_leaves_without_waiting() {
     let board = Board::start();
-    let mut desk = ServerShared::new(&[&board.path, "--grace", "15000"]);
-    desk.connects(Era::Handshake);
-    desk.leaves();
+    let mut client = BridgeClient::new(&[&board.path, "--grace", "15000"]);
+    client.connect(Era::Handshake);
+    client.close_stdin();
     let left = Instant::now();
-    assert_eq!(desk.ended().0.code(), Some(0));
+    assert_eq!(client.wait_for_exit().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 5);
 }
 
 #[test]
 fn second_bridge_waits_for_the_port_of_the_first() {
     let board = Board::start();
-    let mut first = ServerShared::new(&[&board.path]);
-    first.connects(Era::Handshake);
-    first.calls(Era::Handshake, 1, "slow");
-    first.expects(r#""progress":0"#);
-    first.leaves();
-    let mut second = ServerShared::new(&[&board.path]);
-    second.connects(Era::Stateless);
+    let mut first = BridgeClient::new(&[&board.path]);
+    first.connect(Era::Handshake);
+    first.call(Era::Handshake, 1, "slow");
+    first.expect_line(r#""progress":0"#);
+    first.close_stdin();
+    let mut second = BridgeClient::new(&[&board.path]);
+    second.connect(Era::Stateless);
     let lines = first.rest();
     assert!(lines.last().unwrap().contains("done"), "{lines:?}");
-    assert_eq!(first.ended().0.code(), Some(0));
+    assert_eq!(first.wait_for_exit().0.code(), Some(0));
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn readme_entry_for_desktop_clients_starts_a_bridge() {
     let board = Board::start();
     assert_eq!(arguments[0], "/dev/ttyACM0");
     arguments[0] = &board.path;
-    let mut desk = ServerShared::new(&arguments);
-    desk.connects(Era::Handshake);
+    let mut client = BridgeClient::new(&arguments);
+    client.connect(Era::Handshake);
     assert_eq!(board.resets(), 1);
 }

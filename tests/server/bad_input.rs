@@ -9,7 +9,7 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// The line that shows that the server continues.
+/// A ping that shows that the server continues.
 const ALIVE: &str = "> call \"alive\" ping\n< result \"alive\"\n";
 
 /// A line, its error (`-`: without an id, empty: no error), and the event.
@@ -58,7 +58,7 @@ fn invalid_line_costs_one_error() {
 #[test]
 fn abandoned_line_is_answered_if_its_id_was_received() {
     let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
-    // A line with `method` is a request; its id is complete when a byte follows it.
+    // A line with `method` is a request. Its id is complete when another byte follows.
     let known = line.find("\"ping").unwrap();
     for at in [1, 20, 23, known - 1, known, known + 3, known + 5, line.len() - 4, line.len() - 1] {
         let (before, behind) = line.split_at(at);
@@ -285,7 +285,7 @@ fn non_requests_are_never_answered() {
             ("note notifications/initialized", "", "UnknownNotification"),
         ],
     );
-    // Invalid, but similar to a response: an error for it could start an endless exchange of errors.
+    // These lines are invalid but similar to responses. Errors for them could start an endless exchange.
     check_lines(&session(), &[(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#, "", "NotJson")]);
 }
 
@@ -377,7 +377,7 @@ fn unknown_version_is_negotiated_or_rejected() {
 fn second_initialize_is_accepted_refused_or_restarts() {
     let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
-    // No request was served yet, so the client may initialize again.
+    // No request got a response yet, so the client may initialize again.
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Negotiated",
@@ -437,11 +437,11 @@ fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let (notified, muted) = (notified.repeat(8), muted.repeat(3));
     session().check(&format!("{notified}{muted}{ALIVE}{notified}{muted}"));
     session().check(&format!("{notified}{muted}> note x\n! fault UnknownNotification\n{notified}{muted}"));
-    // A line with an id is always answered, and does not reset the count.
+    // A line with an id always gets an error, and does not reset the count.
     session().check(&format!(
         "{notified}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
-    // An error without an id may echo an error of the server: a console that echoes each line would never stop.
+    // An error without an id may echo an error of the server. A console that echoes each line would never stop.
     let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let echo =
         "> {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n! fault ErrorWithoutId\n";

@@ -94,7 +94,7 @@ fn batch_member_is_handled_like_a_line() {
         call("1", "tools/call", "{\"name\":\"echo\",\"arguments\":{\"a\": \"]\"}}"),
         gets(&[&text("1", "{\\\"a\\\": \\\"]\\\"}")])
     ));
-    // Escapes are decoded in place; the following members are unaffected.
+    // Escapes are decoded in place, without effect on the following members.
     session().check(&format!(
         "{}! call typed {{\"text\":\"\\u00e9]\\\"\",\"count\":1}}\n! call echo {{}}\n< [{},{}]\n",
         sends(&[
@@ -127,7 +127,7 @@ fn batches_need_revision_2025_03_26_and_a_batch_buffer() {
         Setup::new(INFO).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
     }
     let null = "\"id\":null,";
-    // Without a batch buffer, and before a session.
+    // The server has no batch buffer, or no session.
     Setup::new(INFO).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
     Setup::new(INFO).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
 }
@@ -186,7 +186,7 @@ fn invalid_batch_member_gets_its_error_in_the_array() {
             &null("`id` must be a string or an integer"),
         ])
     ));
-    // Each member gets an error: the limit counts lines in a row.
+    // Each member gets an error, because the limit counts consecutive lines.
     let many = vec!["1"; 12];
     session().check(&format!(
         "{}{}{}",
@@ -266,7 +266,7 @@ fn batch_response_may_use_unreserved_space() {
     };
     for (tx, buffer) in [(2000, 1997), (2000, 5000), (5000, 1997)] {
         let setup = Setup::new(info).tx(tx).slots(4, 64).batch_buffer(buffer).session(Revision::V2025_03_26);
-        // The second response uses all space that the first left: the line has the maximum length.
+        // The second response uses all space that the first left. The line has the maximum length.
         let first = 1997 - SMALL - frame - 1;
         let rest = |first: usize| 1997 - (frame + first) - 1 - frame;
         for (one, two) in [(first, rest(first)), (10, rest(10))] {

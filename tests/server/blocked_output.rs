@@ -40,14 +40,14 @@ fn response_waiting_for_space_sets_no_deadline() {
     assert_eq!(io.deadline(), Some(Millis(10)));
     assert!(matches!(server.poll(Millis(10)), Action::Event));
     assert!(matches!(server.event(), Some(Event::Expired(_))));
-    // The ping's response is unsent, and a response may use the whole buffer: there is no space for this one.
+    // The ping's response is unsent, and each response may use the whole buffer, so the next one has no space.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
-    assert_eq!(io.deadline(), None, "it cannot be answered before something is sent");
+    assert_eq!(io.deadline(), None, "a response needs space first");
     io.split().1.eof();
     let Action::Io(io) = server.poll(Millis(11)) else { panic!("io") };
     assert_eq!(io.deadline(), Some(Millis(2011)), "the grace");
     let Action::Io(io) = server.poll(Millis(3000)) else { panic!("io") };
-    assert_eq!(io.deadline(), Some(Millis(5000)), "the client may take that long once more to read");
+    assert_eq!(io.deadline(), Some(Millis(5000)), "the client gets another grace period");
     let sent = io.split().0;
     let n = sent.bytes().len();
     sent.sent(n);
@@ -82,12 +82,12 @@ fn end_of_input_closes_although_the_client_reads_nothing() {
         let (mut now, mut polls) = (Millis(0), 0);
         loop {
             match server.poll(now) {
-                Action::Io(io) => now = io.deadline().expect("it ends in the end"),
+                Action::Io(io) => now = io.deadline().expect("a draining server has a deadline"),
                 Action::Event => drop(server.event()),
                 Action::Closed => break,
             }
             polls += 1;
-            assert!(polls < 10, "it does not end, in flight: {in_flight}");
+            assert!(polls < 10, "the server does not close, in flight: {in_flight}");
         }
     }
 }

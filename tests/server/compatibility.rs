@@ -127,7 +127,7 @@ fn lsp_shutdown_is_answered_and_exit_closes() {
     session().check(&format!("{SHUTDOWN}* shutdown\n! closed"));
     session()
         .check(&format!("{SHUTDOWN}* deadline 2000\n* time 1999\n* state Draining\n* time 2000\n! closed"));
-    // Also before the session is ready.
+    // The rule also holds before the session is ready.
     Setup::new(INFO.strict_handshake()).check(&format!(
         "> call 0 initialize {}\n< result 0 …\n! connected …\n{SHUTDOWN}",
         hello("2025-11-25")
@@ -164,7 +164,7 @@ fn lsp_shutdown_and_exit_are_unknown_if_disabled() {
         "> call 1 exit\n< error 1 -32601 …\n! fault UnknownMethod\n\
          > note shutdown\n! fault UnknownNotification\n{alive}"
     ));
-    // The stateless era has neither, even if a session exists.
+    // The stateless era has neither method, even if a session exists.
     for setup in [session(), Setup::new(INFO), Setup::new(INFO.revisions(Revisions::STATELESS))] {
         setup.check(&format!(
             "> call 1 shutdown {{{META}}}\n< error 1 -32601 …\n! fault UnknownMethod\n\

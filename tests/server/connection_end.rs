@@ -1,4 +1,4 @@
-//! The end of a connection: of its input, by `exit`, and the order of refusals until then.
+//! The end of a connection: end of input, `exit`, and refusals while draining.
 
 use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::tools::INFO;
@@ -28,7 +28,7 @@ const LATE: &str = "Internal error: the request was not finished in time";
 const REFUSED: &str = "Invalid request: the receiver is shutting down: reconnect";
 
 #[test]
-fn end_of_input_while_idle_closes_at_once() {
+fn end_of_input_while_idle_closes_immediately() {
     let open = format!("> call 0 initialize {}\n< result 0 …\n! connected …\n", hello("2025-11-25"));
     let serving =
         format!("{open}> call 1 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 1 …\n");
@@ -49,7 +49,7 @@ fn end_of_input_while_idle_closes_at_once() {
 
 #[test]
 fn messages_before_the_end_of_input_are_still_answered() {
-    // The first answer fills the buffer, and what comes behind it waits: a call, a ping and the end.
+    // The first response fills the buffer, so later input waits: a call, a ping and the end.
     let blocked = format!(
         "{}{}* block\n* answer 0 done\n> call 3 tools/call {{\"name\":\"defer\"}}\n> call 4 ping\n* eof\n",
         defer("1", 60_000),
@@ -64,12 +64,12 @@ fn messages_before_the_end_of_input_are_still_answered() {
         text("2", "b"),
         text("3", "c"),
     ));
-    // A client that does not read any more is given up.
+    // The connection closes if the client stops reading.
     setup.check(&format!("{blocked}* time 1999\n* state Ready\n* time 2000\n! closed\n* deferred 0\n"));
 }
 
 #[test]
-fn a_client_that_reads_slowly_has_the_grace_again_each_time() {
+fn slow_reader_restarts_the_grace_period() {
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let line = format!("{}\n", ping("1"));
@@ -77,7 +77,7 @@ fn a_client_that_reads_slowly_has_the_grace_again_each_time() {
     feed(&mut server, Millis(0), line.as_bytes());
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     io.split().1.eof();
-    // The grace of requests in flight comes first, then that of output.
+    // The grace period of requests in flight comes first, then the one of output.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     assert_eq!(io.deadline(), Some(Millis(2000)));
     let mut now = 2000;
@@ -104,7 +104,7 @@ fn requests_in_flight_end_in_the_order_of_their_deadlines() {
          * deadline 2100\n* time 2099\n* deferred 2\n* time 2100\n! expired 2\n! expired 0\n\
          < error 3 -32603 {LATE}\n< error 1 -32603 {LATE}\n! closed\n* deferred 0\n"
     ));
-    // Until then they are answered, with all that belongs to it.
+    // Until then, requests still get their responses, progress and logs.
     let call = r#"> call 1 tools/call {"name":"defer","_meta":{"progressToken":"t"}}"#;
     session().check(&format!(
         "{call}\n! call defer {{}}\n* eof\n* progress 0 1\n\
@@ -119,9 +119,9 @@ fn requests_in_flight_end_in_the_order_of_their_deadlines() {
 fn end_of_input_in_the_middle_of_a_batch_answers_all_of_it() {
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let told = "< note notifications/progress …\n".repeat(3);
-    // With room to read to behind the batch, so that the end of the input is known.
+    // The receive buffer has space after the batch, so the server detects the end of the input.
     let setup = batching().rx(&[1000, 4000]);
-    // Its second member waits for room when the input ends.
+    // The second member waits for space when the input ends.
     let half = format!(
         "* block\n{}! call progress {{}}\n! not now NotWanted\n* eof\n* state Ready\n* deadline 2000\n",
         sends(&[progress, &tool("2", "echo"), &tool("3", "defer"), &ping("4")])
@@ -132,7 +132,7 @@ fn end_of_input_in_the_middle_of_a_batch_answers_all_of_it() {
         gets(&[&text("1", "done"), &text("2", "{}"), &pong("4"), &text("3", "a")])
     ));
     setup.check(&format!("{half}* time 2000\n! closed\n"));
-    // A deferred member is not answered in time: its error is in the array.
+    // A deferred member expires, and its error is in the array.
     setup.check(&format!(
         "{}! call defer {{}}\n! call defer {{}}\n* eof\n* answer 1 b\n* state Draining\n* time 2000\n! expired 0\n{}! closed\n",
         sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")]),
@@ -141,7 +141,7 @@ fn end_of_input_in_the_middle_of_a_batch_answers_all_of_it() {
 }
 
 #[test]
-fn exit_in_a_batch_ends_the_input_behind_the_batch() {
+fn exit_in_a_batch_ends_the_input_after_the_batch() {
     let answers = gets(&[&pong("1"), &text("2", "{}"), &text("3", "a")]);
     let both = "! call echo {}\n! call defer {}\n";
     let (one, two, three) = (ping("1"), tool("2", "echo"), tool("3", "defer"));
@@ -154,13 +154,13 @@ fn exit_in_a_batch_ends_the_input_behind_the_batch() {
     batching().check(&format!("{}! closed\n", sends(&[EXIT])));
     batching().check(&format!("{}! closed\n", sends(&[EXIT, EXIT])));
     batching().check(&format!("{}{}! closed\n", sends(&[&ping("1"), EXIT]), gets(&[&pong("1")])));
-    // A deferred member may be cancelled by the same batch.
+    // The same batch may cancel a deferred member.
     batching().check(&format!(
         "{}! call defer {{}}\n! cancelled 0\n{}! closed\n",
         sends(&[&tool("1", "defer"), EXIT, &cancel("1"), &ping("2")]),
         gets(&[&pong("2")])
     ));
-    // What the client asks for with `shutdown` holds from the next member on.
+    // A `shutdown` in a batch takes effect from the next member on.
     let shutdown = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
     batching().check(&format!(
         "{}! fault ShuttingDown\n{}! closed\n",
@@ -170,7 +170,7 @@ fn exit_in_a_batch_ends_the_input_behind_the_batch() {
 }
 
 #[test]
-fn lines_behind_a_batch_with_exit_are_not_read() {
+fn lines_after_a_batch_with_exit_are_not_read() {
     let (batch, answers) = (sends(&[&ping("1"), EXIT, &ping("2")]), gets(&[&pong("1"), &pong("2")]));
     batching().check(&format!("{batch}> call 3 ping\n> nonsense\n{answers}! closed\n"));
 }
@@ -201,7 +201,7 @@ fn requests_while_draining_are_refused_in_the_order_of_arrival() {
             answer(1, "\"b\""),
             refused("8"),
         ));
-        // The buffer is full: refusals wait behind the answer that was given before, and keep their order.
+        // The buffer is full. Refusals wait after the earlier response, and keep their order.
         let blocked = format!("{three}{begin}* block\n* answer 0 x\n> call 1 ping\n");
         let cancel = "> note notifications/cancelled {\"requestId\":\"b\"}\n";
         session().tx(1024).check(&format!(
@@ -212,7 +212,7 @@ fn requests_while_draining_are_refused_in_the_order_of_arrival() {
             refused("2"),
             refused("3"),
         ));
-        // The error of a request whose time is over comes before refusals that wait for room.
+        // The error of an expired request precedes refusals that wait for space.
         session().tx(1024).check(&format!(
             "{blocked}> call 2 ping\n* time 500\n! expired 1\n* unblock\n< {}\n< error \"b\" -32603 {LATE}\n{}{}{close}",
             text("\"a\"", "x"),

@@ -1,4 +1,4 @@
-//! The limit of errors without an id: so many in a row, counted anew from the next valid message.
+//! The limit of consecutive errors without an id. A valid message resets the count.
 
 use super::batches::{self, gets, ping, pong, sends};
 use crate::support::server::tools::INFO;
@@ -10,12 +10,12 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// So many lines that are no JSON, each with its error. `id` is what an error without an id says for it.
+/// Returns `count` lines that are not JSON, each with its error. `id` is the id in the error.
 fn errors(count: usize, id: &str) -> String {
     format!("> nonsense\n< error {id} -32700 …\n! fault NotJson\n").repeat(count)
 }
 
-/// One more, without an error.
+/// One more bad line, without an error.
 const MUTED: &str = "> nonsense\n! fault Muted\n";
 
 #[test]
@@ -39,7 +39,7 @@ fn valid_message_between_errors_restarts_the_count() {
 }
 
 #[test]
-fn every_error_without_an_id_counts_and_no_other_does() {
+fn only_errors_without_an_id_count() {
     let deep = "[".repeat(140) + &"]".repeat(140);
     let long = "9".repeat(65);
     let with_id = format!(
@@ -71,7 +71,7 @@ fn every_error_without_an_id_counts_and_no_other_does() {
 }
 
 #[test]
-fn the_application_sets_the_limit() {
+fn application_sets_the_error_limit() {
     for limit in [0, 1, 2, 12, u8::MAX] {
         let info = INFO.limits(Limits::DEFAULT.with_invalid_in_a_row(limit));
         let setup = Setup::new(info).session(Revision::V2025_11_25).rx(&[200]);
@@ -92,17 +92,17 @@ fn refused_batches_count_and_a_batch_restarts_the_count() {
     let valid = sends(&[&ping("1"), &ping("2")]) + &gets(&[&pong("1"), &pong("2")]);
     let eight = errors(8, "null");
     setup.check(&format!("{four}{silent}{valid}{eight}{silent}{valid}{four}{silent}"));
-    // A notification alone is a valid batch, too.
+    // A batch with only a notification is also valid.
     let note = sends(&["{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"]) + "! fault UnknownNotification\n";
     setup.check(&format!("{eight}{silent}{note}{eight}{silent}"));
-    // Members that are no messages share one line, and are not counted.
+    // Invalid members of a batch share one line, so they do not count.
     let object = "{\"jsonrpc\":\"2.0\",\"id\":null,…}";
     let odd = sends(&["1", "2", "3"]) + &"! fault NotAnObject\n".repeat(3) + &gets(&[object, object, object]);
     setup.check(&format!("{}{odd}{}{silent}", errors(7, "null"), errors(8, "null")));
 }
 
 #[test]
-fn a_client_that_starts_over_has_the_whole_limit() {
+fn restarting_client_has_the_whole_error_limit() {
     let restart = format!(
         "> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n",
         hello("2025-11-25")
@@ -114,7 +114,7 @@ fn a_client_that_starts_over_has_the_whole_limit() {
         let after = format!("{restart}{}{MUTED}{MUTED}{ready}", errors(8, "-"));
         setup.check(&format!("{}{muted}{after}{after}", errors(before, "-")));
     }
-    // One that is refused is a valid message all the same.
+    // A refused request is still a valid message.
     let refused = format!(
         "> call 1 initialize {}\n< error 1 -32600 …\n! fault AlreadyInitialized\n",
         hello("2025-11-25")

@@ -1,4 +1,4 @@
-//! Keep-alive: which input counts, which answers end a ping, and when a silent client is reported.
+//! Keep-alive: input that postpones a ping, responses that end it, and reports of a silent client.
 
 use super::batches::{self, gets, sends};
 use crate::support::server::Setup;
@@ -34,7 +34,7 @@ fn every_line_postpones_the_next_ping() {
         "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n",
         "> note notifications/unheard-of\n! fault UnknownNotification\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n! fault UnknownResponse\n",
-        // No message at all.
+        // A line that is not a message.
         "> nonsense\n< error - -32700 …\n! fault NotJson\n",
         "> 7\n< error - -32600 …\n! fault NotAnObject\n",
         "> {}\n< error - -32600 …\n! fault WrongJsonRpcVersion\n",
@@ -59,25 +59,25 @@ fn every_line_postpones_the_next_ping() {
 }
 
 #[test]
-fn a_line_counts_when_it_ends() {
+fn line_counts_as_activity_when_complete() {
     session().check(&format!(
         "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* deadline 100\n* time 80\n> \"method\":\"ping\"}}\n< result 1\n\
          * deadline 180\n* time 180\n{}",
         ping(1)
     ));
-    // One that has not ended by then does not count.
+    // A line that is incomplete at that time does not count.
     session().check(&format!(
         "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* time 100\n{}* time 105\n> \"method\":\"ping\"}}\n< result 1\n\
          * deadline 110\n",
         ping(1)
     ));
-    // In the last millisecond, and one later: what is due is sent before anything is read.
+    // The line arrives in the last millisecond, or one later. A due ping is sent before any input is read.
     session().check("* late 99 send \n> call 1 ping\n< result 1\n* deadline 199\n");
     session().check(&format!("* late 100 send \n> call 1 ping\n{}< result 1\n* deadline 110\n", ping(1)));
 }
 
 #[test]
-fn only_the_answer_to_the_last_ping_ends_the_wait() {
+fn only_the_last_ping_response_ends_the_wait() {
     let (one, two, three) = (ping(1), ping(2), ping(3));
     let unknown = "! fault UnknownResponse\n";
     let silent = "* time 110\n! silent\n";
@@ -101,10 +101,10 @@ fn only_the_answer_to_the_last_ping_ends_the_wait() {
     let malformed =
         "> {\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{},\"error\":{}}\n! fault MalformedResponse\n";
     session().check(&format!("* time 100\n{one}{malformed}* deadline 110\n{silent}"));
-    // What else the client says is no answer, and does not postpone the next ping either.
+    // Other input is not a response to the ping, and does not postpone the next ping.
     session()
         .check(&format!("* time 100\n{one}* time 105\n> call 1 ping\n< result 1\n{silent}* deadline 210\n"));
-    // An answer counts once, at the time when it comes, to the last millisecond.
+    // A response counts once, at its arrival, up to the last millisecond.
     session().check(&format!(
         "* time 100\n{one}* time 109\n{}* deadline 209\n{}{unknown}* deadline 209\n* time 209\n{two}{}{unknown}\
          * deadline 219\n{}* deadline 309\n* time 309\n{three}",
@@ -113,7 +113,7 @@ fn only_the_answer_to_the_last_ping_ends_the_wait() {
         pong(1),
         pong(2),
     ));
-    // The answer to a ping that was given up is not one to the next.
+    // A late response to one ping does not count for the next.
     session().check(&format!(
         "* time 100\n{one}{silent}{}{unknown}* time 210\n{two}{}{unknown}* time 220\n! silent\n",
         pong(1),
@@ -122,7 +122,7 @@ fn only_the_answer_to_the_last_ping_ends_the_wait() {
 }
 
 #[test]
-fn a_silent_client_is_reported_once_for_each_ping() {
+fn silent_client_is_reported_once_per_ping() {
     let (one, two, three) = (ping(1), ping(2), ping(3));
     let times = |from: u32| (from..from + 9).map(|time| format!("* time {time}\n")).collect::<String>();
     session().check(&format!(
@@ -132,9 +132,9 @@ fn a_silent_client_is_reported_once_for_each_ping() {
         times(111),
         pong(3),
     ));
-    // Polled late, it is one event, too; the time to the next ping counts from then.
+    // A late poll emits one event. The time to the next ping starts at that poll.
     session().check(&format!("* time 5000\n{one}* time 9000\n! silent\n* deadline 9100\n* time 9100\n{two}"));
-    // Where it ends the connection, everything ends with it.
+    // If silence closes the connection, all requests end with it.
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     with(Setup::new(INFO), true).session(Revision::V2025_11_25).check(&format!(
         "{defer}* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}\n* time 100\n{one}* time 110\n! silent\n\
@@ -143,33 +143,33 @@ fn a_silent_client_is_reported_once_for_each_ping() {
 }
 
 #[test]
-fn a_ping_that_is_due_waits_for_room() {
+fn due_ping_waits_for_space() {
     let full = "* block\n* changed\n";
     session().tx(1024).check(&format!(
         "{full}* time 100\n* deadline none\n* time 150\n* deadline none\n* unblock\n{CHANGED}{}* deadline 160\n\
          * time 160\n! silent\n",
         ping(1)
     ));
-    // What is heard meanwhile does not undo it: that would depend on how output drains.
+    // Input does not cancel a due ping that waits for space. Otherwise pings would depend on the speed of output.
     session().tx(1024).check(&format!(
         "{full}* time 100\n> note x\n! fault UnknownNotification\n* time 120\n* deadline none\n* unblock\n{CHANGED}{}\
          * deadline 130\n",
         ping(1)
     ));
-    // A line that waits for room was not heard yet.
+    // A line that waits for space does not count yet.
     session().tx(1024).check(&format!(
         "{full}* time 50\n> call 1 ping\n* deadline 100\n* time 90\n* unblock\n{CHANGED}< result 1\n* deadline 190\n"
     ));
 }
 
 #[test]
-fn a_connection_that_ends_is_not_pinged() {
+fn draining_connection_is_not_pinged() {
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     for end in ["eof", "shutdown"] {
         session().check(&format!(
             "{defer}* {end}\n* deadline 2000\n* time 100\n* time 1000\n* answer 0 done\n< result 1 …\n! closed\n"
         ));
-        // Nor given up as silent while it ends.
+        // A draining server does not report a silent client.
         session().check(&format!(
             "{defer}* time 100\n{}* {end}\n* time 110\n* deadline 2100\n* state Draining\n",
             ping(1)

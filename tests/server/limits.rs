@@ -31,7 +31,9 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
         let server = if frames { server.and_then(Server::message_mode) } else { server };
         server.map(drop)
     };
-    let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else { panic!("nothing is not enough") };
+    let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else {
+        panic!("an empty buffer is too small")
+    };
     // Message mode needs more than lines: the size that `new` requires is not enough.
     let needed = match make(first) {
         Ok(()) => first,
@@ -65,7 +67,7 @@ fn list_all(harness: &mut ServerHarness<'_>) -> (Vec<String>, usize) {
             names.push(tool.get("name").unwrap().string().unwrap().to_string());
         }
         pages += 1;
-        assert!(pages < 100, "pages without end");
+        assert!(pages < 100, "the list is endless");
         match result.get("nextCursor") {
             Some(next) => cursor = format!("\"cursor\":{}", next.raw()),
             None => return (names, pages),
@@ -129,7 +131,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// A message that leads to each response of the server itself, with the longest id.
+/// Messages that cause each response of the server itself, with the longest id.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(
@@ -184,7 +186,7 @@ fn minimum_buffer_fits_every_message_of_the_server() {
     ];
     for info in infos {
         let size = needed(&info, false);
-        assert!(needed(&info, true) > size, "a frame has a mark");
+        assert!(needed(&info, true) > size, "message mode needs more bytes");
         let limit = if size > 1000 { 1000 } else { 64 };
         let id = format!("\"{}\"", "i".repeat(if size < 400 { 6 } else { limit - 2 }));
         for line in machine_made(&id) {
@@ -208,7 +210,7 @@ fn receive_buffer_must_hold_an_id_and_a_margin() {
             let (mut rx, mut tx) = (vec![0; rx], vec![0; 4096]);
             Server::new(&info, &mut rx[..], &mut tx[..]).map(drop)
         };
-        let Err(ConfigError::RxTooSmall { needed }) = make(0) else { panic!("nothing is not enough") };
+        let Err(ConfigError::RxTooSmall { needed }) = make(0) else { panic!("an empty buffer is too small") };
         assert!(needed > id);
         assert_eq!(make(needed), Ok(()));
         assert_eq!(make(needed - 1), Err(ConfigError::RxTooSmall { needed }));
@@ -243,7 +245,7 @@ fn invalid_configuration_is_refused_by_new() {
     }
     let large = "x".repeat(2000);
     assert!(matches!(new(&[a, b.description(&large)]), Err(ConfigError::TxTooSmall { needed: 2001.. })));
-    // The message names the entry.
+    // The error message names the entry.
     assert!(ConfigError::DuplicateName { entry: 2 }.to_string().contains("entry 2"));
     let nothing = BARE.revisions(Revisions::HANDSHAKE.and(Revisions::STATELESS));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -331,7 +333,7 @@ fn oversized_responses_are_reported_one_by_one() {
     }
     let large = "x".repeat(2000);
     server.reply(tickets[0]).unwrap().text(&large);
-    assert_eq!(server.reply(tickets[1]).map(drop), Err(SendError::Busy), "the first one is reported first");
+    assert_eq!(server.reply(tickets[1]).map(drop), Err(SendError::Busy), "the first error is reported first");
     assert!(matches!(server.poll(Millis(0)), Action::Event));
     assert!(matches!(server.event(), Some(Event::ProtocolError(ProtocolError::ReplyTooLarge { .. }))));
     assert!(matches!(server.poll(Millis(0)), Action::Event));

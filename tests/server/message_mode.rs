@@ -6,11 +6,11 @@ use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
-/// Acts like an HTTP server: a stream per request until its response, and a general stream.
+/// Acts like an HTTP server: one stream per request until its response, and a general stream.
 struct Router<'b> {
     server: Server<'b>,
     now: Millis,
-    /// The messages of each stream; `general` has those without a stream.
+    /// The messages of each stream. `general` holds those without a stream.
     streams: [Vec<String>; 4],
     general: Vec<String>,
     open: [bool; 4],
@@ -25,11 +25,11 @@ impl<'b> Router<'b> {
         Router { server, now: Millis(0), streams, general, open: [false; 4], tickets, events }
     }
 
-    /// Gives a message to the server, as bytes or `parsed`.
+    /// Passes a message to the server, as bytes or `parsed`.
     fn post(&mut self, stream: u32, message: &str, parsed: bool) {
         self.run();
         self.open[stream as usize] = message.contains("\"id\"");
-        let Action::Io(io) = self.server.poll(self.now) else { panic!("nothing else is due") };
+        let Action::Io(io) = self.server.poll(self.now) else { panic!("no event is pending") };
         let (_, input) = io.split();
         let taken = match parsed {
             true => input.parsed(Message::parse(message.as_bytes()).unwrap(), StreamId(stream)).is_ok(),
@@ -121,7 +121,7 @@ fn messages_go_to_the_stream_they_belong_to() {
                 r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
                 parsed,
             );
-            // Answered in another order, with progress in between.
+            // The responses come in another order, with progress in between.
             router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
             router.run();
             router.server.reply(router.tickets[2]).unwrap().text("three");
@@ -220,17 +220,21 @@ fn messages_are_returned_if_busy_or_not_in_message_mode() {
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
-    assert_eq!(io.split().1.message(ping, StreamId(1)), Err(&ping[..]), "a server of lines takes bytes");
+    assert_eq!(
+        io.split().1.message(ping, StreamId(1)),
+        Err(&ping[..]),
+        "a server outside message mode takes bytes"
+    );
 
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
-    // The first response fills the buffer: the second message waits, and a third is returned.
+    // The first response fills the buffer. The second message waits, and a third one is returned.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, input) = io.split();
         assert_eq!(input.is_ready(), taken);
         assert_eq!(input.message(ping, StreamId(nth)).is_ok(), taken);
     }
-    // A message is sent whole or offered again.
+    // A message is sent as a whole, or offered again.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     let n = out.bytes().len();
@@ -293,11 +297,11 @@ fn request_during_a_call_goes_to_the_stream_of_the_call() {
         router.run();
         let asked = router.streams[1].last().unwrap();
         assert_eq!(asked, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
-        assert!(router.open[1], "the request is still to be answered");
+        assert!(router.open[1], "the request has no response yet");
         assert_eq!(router.general, [r#"Request {"jsonrpc":"2.0","id":3,"method":"ping"}"#]);
         // The client's response arrives on another stream.
         router.post(2, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, true);
-        // The call may have ended by then: the cancellation belongs to no stream.
+        // If the call ends first, the cancellation belongs to no stream.
         router.server.reply(router.tickets[0]).unwrap().text("done");
         router.run();
         router.now = Millis(10);

@@ -1,4 +1,4 @@
-//! Names of tools, methods and parameters are compared decoded, whatever was called before.
+//! Names of tools, methods and parameters are compared decoded, independent of earlier calls.
 
 use crate::support::server::Setup;
 use crate::support::server::catalogue::RESOURCES;
@@ -6,14 +6,14 @@ use crate::support::server::tools::INFO;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 
-/// The second name has a backslash: it is not that of the third, and no escape.
+/// The second name contains a backslash character. It differs from the third name, and is not an escape.
 static NAMES: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&NAMES, &RESOURCES, &Logging];
 const NAMED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 #[test]
-fn a_name_is_what_it_decodes_to_whatever_was_called_before() {
+fn names_are_compared_decoded_after_any_earlier_call() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         Setup::new(NAMED).session(revision).check(
             r#"> call 1 tools/call {"name":"echo","arguments":{"a":1}}

@@ -1,4 +1,4 @@
-//! What an observer is shown: every message in both directions, once, in order, with its own bytes.
+//! The observer of a server receives every message once, in order and byte for byte.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,11 +31,11 @@ impl Observer for Recorder {
     }
 }
 
-/// What an answer may take in these scripts.
+/// Guaranteed response space in these scripts.
 const REPLY_ROOM: usize = 800;
 
-/// Runs a script behind the handshake. A step is `> line` or a command of the application. Returns what the observer was
-/// shown, and the output.
+/// Runs a script after the handshake. A step is `> line`, or a command of the application. Returns the observed
+/// messages and the output.
 fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut rx, mut tx, mut batches) = ([0; 1000], vec![0; tx], [0; 2000]);
     let (mut slots, mut ids, mut recorder) = ([Slot::EMPTY; 4], [0; 256], Recorder::default());
@@ -65,8 +65,8 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
     (seen.take(), output.lines().map(out).collect())
 }
 
-/// Compares what the observer is shown with `expected`, for every size of a read, a write and the transmit buffer. `…`
-/// in `expected` stands for anything. Without `expected`, what is written is compared.
+/// Compares the observed messages with `expected`, for several sizes of reads, writes and the transmit buffer. `…` in
+/// `expected` matches any text. If `expected` is empty, compares them with the output.
 #[track_caller]
 fn check(version: &str, steps: &[String], expected: &[String]) {
     for tx in [REPLY_ROOM, REPLY_ROOM + 1, REPLY_ROOM + 61, 2 * REPLY_ROOM, 5000] {
@@ -105,16 +105,16 @@ fn echo(id: &str, arguments: &str) -> [String; 2] {
     [call(id, "echo", &format!(",\"arguments\":{arguments}")), out(&text(id, &result))]
 }
 
-/// The lines of a dialogue that come in: of what an observer sees, what was sent.
+/// The received lines among the observed messages.
 fn received(seen: &[String]) -> Vec<String> {
     let lines = seen.iter().filter(|line| line.starts_with("> "));
     lines.map(|line| line.split(" ! ").next().unwrap_or_default().to_string()).collect()
 }
 
 #[test]
-fn repeated_calls_are_shown_each_with_its_own_bytes() {
+fn repeated_calls_are_observed_with_their_own_bytes() {
     let mut expected = Vec::new();
-    // The same call again and again: with other ids, other arguments, other lengths of both.
+    // The same call repeatedly, with ids and arguments of different lengths.
     for id in ["1", "2", "99", "100", "4294967295", "\"a\"", "\"\\u0061\\\"\"", "2"] {
         for arguments in [r#"{"a":1}"#, r#"{"a":1}"#, r#"{"a":22}"#, "{}", r#"{"b":"x"}"#] {
             expected.extend(echo(id, arguments));
@@ -127,7 +127,7 @@ fn repeated_calls_are_shown_each_with_its_own_bytes() {
 }
 
 #[test]
-fn every_message_of_the_server_is_shown_once_and_in_order() {
+fn every_server_message_is_observed_once_in_order() {
     let done = |id: &str| out(&text(id, "done"));
     let progress = call("2", "progress", r#","_meta":{"progressToken":"t"}"#);
     let told = out("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",…}");
@@ -161,7 +161,8 @@ fn every_message_of_the_server_is_shown_once_and_in_order() {
         [defer.clone(), done("7"), ask("5"), cancelled(5), ask("9"), cancelled(9), ask("\"ping-1\"")];
     check("2025-11-25", &steps.map(String::from), &expected);
 
-    // What finds room behind output that is not taken depends on the buffer. What is shown is what is written.
+    // The messages that fit after unread output depend on the buffer. The observed messages are those that are
+    // written.
     let late = call("8", "defer", r#","arguments":{"ms":20}"#);
     let steps =
         [&late, &defer, "block", "changed", "answer 1 done", "ask ping", "time 20", "log error x", "unblock"];
@@ -169,7 +170,7 @@ fn every_message_of_the_server_is_shown_once_and_in_order() {
 }
 
 #[test]
-fn a_batch_is_shown_as_one_line_and_its_answers_as_one() {
+fn batch_and_its_responses_are_observed_as_one_line_each() {
     let progress = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let told =
         "< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":5,…";
@@ -194,7 +195,7 @@ fn a_batch_is_shown_as_one_line_and_its_answers_as_one() {
         out(&pong("7")),
     ];
     check("2025-03-26", &steps, &expected);
-    // A batch that is refused as a whole.
+    // The server refuses the whole batch.
     let expected = [
         "> [] ! EmptyBatch".into(),
         "< {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":…}".into(),
@@ -205,7 +206,7 @@ fn a_batch_is_shown_as_one_line_and_its_answers_as_one() {
 }
 
 #[test]
-fn a_refused_message_is_shown_with_its_fault_before_its_error() {
+fn refused_message_is_observed_before_its_error() {
     let error = |id: &str| format!("< {{\"jsonrpc\":\"2.0\",{id}\"error\":…}}");
     let long = format!(r#"{{"jsonrpc":"2.0","id":77,"method":"m","params":"{}"}}"#, "x".repeat(1200));
     let silent = format!(r#"{{"jsonrpc":"2.0","method":"m","params":"{}"}}"#, "x".repeat(1200));
@@ -226,7 +227,8 @@ fn a_refused_message_is_shown_with_its_fault_before_its_error() {
         expected.push(if fault.is_empty() { format!("> {line}") } else { format!("> {line} ! {fault}") });
         expected.extend(Some(answer.clone()).filter(|answer| !answer.is_empty()));
     }
-    // Of a line that is too long its id is shown, or nothing; behind eight errors without an id none is written.
+    // An oversized line is observed by its id, or as an empty line. After eight errors without an id, no further
+    // error is written.
     for (line, shown, answer) in [(&long, "77", error("\"id\":77,")), (&silent, "", String::new())] {
         steps.push(format!("> {line}"));
         expected.push(format!("> {shown} ! LineTooLong"));
@@ -241,7 +243,7 @@ fn a_refused_message_is_shown_with_its_fault_before_its_error() {
     check("2025-11-25", &steps, &expected);
 }
 
-/// Polls a server that has nothing to report: reads a line if it can, and writes at most so many bytes.
+/// Polls a server without events: reads a line if possible, and writes at most `write` bytes.
 fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     let (sink, mut source) = io.split();
@@ -253,8 +255,9 @@ fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
 }
 
 #[test]
-fn an_answer_is_shown_whole_when_output_moved_before() {
-    // Each answer is written in part when the next one is given, behind what is left of it or at the begin of the buffer.
+fn response_is_observed_whole_after_output_moved() {
+    // Each response is partly written when the next one is added, after the unsent rest or at the start of the
+    // buffer.
     let answer = |id: u32| {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{id}\"}}]}}}}"
@@ -280,7 +283,7 @@ fn an_answer_is_shown_whole_when_output_moved_before() {
                 expected.push(line);
             }
             for (id, ticket) in (10..16).zip(tickets) {
-                // Until there is room for an answer, and once more.
+                // Retry until the response has space.
                 while let Err(SendError::Busy) = server.reply(ticket).map(|reply| reply.text(id)) {
                     step(&mut server, b"", 1);
                     if let Action::Event = server.poll(Millis(0)) {
@@ -298,7 +301,7 @@ fn an_answer_is_shown_whole_when_output_moved_before() {
 }
 
 #[test]
-fn a_message_is_shown_without_framing_in_message_mode() {
+fn message_mode_observer_sees_messages_without_framing() {
     let (mut rx, mut tx, mut recorder) = ([0; 512], [0; 1200], Recorder::default());
     let seen = recorder.clone();
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(500).unwrap();
@@ -308,7 +311,7 @@ fn a_message_is_shown_without_framing_in_message_mode() {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
         assert!(io.split().1.message(message.as_bytes(), StreamId(stream)).is_ok());
     };
-    // Newlines in a message, and answers that wait behind each other.
+    // The messages contain newlines, and the responses wait for each other.
     for (stream, id) in [(7, "\"a\\n\""), (8, "2"), (9, "3")] {
         let message = format!("{{\"jsonrpc\":\"2.0\",\n\"id\":{id},\"method\":\"ping\"}}");
         send(&mut server, &message, stream);
@@ -336,7 +339,7 @@ fn a_message_is_shown_without_framing_in_message_mode() {
 }
 
 #[test]
-fn after_a_reset_an_observer_sees_the_new_messages_only() {
+fn observer_sees_only_new_messages_after_a_reset() {
     let (mut rx, mut tx, mut recorder) = ([0; 1000], [0; 2000], Recorder::default());
     let seen = recorder.clone();
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(REPLY_ROOM).unwrap();
@@ -346,7 +349,7 @@ fn after_a_reset_an_observer_sees_the_new_messages_only() {
         harness.transport.peer_input = PeerInput::Blocked;
         harness.transport.write((line("1") + &line("22") + "half of a line").as_bytes());
         harness.run();
-        // The answers were offered, and never taken.
+        // The responses were offered, but never taken.
         let before = [format!("> {}", ping("1")), out(&pong("1")), format!("> {}", ping("22"))];
         assert_eq!(seen.take(), [&before[..], &[out(&pong("22"))]].concat());
         harness.command(end);

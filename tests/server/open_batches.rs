@@ -25,7 +25,7 @@ fn messages_sent_during_a_batch_precede_its_responses() {
             note("10", ",\"message\":\"b\""),
             gets(&[&pong("0"), &text("1", "done"), &text("2", "{}")]),
         ));
-        // A handler changed a list.
+        // The handler changes a list.
         setup.check(&format!(
             "{}! call change {{}}\n! call echo {{}}\n< note notifications/tools/list_changed\n{}",
             sends(&[&tool("1", "change"), &tool("2", "echo")]),
@@ -78,7 +78,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
         gets(&[&busy, &pong("22")]),
         gets(&[&pong("2"), &text("1", "a"), &text("3", "b")]),
     ));
-    // A call outside a batch can.
+    // A call outside a batch can be deferred.
     session().check(&format!(
         "{batch}> {}\n! call defer {{}}\n* answer 2 alone\n< {}\n{both}",
         tool("31", "defer"),
@@ -110,9 +110,9 @@ fn cancelled_batch_member_is_omitted() {
     let second = format!("> {}\n! cancelled 1\n", cancel("3"));
     session().check(&format!("{batch}{first}* answer 1 b\n{}{PING}", gets(&[&text("3", "b")])));
     session().check(&format!("{batch}* answer 1 b\n{first}{}{PING}", gets(&[&text("3", "b")])));
-    // A batch without remaining responses sends nothing.
+    // A batch without remaining responses sends no line.
     session().check(&format!("{batch}{first}{second}{PING}* deferred 0\n"));
-    // Reused in the same batch, and in another.
+    // The id is reused in the same batch, and in another.
     session().check(&format!(
         "{}! call defer {{}}\n! cancelled 0\n{}",
         sends(&[&tool("1", "defer"), &cancel("1"), &ping("2")]),
@@ -220,7 +220,7 @@ fn batch_is_processed_before_other_replies() {
                 Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
                 Event::Call(call) => {
                     call.text("second");
-                    // A reply now would be written between the other responses.
+                    // A reply now would come between the other responses.
                     assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), SendError::Busy);
                 }
                 Event::Writable => {

@@ -1,4 +1,4 @@
-//! Orders that a server guarantees: they depend on deadlines and on slots, never on how fast output drains.
+//! Guaranteed orders of a server. They depend on deadlines and slots, never on the speed of output.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{Setup, hello};
@@ -14,7 +14,7 @@ fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
 }
 
-/// A call that is deferred for this many milliseconds.
+/// A call that is deferred for `ms` milliseconds.
 fn defer(id: u32, ms: u32) -> String {
     format!(
         "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":{ms}}}}}\n! call defer {{\"ms\":{ms}}}\n"
@@ -69,7 +69,7 @@ fn equal_deadlines_expire_by_slot_whichever_was_free_first() {
 }
 
 #[test]
-fn the_end_of_the_grace_expires_requests_by_deadline() {
+fn end_of_grace_period_expires_requests_by_deadline() {
     session().check(&format!(
         "{}{}* shutdown 20\n* time 19\n* time 20\n{}{}! closed",
         defer(1, 9000),
@@ -80,8 +80,8 @@ fn the_end_of_the_grace_expires_requests_by_deadline() {
 }
 
 #[test]
-fn an_expired_request_is_answered_before_the_next_line() {
-    // The second ping has been read, and waits for room.
+fn expired_request_gets_its_error_before_the_next_line() {
+    // The second ping was read, and waits for space.
     session().tx(1024).check(&format!(
         "{}* block\n> call 2 ping\n> call 3 ping\n* time 50\n{}* unblock\n< result 2\n{}< result 3\n",
         defer(1, 50),
@@ -91,7 +91,7 @@ fn an_expired_request_is_answered_before_the_next_line() {
 }
 
 #[test]
-fn an_unanswered_call_is_reported_before_the_next_line() {
+fn dropped_call_is_reported_before_the_next_line() {
     session().check(
         "> call 1 tools/call {\"name\":\"drop\"}\n> call 2 tools/call {\"name\":\"unknown\"}\n> note nothing\n\
          ! call drop {}\n! fault Unanswered\n! call unknown {}\n! fault UnknownNotification\n\
@@ -100,7 +100,7 @@ fn an_unanswered_call_is_reported_before_the_next_line() {
 }
 
 #[test]
-fn the_error_of_an_expired_request_precedes_a_change_notice() {
+fn error_of_an_expired_request_precedes_a_change() {
     let told = "< note notifications/tools/list_changed\n";
     for tx in [1024, 4096] {
         session().tx(tx).check(&format!(
@@ -113,7 +113,7 @@ fn the_error_of_an_expired_request_precedes_a_change_notice() {
 }
 
 #[test]
-fn a_subscription_is_sent_lists_then_resources_then_its_end() {
+fn subscription_gets_lists_then_resources_then_its_end() {
     static TOOLS: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).list_changed();
     static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")]).subscribe();
     static FEATURES: [&dyn Feature; 3] = [&RESOURCES, &Subscriptions, &TOOLS];
@@ -125,7 +125,7 @@ fn a_subscription_is_sent_lists_then_resources_then_its_end() {
     let updated = format!("< note notifications/resources/updated {{{tag},\"uri\":\"lib:log\"}}\n");
     let lists = format!("< note notifications/tools/list_changed {{{tag}}}\n");
     let end = "< result 1 …\n< note notifications/cancelled {\"requestId\":1}\n";
-    // No room is left behind the answer to the ping, and the application reports changes in the opposite order.
+    // No space is left after the ping's response. The application reports changes in the opposite order.
     for tx in [900, 1000] {
         Setup::new(BOTH).tx(tx).subscription_buffer(100).check(&format!(
             "> call 1 subscriptions/listen {{{meta},\"notifications\":{filter}}}\n\
@@ -135,8 +135,8 @@ fn a_subscription_is_sent_lists_then_resources_then_its_end() {
     }
 }
 
-/// The server polls until it waits for input, and notes its events.
-fn settle(server: &mut Server<'_>, heard: &mut Vec<String>) {
+/// Polls the server until it waits for input, and records its events.
+fn run_until_idle(server: &mut Server<'_>, heard: &mut Vec<String>) {
     loop {
         match server.poll(Millis(0)) {
             Action::Event => heard.push(match server.event() {
@@ -171,17 +171,17 @@ fn restart_is_reported_before_new_client_and_lost_requests() {
         format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{hello}}}\n");
     let ready = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
     for line in [&initialize, ready, &initialize] {
-        settle(&mut server, &mut heard);
+        run_until_idle(&mut server, &mut heard);
         let machine: &mut dyn Machine = &mut server;
         let Action::Io(io) = machine.poll(Millis(0)) else { panic!("not ready") };
         let (_, mut input) = io.split();
         input.space()[..line.len()].copy_from_slice(line.as_bytes());
         input.filled(line.len());
         if line == ready {
-            settle(&mut server, &mut heard);
+            run_until_idle(&mut server, &mut heard);
             server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
         }
     }
-    settle(&mut server, &mut heard);
+    run_until_idle(&mut server, &mut heard);
     assert_eq!(heard, ["connected", "ready", "restarted", "connected", "answered"]);
 }

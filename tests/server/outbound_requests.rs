@@ -1,4 +1,4 @@
-//! Requests of the server's own: when their timeout starts, which ids end them, and what is counted.
+//! Requests of the server: starts of timeouts, matching ids, and counts.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -28,8 +28,8 @@ const DEFER: &str = "> call \"d\" tools/call {\"name\":\"defer\"}\n! call defer 
 const DONE: &str = "< result \"d\" {\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}\n";
 
 #[test]
-fn the_timeout_of_a_request_starts_once() {
-    // Polls at other times, for other reasons, do not start it again.
+fn request_timeout_starts_once() {
+    // Later polls for other reasons do not restart the timeout.
     session().check(&format!(
         "* ask roots ms 50\n{}* deadline 50\n* time 10\n* deadline 50\n* time 20\n> call 1 ping\n< result 1\n* deadline 50\n\
          * late 30 changed\n< note notifications/tools/list_changed\n* deadline 50\n* late 40 send \n* deadline 50\n\
@@ -38,7 +38,7 @@ fn the_timeout_of_a_request_starts_once() {
         sent("1", "roots/list"),
         cancelled("1", ""),
     ));
-    // A clock that runs backwards neither: the time of the server stands still.
+    // A clock that runs backwards does not restart it either. The server's time stands still.
     session().check(&format!(
         "* time 100\n* ask roots ms 50\n{}* deadline 150\n* time 120\n* time 20\n* deadline 150\n* ask ping ms 20\n{}\
          * deadline 140\n* time 139\n* time 140\n! answered 1 TimedOut\n{}* time 149\n* time 150\n\
@@ -48,7 +48,7 @@ fn the_timeout_of_a_request_starts_once() {
         cancelled("2", ""),
         cancelled("1", ""),
     ));
-    // Each has its own start, and the one that is asked first does not end first.
+    // Each request has its own start, and the first request does not end first.
     session().check(&format!(
         "* ask roots ms 90\n{}* late 10 ask ping ms 50\n{}* deadline 60\n* late 30 ask form ms 20\n{}* deadline 50\n\
          * time 50\n! answered 2 TimedOut\n{}* deadline 60\n* time 60\n! answered 1 TimedOut\n{}* deadline 90\n* time 90\n\
@@ -60,7 +60,7 @@ fn the_timeout_of_a_request_starts_once() {
         cancelled("2", ""),
         cancelled("1", ""),
     ));
-    // Progress gives no more time.
+    // Progress does not extend the timeout.
     session().check(&format!(
         "* ask ping progress ms 50\n{}* time 40\n> note notifications/progress {{\"progressToken\":1,\"progress\":1}}\n\
          ! progress 0 1 None \n* deadline 50\n* time 50\n! answered 0 TimedOut\n{}",
@@ -69,7 +69,7 @@ fn the_timeout_of_a_request_starts_once() {
     ));
 }
 
-/// What is not the id 1 of a request of ours, and is a valid id of a response.
+/// Valid response ids that are not the id 1 of a request of the server.
 const OTHER_IDS: [&str; 17] = [
     "0",
     "-1",
@@ -83,7 +83,7 @@ const OTHER_IDS: [&str; 17] = [
     "\"1e0\"",
     "\"0x1\"",
     "\"\"",
-    // With four slots: what is left of it in 32 bits for the generation is 1.
+    // With four slots, the low 32 bits of this id decode to generation 1.
     "17179869185",
     "\"17179869185\"",
     // 2^64 + 1 and 2^128 + 1.
@@ -99,11 +99,11 @@ fn only_its_own_id_ends_a_request() {
     for id in OTHER_IDS {
         dialogue += &format!("{}! fault UnknownResponse\n", response(id));
     }
-    // Not an id at all.
+    // These values are not valid ids.
     for id in ["1.0", "1e0", "10e-1", "null", "[1]", "{}", "true"] {
         dialogue += &format!("{}! fault InvalidId\n", response(id));
     }
-    // Not JSON: what looks like a response is not answered.
+    // These values are not JSON. A line that resembles a response gets no error.
     for id in ["+1", "01", "1.", "0x1"] {
         dialogue += &format!("> {{\"jsonrpc\":\"2.0\",\"result\":{{}},\"id\":{id}}}\n! fault NotJson\n");
     }
@@ -125,14 +125,14 @@ fn only_its_own_token_is_progress_of_a_request() {
 
 #[test]
 fn requests_of_the_server_are_not_counted_as_deferred() {
-    // With two slots, of which one is the client's.
+    // Two slots, one of which a client request occupies.
     let setup = || session().slots(2, 64).tx(1024);
     let ask = |id: &str| {
         format!("* ask ping ms 50\n{}* deferred 1\n* ask ping\n! not now Full\n", sent(id, "ping"))
     };
     let open = |id: &str| format!("{DEFER}* deferred 1\n{}", ask(id));
     let free = |id: &str| format!("* deferred 1\n{}", ask(id));
-    // Answered, with an error, in a way that is no answer, too late, cancelled.
+    // Ways in which a request ends: result, error, malformed response, timeout, cancellation.
     let ends = [
         format!("{}! answered 0 {{}}\n", response("2")),
         "> {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":1,\"message\":\"m\"}}\n! answered 0 error m (1)\n".into(),
@@ -147,7 +147,7 @@ fn requests_of_the_server_are_not_counted_as_deferred() {
             free("4"),
         ));
     }
-    // Its cancellation waits for room: until then it takes its slot, and counts for nothing.
+    // The cancellation waits for space. It occupies the slot, but does not count as a request.
     let late = format!("{}* deferred 1\n", response("2"));
     for (end, why) in [("* time 50\n! answered 0 TimedOut\n", ""), ("* cancel 0 x\n", "x")] {
         for answer in ["", &late] {
@@ -169,11 +169,11 @@ fn requests_of_the_server_are_not_counted_as_deferred() {
 }
 
 #[test]
-fn counts_are_right_after_many_requests_of_the_server() {
+fn counts_are_exact_after_many_server_requests() {
     let setup = session().slots(2, 64).tx(1024);
     let mut dialogue = String::new();
     for turn in 0..6 {
-        // The first slot is taken twice in a turn, the second one once.
+        // Each turn takes the first slot twice, and the second one once.
         let [answered, dropped, late] = [4 * turn + 1, 2 * turn + 2, 4 * turn + 3].map(|id| id.to_string());
         let ticket = 3 * turn;
         dialogue += &[

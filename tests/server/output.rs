@@ -106,11 +106,11 @@ fn observer_sees_every_line_with_its_outcome() {
     drop(harness);
     let of = |wanted: Direction| trace.0.iter().filter(move |(direction, ..)| *direction == wanted);
     let seen_out: Vec<_> = of(Direction::Out).map(|(_, line, _)| line.as_str()).collect();
-    assert_eq!(seen_out, output.lines().collect::<Vec<_>>(), "everything that was written, in order");
+    assert_eq!(seen_out, output.lines().collect::<Vec<_>>(), "all written lines in order");
     assert!(of(Direction::Out).all(|(.., fault)| fault.is_none()));
     let seen_in: Vec<_> = of(Direction::In).map(|(_, line, _)| line.as_str()).collect();
     let shown: Vec<_> = lines.iter().map(|line| if line.len() > 160 { "7" } else { *line }).collect();
-    assert_eq!(seen_in, shown, "everything that came, in order; of a line that was too long its id");
+    assert_eq!(seen_in, shown, "all received lines in order; an oversized line as its id");
     let faults: Vec<_> = of(Direction::In)
         .map(|(.., fault)| fault.map(|fault| format!("{fault:?}")).unwrap_or_default())
         .map(|fault| fault.split([' ', '(', '{']).next().unwrap_or_default().to_string())
@@ -121,8 +121,8 @@ fn observer_sees_every_line_with_its_outcome() {
     );
 }
 
-/// The output of one call for each size, in bytes, of an answer's text. After each poll `written` bytes are taken, and the
-/// next call is read if the server is ready for it.
+/// Calls a tool once for each response size in bytes, and returns the output. After each poll `written` bytes are
+/// taken. The next call is read when the server is ready.
 fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
     let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
     let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
@@ -135,7 +135,7 @@ fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> Str
     let (mut output, mut record) = (Vec::new(), Record::default());
     loop {
         match server.poll(Millis(0)) {
-            Action::Closed => panic!("nothing has ended"),
+            Action::Closed => panic!("the connection is open"),
             Action::Event => handle(server.event().unwrap(), &mut record),
             Action::Io(io) => {
                 let (out, mut input) = io.split();
@@ -157,8 +157,8 @@ fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> Str
 }
 
 #[test]
-fn output_is_the_same_whatever_part_of_it_was_written() {
-    // Answers that use all of their room, and others that leave parts of it: what is unsent moves to the front often.
+fn output_does_not_depend_on_partial_writes() {
+    // Some responses use all of their space, others only a part. So unsent output often moves to the front.
     let frame = r#"{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let room = 480;
     let sizes = [1, 60, room - frame, 0, 200, 90, room - frame, room - frame, 3, 17];
@@ -172,17 +172,21 @@ fn output_is_the_same_whatever_part_of_it_was_written() {
     for tx in [room, room + 1, room + 39, 2 * room - 1, 2 * room, 2 * room + 1, 3 * room + 7] {
         for written in 1..=room + 1 {
             let output = drained(tx, room, written, &sizes);
-            assert!(output == whole, "{written} bytes at a time, of {tx}:\n{output}\n{whole}");
+            assert!(
+                output == whole,
+                "{written} bytes at a time, transmit buffer of {tx}:\n{output}\n{whole}"
+            );
         }
     }
 }
 
 #[test]
-fn an_answer_is_written_as_soon_as_its_room_is_free() {
+fn response_is_written_once_its_space_is_free() {
     let pong = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
     let (room, length) = (450, pong(1).len());
     for taken in 1..=length {
-        // One byte is too little, and then it is enough: what is unsent moves to the front by as much as was taken.
+        // One more byte of space decides whether the response fits. Unsent output moves to the front by the bytes
+        // taken.
         let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
         let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
         let mut server = server.reply_room(room).unwrap();

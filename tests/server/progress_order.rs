@@ -1,10 +1,10 @@
-//! The order of progress: within a request it grows, and what is sent again is a request of its own.
+//! Order of progress: it increases within a request, and starts again with a retry.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
 use mcp_proto::{Revision, Revisions};
 
-/// A call of `defer` that wants progress under `token`, in the stateless era.
+/// A stateless call of `defer` that requests progress under `token`.
 fn call(id: &str, token: &str, more: &str) -> String {
     format!(
         r#"> call {id} tools/call {{"name":"defer","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"roots":{{}}}},"progressToken":{token}}}{more}}}
@@ -13,7 +13,7 @@ fn call(id: &str, token: &str, more: &str) -> String {
     )
 }
 
-/// The same in a session.
+/// The same call in a session.
 fn session_call(id: &str, token: &str) -> String {
     format!(
         "> call {id} tools/call {{\"name\":\"defer\",\"_meta\":{{\"progressToken\":{token}}}}}\n! call defer {{}}\n"
@@ -42,7 +42,7 @@ fn gone(ticket: usize) -> String {
 #[test]
 fn progress_starts_again_after_an_input_required_result() {
     let responses = r#","inputResponses":{"k":{"roots":[]}},"requestState":"s""#;
-    // Sent again with another id or with the same one, under the same token or another.
+    // The retry has another or the same id, and another or the same token.
     for (id, token) in [("2", "\"t\""), ("1", "\"t\""), ("2", "7"), ("\"1\"", "\"u\"")] {
         let done = format!("* answer 1 done\n< result {id} {{\"resultType\":\"complete\",…\n");
         Setup::new(INFO.revisions(Revisions::STATELESS)).check(
@@ -67,7 +67,7 @@ fn progress_starts_again_when_a_request_is_repeated() {
     let late = "* time 60000\n! expired 0\n< error 1 -32603 …\n";
     let answer = "* answer 0 done\n< result 1 …\n";
     for end in [cancel, late, answer] {
-        // With as many slots as requests: the second one takes the place of the first.
+        // There are as many slots as requests, so the second request uses the slot of the first.
         session().slots(1, 64).check(
             &[
                 session_call("1", "\"t\"") + &told(0, "\"t\"", "90") + &refused(0, "90") + end + &gone(0),
@@ -81,7 +81,7 @@ fn progress_starts_again_when_a_request_is_repeated() {
 
 #[test]
 fn each_request_has_its_own_progress() {
-    // Of the same token, too, which a client should not do.
+    // Two requests may also share a token, although a client should not do so.
     for (one, two) in [("1", "2"), ("\"t\"", "\"t\"")] {
         session().check(
             &[
@@ -135,8 +135,8 @@ fn progress_that_was_not_written_can_be_reported_again() {
 }
 
 #[test]
-fn a_deferred_call_goes_on_from_the_progress_before() {
-    // The tool reports 1 before it defers.
+fn deferred_call_continues_from_earlier_progress() {
+    // The tool reports progress 1 before it defers the call.
     let params = r#"{"name":"defer","arguments":{"progress":1},"_meta":{"progressToken":7}}"#;
     session().check(
         &[

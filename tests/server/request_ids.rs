@@ -1,4 +1,4 @@
-//! Ids of requests that have ended without an answer, and of those that are still in flight.
+//! Ids of requests that ended without a response, and of requests in flight.
 
 use super::batches::{self, error, gets, pong, sends, text, tool};
 use crate::support::server::Setup;
@@ -25,10 +25,10 @@ const UNKNOWN: &str = "! fault UnknownCancel\n";
 const LATE: &str = "Internal error: the request was not finished in time";
 
 #[test]
-fn the_id_of_a_cancelled_request_can_be_used_again() {
+fn id_of_a_cancelled_request_can_be_reused() {
     for id in ["1", "\"a\"", "\"\\u0061\"", "-7", "\"\""] {
         let (defer, cancel) = (defer(id, 1000), cancel(id));
-        // More often than there are slots.
+        // More repetitions than slots.
         let again: String = (0..6)
             .map(|n| {
                 format!("{defer}{cancel}! cancelled {n}\n{cancel}{UNKNOWN}* answer {n} x\n! not now Gone\n* deferred 0\n")
@@ -43,14 +43,14 @@ fn the_id_of_a_cancelled_request_can_be_used_again() {
 }
 
 #[test]
-fn the_id_of_an_expired_request_can_be_used_again() {
+fn id_of_an_expired_request_can_be_reused() {
     let (one, cancel) = (defer("1", 10), cancel("1"));
     session().check(&format!(
         "{one}* time 10\n! expired 0\n< error 1 -32603 {LATE}\n{cancel}{UNKNOWN}{one}* deadline 20\n{cancel}\
          ! cancelled 1\n{cancel}{UNKNOWN}{one}* answer 0 x\n! not now Gone\n* answer 2 done\n< {}\n* time 100\n",
         text("1", "done")
     ));
-    // The error waits for room: the request is unknown all the same, and its error comes before the next answer.
+    // The error waits for space. The request has ended nevertheless, and its error precedes the next response.
     session().tx(1024).check(&format!(
         "{one}{}* block\n* answer 1 done\n* time 10\n! expired 0\n{cancel}{UNKNOWN}* deferred 1\n\
          > call 1 tools/call {{\"name\":\"defer\"}}\n* unblock\n< {}\n< error 1 -32603 {LATE}\n! call defer {{}}\n\
@@ -58,7 +58,7 @@ fn the_id_of_an_expired_request_can_be_used_again() {
         defer("2", 5000),
         text("2", "done"),
     ));
-    // In the middle of a batch the error cannot be written yet, and the id is free.
+    // Within a batch the error cannot be written yet, but the id is free.
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let setup = Setup::new(batches::INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     setup.batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
@@ -73,8 +73,8 @@ fn the_id_of_an_expired_request_can_be_used_again() {
 }
 
 #[test]
-fn a_request_that_ends_leaves_the_ids_of_others_known() {
-    // So many that some share a chain of the table of ids.
+fn ended_request_leaves_other_ids_known() {
+    // Enough ids for several in one chain of the id index.
     let ids = ["1", "2", "\"1\"", "\"b\"", "33", "\"four\"", "5", "6", "7", "8", "9", "10"];
     for victim in 0..ids.len() {
         for expires in [false, true] {
@@ -97,7 +97,7 @@ fn a_request_that_ends_leaves_the_ids_of_others_known() {
                     format!("> call {id} ping\n< error {id} -32600 …\n! fault DuplicateId\n")
                 };
             }
-            // Its slot is taken again, and every one of them is found.
+            // The slot is taken again, and every request is still found.
             dialogue += &defer(ids[victim], 5000);
             for (nth, id) in ids.iter().enumerate() {
                 let ticket = if nth == victim { ids.len() } else { nth };

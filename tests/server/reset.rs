@@ -1,7 +1,7 @@
-//! `reset`: nothing of a session survives it, whatever state the connection was in.
+//! `reset` drops all state of a session, in any state of the connection.
 
 use super::batches::{gets, ping, pong, sends, text, tool};
-use super::between::event;
+use super::between_polls::event;
 use crate::support::server::catalogue::EVERYTHING;
 use crate::support::server::{Setup, hello};
 use crate::support::transport::feed;
@@ -10,7 +10,7 @@ use mcp_proto::{Action, KeepAlive, Millis, Revision, SendError, State};
 
 const CLIENT: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
 
-/// What a new connection looks like, to its end. The session before has given out so many tickets.
+/// A script of a complete new connection. `tickets` is the number of tickets issued in the old session.
 fn fresh(tickets: usize) -> String {
     let hello = hello("2025-03-26");
     let next = tickets + 1;
@@ -42,7 +42,7 @@ fn fresh(tickets: usize) -> String {
     .concat()
 }
 
-/// A session in which something goes on, then a reset, then a new connection.
+/// Runs a session, a reset, and then a new connection.
 fn check(revision: Revision, tickets: usize, before: &str) {
     let setup =
         Setup::new(EVERYTHING).batch_buffer(2000).subscription_buffer(60).session_with(revision, CLIENT);
@@ -50,7 +50,7 @@ fn check(revision: Revision, tickets: usize, before: &str) {
 }
 
 #[test]
-fn a_reset_forgets_what_a_client_has_set() {
+fn reset_drops_client_settings() {
     let now = Revision::V2025_11_25;
     check(now, 0, "> call 1 logging/setLevel {\"level\":\"error\"}\n< result 1\n");
     check(now, 0, &"> nonsense\n< error - -32700 …\n! fault NotJson\n".repeat(8));
@@ -69,16 +69,16 @@ fn a_reset_forgets_what_a_client_has_set() {
 }
 
 #[test]
-fn a_reset_forgets_requests_in_flight() {
+fn reset_drops_requests_in_flight() {
     let now = Revision::V2025_11_25;
     let defer = "> call 1 tools/call {\"name\":\"defer\",\"arguments\":{\"ms\":10},\"_meta\":{\"progressToken\":\"new\"}}\n\
                  ! call defer {\"ms\":10}\n";
     let progress =
         "* progress 0 5\n< note notifications/progress {\"progressToken\":\"new\",\"progress\":5}\n";
     check(now, 1, &format!("{defer}{progress}"));
-    // Its time is over, and the error for it waits for room.
+    // The request has expired, and its error waits for space.
     check(now, 1, &format!("{defer}* block\n* changed\n* time 10\n! expired 0\n"));
-    // The application waits for room.
+    // The application waits for space.
     check(now, 1, &format!("{defer}* block\n* changed\n* answer 0 x\n! not now Busy\n"));
     let ask =
         "* ask roots progress\n< …\"method\":\"roots/list\"…\n* ask ping ms 50\n< …\"method\":\"ping\"}\n";
@@ -88,7 +88,7 @@ fn a_reset_forgets_requests_in_flight() {
 }
 
 #[test]
-fn a_reset_forgets_batches() {
+fn reset_drops_batches() {
     let old = Revision::V2025_03_26;
     let open = sends(&[&tool("5", "defer"), &ping("6")]) + "! call defer {}\n";
     check(old, 1, &open);
@@ -97,7 +97,7 @@ fn a_reset_forgets_batches() {
         1,
         &format!("{open}{}! call echo {{}}\n< [{}]\n", sends(&[&tool("7", "echo")]), text("7", "{}")),
     );
-    // In the middle of a line.
+    // The reset happens within a line.
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let half = sends(&[progress, &ping("2")]) + "! call progress {}\n! not now NotWanted\n";
     check(old, 0, &format!("* block\n{half}"));
@@ -105,7 +105,7 @@ fn a_reset_forgets_batches() {
 }
 
 #[test]
-fn a_reset_forgets_the_end_of_a_connection() {
+fn reset_drops_the_end_of_a_connection() {
     let now = Revision::V2025_11_25;
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
     check(now, 0, "* eof\n! closed\n");
@@ -121,18 +121,18 @@ fn a_reset_forgets_the_end_of_a_connection() {
 }
 
 #[test]
-fn a_reset_forgets_a_line_that_has_not_ended() {
+fn reset_drops_an_incomplete_line() {
     let now = Revision::V2025_11_25;
     check(now, 0, "* send {\"jsonrpc\":\"2.0\",\"id\":1,\"met\n");
     check(now, 0, "* send \u{feff}\n");
     check(now, 0, &format!("* send {{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"{}\n", "x".repeat(3000)));
-    // A line that waits for room.
+    // The reset happens while a line waits for space.
     check(now, 0, "* block\n* changed\n> call 1 ping\n");
     check(now, 0, "* block\n* changed\n* changed\n> nonsense\n");
 }
 
 #[test]
-fn a_reset_forgets_keep_alive_but_not_the_ids_that_were_used() {
+fn reset_drops_keep_alive_but_not_used_ids() {
     let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
     let hello = hello("2025-11-25");
     let again = |time: u32, ping: u32| {
@@ -148,7 +148,7 @@ fn a_reset_forgets_keep_alive_but_not_the_ids_that_were_used() {
         )
     };
     let setup = Setup::new(EVERYTHING).pings(pings(false)).session(Revision::V2025_11_25);
-    // Nothing was asked; asked and awaited; silent; due, and without room.
+    // The states of a ping: not sent, awaited, unanswered, and due without space.
     let one = "* time 100\n< {\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"method\":\"ping\"}\n";
     setup.check(&again(1000, 1));
     setup.check(&format!("{one}{}", again(105, 2)));
@@ -159,12 +159,12 @@ fn a_reset_forgets_keep_alive_but_not_the_ids_that_were_used() {
     closes.check(&format!("{one}* time 110\n! silent\n! closed\n{}", again(150, 2)));
 }
 
-/// Reads a line. `true`: there is an event.
+/// Reads a line. Returns `true` if an event is pending.
 fn send(server: &mut Server<'_>, line: &str) -> bool {
     event(server, &mut line.as_bytes(), &mut Vec::new())
 }
 
-/// Opens a session on a server, does something, resets it, and expects nothing of before.
+/// Opens a session, runs `act`, resets the server, and expects no trace of the session.
 fn between_polls(what: &str, act: &dyn Fn(&mut Server<'_>)) {
     let info: ServerConfig<'static> = EVERYTHING.second_initialize(SecondInitialize::Restart);
     let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], [0; 2000], [Slot::EMPTY; 2], [0; 200]);
@@ -196,7 +196,7 @@ fn between_polls(what: &str, act: &dyn Fn(&mut Server<'_>)) {
 }
 
 #[test]
-fn a_reset_before_the_next_poll_drops_what_was_about_to_happen() {
+fn reset_before_the_next_poll_drops_pending_work() {
     let call = |id: u32, name: &str| {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{name}\"}}}}\n"
@@ -206,29 +206,29 @@ fn a_reset_before_the_next_poll_drops_what_was_about_to_happen() {
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}}\n",
         hello("2025-06-18")
     );
-    between_polls("a fault that was not shown", &|server| assert!(send(server, "nonsense\n")));
-    between_polls("a call that was not taken", &|server| assert!(send(server, &call(1, "echo"))));
-    between_polls("a call that was not answered", &|server| {
+    between_polls("an unread protocol error", &|server| assert!(send(server, "nonsense\n")));
+    between_polls("an unread call", &|server| assert!(send(server, &call(1, "echo"))));
+    between_polls("a dropped call", &|server| {
         assert!(send(server, &call(1, "echo")));
         assert!(server.event().is_some());
     });
-    between_polls("an answer that is too large", &|server| {
+    between_polls("an oversized response", &|server| {
         assert!(send(server, &call(1, "echo")));
         let Some(Event::Call(call)) = server.event() else { panic!("a call") };
         call.text("x".repeat(3000));
     });
-    between_polls("a client that starts over", &|server| assert!(send(server, &hello)));
-    between_polls("a client that has started over", &|server| {
+    between_polls("an unread restart", &|server| assert!(send(server, &hello)));
+    between_polls("a restarted session", &|server| {
         assert!(send(server, &hello));
         assert!(matches!(server.event(), Some(Event::Restarted)));
     });
-    between_polls("an answer that is written in part", &|server| {
+    between_polls("a partly written response", &|server| {
         let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
         feed(server, Millis(0), line);
         let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
         io.split().0.sent(9);
     });
-    between_polls("room that is waited for", &|server| {
+    between_polls("a pending `Writable` event", &|server| {
         assert!(send(server, &call(1, "defer")));
         let Some(Event::Call(call)) = server.event() else { panic!("a call") };
         let ticket = call.defer(None).unwrap();
@@ -236,8 +236,8 @@ fn a_reset_before_the_next_poll_drops_what_was_about_to_happen() {
         let Action::Io(_) = server.poll(Millis(0)) else { panic!("io") };
         assert_eq!(server.reply(ticket).map(drop), Err(SendError::Busy));
     });
-    between_polls("the end of the connection", &|server| server.shutdown_by(Millis(0), Millis(9)));
-    between_polls("output that cannot be written", &|server| {
+    between_polls("a shutdown", &|server| server.shutdown_by(Millis(0), Millis(9)));
+    between_polls("a failed write", &|server| {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
         io.split().0.broken();
     });

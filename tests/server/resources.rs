@@ -152,7 +152,7 @@ fn missing_resource_is_not_found() {
            {two}! read lib:book/none …
            < error 2 -32602 Resource not found data {{"uri":"lib:book/none"}}"#
     ));
-    // A URI that does not fit is omitted from the error.
+    // The error omits a URI that does not fit.
     let uri = "y".repeat(2000);
     Setup::new(LIBRARY).tx(2000).session(Revision::V2025_11_25).check(&format!(
         "> call 1 resources/read {{\"uri\":\"{uri}\"}}\n\

@@ -104,13 +104,13 @@ fn stateless_request_is_checked_in_the_specified_order() {
     let now = format!(r#"{version}"2026-07-28",{capabilities}{{}}"#);
     let invalid = "-32602 Invalid params: …";
     let cases: &[(&str, String, String, &str)] = &[
-        // First: missing or invalid keys of `_meta`.
+        // First check: the keys of `_meta`.
         ("no/such", String::new(), invalid.into(), "InvalidParams"),
         ("no/such", format!("{capabilities}{{}}"), invalid.into(), "InvalidParams"),
         ("no/such", format!(r#"{version}"1900-01-01""#), invalid.into(), "InvalidParams"),
         ("no/such", format!("{version}7,{capabilities}{{}}"), invalid.into(), "InvalidParams"),
         ("no/such", format!(r#"{version}"2026-07-28",{capabilities}[]"#), invalid.into(), "InvalidParams"),
-        // Second: the version, also of `server/discover`.
+        // Second check: the version, also for `server/discover`.
         (
             "no/such",
             format!(r#"{version}"1900-01-01",{capabilities}{{}}"#),
@@ -129,7 +129,7 @@ fn stateless_request_is_checked_in_the_specified_order() {
             unsupported("?"),
             "UnsupportedRevision",
         ),
-        // Third: the method.
+        // Third check: the method.
         (
             "no/such",
             format!(r#"{now},{level}"x""#),
@@ -140,7 +140,7 @@ fn stateless_request_is_checked_in_the_specified_order() {
         ("ping", now.clone(), "-32601 Method not found: ping".into(), "UnknownMethod"),
         ("logging/setLevel", now.clone(), "-32601 …".into(), "UnknownMethod"),
         ("prompts/list", now.clone(), "-32601 …".into(), "UnknownMethod"),
-        // Fourth: the params.
+        // Fourth check: the params.
         ("tools/list", format!(r#"{now},{level}"x""#), invalid.into(), "InvalidParams"),
         ("tools/list", format!("{now},{level}7"), invalid.into(), "InvalidParams"),
         ("server/discover", format!(r#"{now},{level}"x""#), invalid.into(), "InvalidParams"),
@@ -178,7 +178,7 @@ fn stateless_logs_go_to_requests_that_asked() {
         let refused = "! not now NotWanted\n".repeat(3 - kept);
         stateless().check(&format!("{}! call log {{}}\n{refused}{lines}< result 1 …", ask(level)));
     }
-    // The log level of a session does not affect stateless requests, nor the reverse.
+    // The log level of a session does not affect stateless requests, and vice versa.
     Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
         "> call 9 logging/setLevel {{\"level\":\"debug\"}}\n< result 9\n\
          {}! call log {{}}\n! not now NotWanted\n! not now NotWanted\n! not now NotWanted\n< result 2 …",

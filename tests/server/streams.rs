@@ -19,7 +19,7 @@ struct ServerHarness<'b> {
 impl ServerHarness<'_> {
     fn post(&mut self, stream: u32, message: &str) {
         self.run();
-        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing else is due") };
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("no event is pending") };
         assert!(io.split().1.message(message.as_bytes(), StreamId(stream)).is_ok());
         self.run();
     }
@@ -104,7 +104,7 @@ fn subscription_messages_belong_to_its_stream() {
                 ),
             ),
         ]);
-        // The response ends the stream: no message follows.
+        // The response ends the stream, so no message follows.
         let ticket = harness.tickets[0];
         harness.server.end_subscription(ticket).unwrap();
         harness.expect(&[of(
@@ -130,7 +130,7 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
         let ticket = harness.tickets[0];
         harness.server.reply(ticket).unwrap().text("x");
         harness.expect(&[r#"Result Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
-        // The largest array: the second response uses all space that the first left.
+        // The array has the maximum length: the second response uses all space that the first left.
         let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
         for bytes in 800..1000 {
             harness.tickets.clear();

@@ -62,7 +62,7 @@ fn notifications_match_the_filter_and_carry_its_id() {
             "{open}* deadline none\n* changed\n{notified}* changed\n{notified}* deferred 1\n"
         ));
     }
-    // No notification outside the filter, and none that was not declared.
+    // No notification outside the filter, and none that the server did not declare.
     let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
     for filter in [
         "{}",
@@ -86,7 +86,7 @@ fn invalid_filter_is_refused() {
                  ! fault MissingClientCapability\n* deferred 0\n";
     let tasks = r#","notifications":{"taskIds":["t"],"toolsListChanged":true}"#;
     both().check(&format!("{}{needs}", request("1", "subscriptions/listen", "{}", tasks)));
-    // A filter for tasks is answered: the server has none.
+    // A filter for tasks is acknowledged without them, because the server has none.
     let knows = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let open = acknowledged("1", r#"{"toolsListChanged":true}"#);
     both().check(&format!(
@@ -132,7 +132,7 @@ fn subscriptions_each_receive_their_own_notifications() {
         let setup = both().tx(tx).reply_room(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
-    // Changes that wait for space are sent once: all but the first, which had space.
+    // Changes that wait for space are sent once. Only the first change had space.
     let events = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
     both().tx(700).check(&format!("{open}* block\n{}* unblock\n{events}", "* changed\n".repeat(5)));
 }
@@ -163,7 +163,7 @@ fn cancelled_subscription_receives_nothing() {
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
-    // Changes before the cancellation are sent, at any output pace.
+    // Changes before the cancellation are sent, whatever the pace of output.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
         let setup = both().tx(tx).reply_room(700);
@@ -179,7 +179,7 @@ fn cancelled_subscription_receives_nothing() {
 fn server_ends_a_subscription_with_its_response() {
     let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
     both().check(&format!("{}{end}", tools("1")));
-    // The response follows the pending notifications, at any pace.
+    // The response follows the pending notifications, whatever the pace of output.
     for tx in [700, 4096] {
         both().tx(tx).reply_room(700).check(&format!(
             "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
@@ -274,7 +274,7 @@ fn session_and_subscriptions_are_both_notified() {
     ));
 }
 
-/// With a catalogue: only its resources can be subscribed to.
+/// A server with a catalogue accepts subscriptions to its resources only.
 mod watching {
     use super::*;
     use mcp_proto::server::{Resource, ResourceTemplate, Resources};

@@ -32,7 +32,7 @@ pub(crate) fn exchange(io: Io<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> b
 /// Polls once and passes `bytes`, for which there must be space. Does not transmit output.
 #[track_caller]
 pub(crate) fn feed(machine: &mut dyn Machine, now: Millis, mut bytes: &[u8]) {
-    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes before the input") };
+    let Action::Io(io) = machine.poll(now) else { panic!("poll must return Io") };
     give_input(io.split().1, usize::MAX, &mut bytes);
     assert!(bytes.is_empty(), "the receive buffer is too small");
 }
@@ -40,7 +40,7 @@ pub(crate) fn feed(machine: &mut dyn Machine, now: Millis, mut bytes: &[u8]) {
 /// Polls once and takes up to `most` bytes of output.
 #[track_caller]
 pub(crate) fn take(machine: &mut dyn Machine, now: Millis, most: usize) -> Vec<u8> {
-    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes before the output") };
+    let Action::Io(io) = machine.poll(now) else { panic!("poll must return Io") };
     let mut output = Vec::new();
     take_output(io.split().0, most, &mut output);
     output
@@ -49,7 +49,7 @@ pub(crate) fn take(machine: &mut dyn Machine, now: Millis, most: usize) -> Vec<u
 /// Polls once and ends the input.
 #[track_caller]
 pub(crate) fn end_input(machine: &mut dyn Machine, now: Millis) {
-    let Action::Io(io) = machine.poll(now) else { panic!("an event or the end comes first") };
+    let Action::Io(io) = machine.poll(now) else { panic!("poll must return Io") };
     io.split().1.eof();
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Order {
     ReadFirst,
 }
 
-/// Size and order of transfers. Must not affect the messages.
+/// Sizes and order of transfers, which must not affect the messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     /// The maximum number of bytes that one step passes to the machine.
@@ -92,14 +92,14 @@ pub(crate) enum PeerInput {
     BreaksOnWrite,
 }
 
-/// A connection, seen from the peer of the machine.
+/// A connection, as the machine's peer sees it.
 pub(crate) struct Transport {
     pub(crate) pace: Pace,
     /// Bytes from the peer that the machine has not received.
     pending: VecDeque<u8>,
     /// The same input, one entry per message.
     messages: VecDeque<Vec<u8>>,
-    /// Whether the peer has ended its output without a report to the machine.
+    /// Whether the peer has ended its output, but the machine was not told yet.
     pub(crate) ended: bool,
     pub(crate) peer_input: PeerInput,
     /// Output that the test has not taken yet.
@@ -190,13 +190,13 @@ impl Transport {
             receive.eof();
         } else if self.pace.messages {
             let message = self.messages.pop_front().expect("there is input");
-            receive.message(&message, StreamId::NONE).expect("it is ready");
+            receive.message(&message, StreamId::NONE).expect("the machine is ready");
         } else {
             let given = {
                 let mut input: &[u8] = self.pending.make_contiguous();
                 give_input(receive, self.pace.read, &mut input)
             };
-            assert!(given > 0, "a machine that is ready has space");
+            assert!(given > 0, "a ready machine has space");
             self.pending.drain(..given);
         }
     }

@@ -37,7 +37,7 @@ use crate::status::{PumpStatus, filter_reportable, reject_zero};
 /// }
 /// ```
 pub trait Timer {
-    /// Returns the time since an arbitrary moment, from a clock that never runs backwards.
+    /// Returns the time since a fixed moment, from a clock that never runs backwards.
     fn now(&mut self) -> Millis;
 
     /// Waits until `at`. The pump may drop the future earlier.
@@ -49,11 +49,10 @@ impl Pump {
     ///
     /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`].
     ///
-    /// The future is cancel-safe, so it can be a branch of a `select`, provided that the futures of the driver are
-    /// cancel-safe as well. The pump itself drops the driver's futures when the other direction has moved or a deadline
-    /// has passed. The traits of `embedded-io-async` recommend cancel safety but do not require it. A driver that uses
-    /// DMA directly on the slices it is given loses bytes or sends them twice. Drivers with a ring buffer, pipes and
-    /// sockets are safe.
+    /// The future is cancel-safe if the futures of the driver are. It can then be a branch of a `select`. The pump
+    /// itself drops the driver's futures when the other direction has moved or a deadline has passed. The traits of
+    /// `embedded-io-async` recommend cancel safety but do not require it. A driver that uses DMA directly on the
+    /// slices it is given loses bytes or sends them twice. Drivers with a ring buffer, pipes and sockets are safe.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -114,7 +113,7 @@ fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. If there are none, flushes if `flushes`, and otherwise never completes.
+/// Writes `bytes`. Without bytes, flushes if `flushes` is set, and otherwise never completes.
 async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
         return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));
@@ -125,7 +124,7 @@ async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -
     output.flush().await.map(|()| 0).map_err(|error| error.kind())
 }
 
-/// Reads into `space` if `reads`, and otherwise never completes.
+/// Reads into `space` if `reads` is set, and otherwise never completes.
 async fn read_if<R: Read>(input: &mut R, space: &mut [u8], reads: bool) -> Result<usize, ErrorKind> {
     if !reads {
         pending::<()>().await;

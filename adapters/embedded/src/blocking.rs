@@ -35,7 +35,8 @@ impl Pump {
         loop {
             let io = match machine.poll(now()) {
                 Action::Event => {
-                    // The caller may take long to handle the event, and the peer may wait for an earlier response.
+                    // Flush first, because the peer may wait for an earlier response while the caller handles the
+                    // event.
                     self.flush(port);
                     return PumpStatus::Event;
                 }
@@ -96,7 +97,7 @@ impl<T: Read + Write> Port for T {
     }
 
     fn flush(&mut self) {
-        // If the link is gone, the next read or write reports it.
+        // An error of the link appears again in the next read or write.
         _ = Write::flush(self);
     }
 }

@@ -33,10 +33,11 @@ use crate::link::Link;
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 ///
-/// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should enqueue
-/// `CAN` (0x18) as soon as the queue has space again: the machine then discards the line. An image with such queues may
-/// contain a panic symbol, because the compiler does not always prove that their size, a divisor, is not zero. On
-/// processors without atomic instructions, such as RV32IMC, `heapless` needs one of its features `portable-atomic`.
+/// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should
+/// enqueue `CAN` (0x18) as soon as the queue has space again. The machine then discards the line. An image with such
+/// queues may contain a panic symbol, because the compiler does not always prove that their size, a divisor, is not
+/// zero. On processors without atomic instructions, such as RV32IMC, `heapless` needs one of its features
+/// `portable-atomic`.
 pub struct HeaplessLink<'q> {
     /// Bytes that interrupts have received.
     pub received: Consumer<'q, u8>,

@@ -9,18 +9,18 @@
 //! | blocking | [`Pump::run`] | `Read` + `Write` |
 //! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
 //!
-//! Each method returns a [`PumpStatus`]: usually that the machine has an event. Two other statuses exist because a serial
-//! line has no connections:
+//! Each method returns a [`PumpStatus`], usually because the machine has an event. Two other statuses exist because a
+//! serial line has no connections:
 //!
-//! - **Lost bytes.** An overrun or a framing error breaks only the current line. Its request gets an error response at once
-//!   if its id was received, and the connection stays open: [`PumpStatus::LineBroken`].
+//! - **Lost bytes.** An overrun or a framing error breaks only the current line. If its id was received, its request
+//!   gets an immediate error response. The connection stays open: [`PumpStatus::LineBroken`].
 //! - **New clients.** A client that sends a [session mark](Pump::session_mark) starts a new session, even in the middle of
 //!   an old line: [`PumpStatus::NewSession`]. The caller resets the machine, which drops the old session with its calls in
 //!   flight and its partial output.
 //!
 //! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
-//! `ConnectionRefused` and `WriteZero` mean that the link is gone. `TimedOut` means that no byte has moved. After any other
-//! error, including `Interrupted`, a read has lost bytes, and a write is tried again.
+//! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. After
+//! any other error, including `Interrupted`, a read has lost bytes, and the pump repeats a write.
 //!
 //! An example for an interrupt-driven UART:
 //!

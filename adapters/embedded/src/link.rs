@@ -37,10 +37,11 @@ pub trait Link {
 
     /// Writes as many of the first `bytes` as possible without blocking, and returns their number, which may be 0.
     ///
-    /// `bytes` is never empty. The implementation must not hold bytes back, because the pump does not flush.
+    /// `bytes` is never empty. The implementation must send all accepted bytes without a flush, because the pump does
+    /// not flush.
     ///
     /// # Errors
-    /// Nothing was written, either this time or ever again: see [`PumpStatus`](crate::PumpStatus).
+    /// No byte was written, because of a temporary error or a closed link: see [`PumpStatus`](crate::PumpStatus).
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
 }
 
@@ -128,7 +129,7 @@ impl<T: ReadReady> ReadReady for WriteBlocks<T> {
 impl<T: Write> Write for WriteBlocks<T> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, T::Error> {
         let written = self.0.write(bytes.get(..MAX_WRITE).unwrap_or(bytes))?;
-        // The driver has accepted the bytes. If the link is gone, the next write reports it.
+        // The driver has accepted the bytes. An error of the link appears again in the next write.
         _ = self.0.flush();
         Ok(written)
     }

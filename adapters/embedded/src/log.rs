@@ -12,15 +12,15 @@ macro_rules! say { ($level:ident, $($what:tt)*) => {{ defmt::$level!($($what)*);
 macro_rules! say { ($level:ident, $text:literal $(, $value:expr)?) => {{ $(_ = $value;)? }}; }
 
 pub(crate) fn broken(kind: ErrorKind) {
-    say!(warn, "mcp: bytes were lost on their way in ({:?}); the line is given up", kind);
+    say!(warn, "mcp: input bytes were lost ({:?}); the line is discarded", kind);
 }
 
 pub(crate) fn not_written(kind: ErrorKind) {
-    say!(warn, "mcp: nothing could be written ({:?}); it will be tried again", kind);
+    say!(warn, "mcp: a write failed ({:?}); the next step tries again", kind);
 }
 
 pub(crate) fn lost(kind: ErrorKind) {
-    say!(warn, "mcp: the link is gone ({:?})", kind);
+    say!(warn, "mcp: the link is closed ({:?})", kind);
 }
 
 pub(crate) fn new_session() {
@@ -28,5 +28,5 @@ pub(crate) fn new_session() {
 }
 
 pub(crate) fn closed() {
-    say!(info, "mcp: the connection is over");
+    say!(info, "mcp: the connection is closed");
 }

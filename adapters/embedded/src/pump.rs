@@ -132,7 +132,7 @@ impl Pump {
         if self.ends_line { b"\n" } else { transmit.bytes() }
     }
 
-    /// Handles the result of writing the [output](Pump::output). `None`: nothing was written.
+    /// Handles the result of writing the [output](Pump::output). `None` means that no byte was written.
     pub(crate) fn record_write(
         &mut self,
         transmit: Transmit<'_>,
@@ -177,7 +177,7 @@ impl Pump {
         &mut self.read_buffer
     }
 
-    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None`: no byte has arrived yet.
+    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None` means that no byte has arrived.
     pub(crate) fn record_read(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
         match read {
             Ok(None) => None,
@@ -205,7 +205,8 @@ impl Pump {
         }
     }
 
-    /// Passes buffered input, a cancel byte or the end of input to the machine. `None`: nothing was passed.
+    /// Passes buffered input, a cancel byte or the end of input to the machine. Returns `None` if there was nothing
+    /// to pass.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
         let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));

@@ -24,23 +24,24 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// Bytes are lost if the queue is full, or if the hardware loses them and the interrupt calls [`lost`](Queue::lost). A
-/// read returns [`BytesLost`] at the position where bytes are missing. If a break on the line starts a new session, push a
-/// [session mark](crate::SESSION_MARK).
+/// Bytes are lost if the queue is full, or if the hardware loses them and the interrupt calls [`lost`](Queue::lost).
+/// A read returns [`BytesLost`] at the position of the missing bytes. If a break on the line starts a new session,
+/// push a [session mark](crate::SESSION_MARK).
 ///
 /// [`Read`] and [`Write`] spin until the interrupt makes progress possible. [`Pump::step`](crate::Pump::step) checks
 /// readiness first, and never spins. The queue uses only atomic loads and stores, which all processors have.
 pub struct Queue<const N: usize> {
     bytes: [AtomicU8; N],
-    /// Number of bytes taken out since the start, wrapping.
+    /// Number of bytes ever taken out, wrapping.
     taken: AtomicUsize,
-    /// Number of bytes put in since the start, wrapping.
+    /// Number of bytes ever put in, wrapping.
     put: AtomicUsize,
     /// Value of `taken` at which bytes are missing. Valid while `has_gap` is set.
     gap: AtomicUsize,
     /// Set by the producer, cleared by the consumer.
     has_gap: AtomicBool,
-    /// Bytes are also missing at the end, while an earlier gap is not reported yet. Used by the producer only.
+    /// Whether bytes are also missing at the end, while an earlier gap is not reported yet. Used by the producer
+    /// only.
     has_later_gap: AtomicBool,
 }
 
@@ -101,7 +102,8 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Takes a byte out, for an interrupt that transmits. Skips gaps without an error. `None`: the queue is empty.
+    /// Takes a byte out, for an interrupt that transmits. Skips gaps without an error. Returns `None` if the queue is
+    /// empty.
     pub fn pop(&self) -> Option<u8> {
         match self.take(true) {
             Err(BytesLost) => self.take(true).ok()?,

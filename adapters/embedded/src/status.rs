@@ -3,24 +3,24 @@
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 
-/// The result of a [`Pump`](crate::Pump) status: what has happened, or what the caller must do.
+/// The result of one [`Pump`](crate::Pump) step: what has happened, or what the caller must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PumpStatus {
     /// The machine has an event: call its `event()`.
     Event,
-    /// Bytes have moved. More work may be ready: take another status before sleeping.
+    /// Bytes have moved. More work may be ready, so take another step before sleeping.
     Moved,
-    /// Nothing to do until a byte arrives, output can be written, or this deadline passes. `None`: there is no deadline.
+    /// No work is due until a byte arrives, output can be written, or this deadline passes. `None` means no deadline.
     Idle(Option<Millis>),
     /// The peer has started a new session: reset the machine. See [`Pump::session_mark`](crate::Pump::session_mark).
     NewSession,
     /// Input bytes were lost. If they belonged to a partly received line, the machine discards the line, and its request
     /// gets an error response if its id was received. The connection stays open.
     LineBroken(ErrorKind),
-    /// A write failed with a temporary error. The next status tries again.
+    /// A write failed with a temporary error. The next step tries again.
     NotWritten(ErrorKind),
-    /// The link is gone in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
+    /// The link is closed in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),
     /// The connection is closed. To use both again, reset the machine and call
     /// [`Pump::new_session`](crate::Pump::new_session).
@@ -30,9 +30,9 @@ pub enum PumpStatus {
 /// The effect of an error on the link that has reported it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorClass {
-    /// No byte was lost, and none has moved.
+    /// No byte was lost, and no byte has moved.
     TimedOut,
-    /// Bytes were lost or not written. The link still works.
+    /// Bytes were lost or not written, but the link still works.
     Temporary,
     /// The link no longer works.
     Gone,

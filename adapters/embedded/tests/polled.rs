@@ -81,7 +81,7 @@ fn read_error_breaks_only_the_current_line() {
                         );
                     }
                 }
-                // Positions are ignored: in a cut literal or number, the invalid byte is not the last one received.
+                // Positions are ignored. In a cut literal or number, the invalid byte is not the last one received.
                 let sent = uart.sent();
                 assert_eq!(without_positions(&sent), without_positions(&expected), "{at} {reads}");
                 assert_eq!(app.faults.len(), usize::from(!is_whole), "{at} {:?}", app.faults);
@@ -166,7 +166,7 @@ fn session_mark_anywhere_starts_a_complete_session() {
             assert!(app.faults.is_empty(), "{at} {:?}", app.faults);
             let sent = uart.sent();
             let before = sent.strip_suffix(&output).unwrap_or_else(|| panic!("{at} {writes}: {sent}"));
-            // A partial line of the old session is ended, so that the new session starts on a new line.
+            // A newline ends the partial line of the old session, so the new session starts on a new line.
             assert!(before.is_empty() || before.ends_with('\n'), "{at} {writes}: {before}");
         }
     }

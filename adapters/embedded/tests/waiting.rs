@@ -85,7 +85,7 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server until it is idle. `polls` has the number of polls for each future, in turn.
+/// Runs a server until it is idle. `polls` holds the number of polls for each future, repeated in turn.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
@@ -120,7 +120,8 @@ fn dropped_future_loses_no_bytes() {
     for reads in [1, 3, 64, 1000] {
         for writes in [1, 10, 1000] {
             for delay in [0, 1, 5] {
-                // Each future gets at least one poll more than its driver needs. Otherwise it makes no progress.
+                // Each future gets at least one poll more than its driver needs. With fewer polls it makes no
+                // progress.
                 for polls in [&[1][..], &[2], &[1, 2, 3, 5, 8], &[7, 1], &[1000]] {
                     let uart = Uart { reads, writes, ..Uart::text(&input) };
                     let (uart, app) = serve(uart, delay, polls);

@@ -59,7 +59,7 @@ impl ClientHandle {
         self.start(request, options, |body| json(body).map(CompleteResult::from_valid_json))
     }
 
-    /// Sends a request with any method. `params` is JSON text, an object; the result is JSON text, too.
+    /// Sends a request with any method. `params` is the JSON text of an object; the result is JSON text.
     ///
     /// # Errors
     /// The request cannot be sent: see [`CallError`].

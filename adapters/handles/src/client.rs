@@ -16,7 +16,7 @@ use crate::request::Request;
 
 /// The handle of a connected client.
 ///
-/// Clones share the connection, and any number of tasks may use it at once. The connection closes on
+/// Clones share the connection, and any number of tasks may use it concurrently. The connection closes on
 /// [`close`](ClientHandle::close), or when the last clone is dropped.
 ///
 /// Dropping the future of a request cancels the request and notifies the server.
@@ -44,7 +44,7 @@ struct Inner {
 impl ClientHandle {
     /// Calls a tool and waits for its result.
     ///
-    /// A tool that ran and failed returns a result, too: see [`CallResult::is_error`].
+    /// A tool that ran and failed also returns a result: see [`CallResult::is_error`].
     ///
     /// # Errors
     /// See [`CallError`].

@@ -79,8 +79,8 @@ impl ClientHandle {
         self.begin_prompt(name, arguments, self.options())?.await
     }
 
-    /// Requests completions for an argument whose value so far is `value`. `context` are arguments that
-    /// already have a value.
+    /// Requests completions for an argument whose value so far is `value`. `context` holds arguments that already
+    /// have a value.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -141,8 +141,8 @@ impl ClientHandle {
         Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
     }
 
-    /// Returns a stream of all later notifications of the server. `Connector::on_notification` receives them,
-    /// too.
+    /// Returns a stream of all later notifications of the server. The callback of `Connector::on_notification` still
+    /// receives them.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         let queue = Arc::<NotificationQueue>::default();
@@ -150,7 +150,7 @@ impl ClientHandle {
         Notifications { queue }
     }
 
-    /// Sends a request with any method and waits for its result: JSON text. `params` is JSON text, too: an
+    /// Sends a request with any method and waits for its result, as JSON text. `params` is the JSON text of an
     /// object.
     ///
     /// # Errors

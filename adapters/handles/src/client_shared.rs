@@ -41,7 +41,7 @@ struct State {
 pub(crate) enum Command {
     Start(Arc<RequestState>),
     Cancel(Ticket, String),
-    /// The application responded to a request of the server.
+    /// The application's response to a server request.
     Respond(ResponseTarget, InputResponse),
     RootsChanged,
     /// Closes the connection. The time is a hard limit, if there is one.
@@ -132,7 +132,7 @@ impl ClientShared {
     pub fn add_queue(&self, queue: &Arc<NotificationQueue>) {
         let is_final = self.state.with(|state| {
             if state.final_status.is_none() {
-                // Removes dropped queues here too, because a silent server never triggers `broadcast`.
+                // Remove dropped queues here, because a silent server never triggers `broadcast`.
                 state.queues.retain(|queue| queue.strong_count() > 0);
                 state.queues.push(Arc::downgrade(queue));
             }
@@ -157,7 +157,7 @@ impl ClientShared {
         self.state.wait_until(|state| state.final_status).await
     }
 
-    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) when it is dropped, also by a
+    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) when the guard is dropped, even by a
     /// panic.
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ClientCloseGuard {

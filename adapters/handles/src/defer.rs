@@ -1,4 +1,4 @@
-//! Requests that can be deferred and answered later.
+//! Requests whose response can be deferred.
 
 use std::fmt::Display;
 

@@ -48,7 +48,7 @@ pub enum ConnectError {
     Setup(ConfigError),
     /// The server process or a thread cannot be started.
     Io(io::Error),
-    /// The server answered the handshake with an error.
+    /// The server responded to the handshake with an error.
     Refused(PeerError),
     /// Server and client have no revision in common; with the server's response as JSON.
     NoCommonRevision(String),
@@ -83,7 +83,7 @@ impl fmt::Display for ConnectError {
             ConnectError::NoCommonRevision(answer) => {
                 write!(
                     f,
-                    "server and client have no protocol revision in common; the server answered {answer}"
+                    "server and client have no protocol revision in common; the server responded {answer}"
                 )
             }
             ConnectError::InvalidResponse => f.write_str("the server's response to the handshake is invalid"),
@@ -114,7 +114,7 @@ impl From<io::Error> for ConnectError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server answered with an error.
+    /// The server responded with an error.
     Server(PeerError),
     /// The timeout expired. The server was notified of the cancellation.
     TimedOut,
@@ -140,8 +140,8 @@ impl fmt::Display for CallError {
             CallError::TimedOut => f.write_str("the server did not respond in time"),
             CallError::Cancelled => f.write_str("the request was cancelled"),
             CallError::Closed => f.write_str("the connection is closed"),
-            CallError::Busy => f.write_str("too many requests at once"),
-            CallError::Unsupported => f.write_str("the server does not offer this"),
+            CallError::Busy => f.write_str("too many concurrent requests"),
+            CallError::Unsupported => f.write_str("the server does not offer this feature"),
             CallError::Declined(reason) => write!(f, "the server requires input that was refused: {reason}"),
             CallError::Invalid(reason) => f.write_str(reason),
         }

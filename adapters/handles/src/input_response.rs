@@ -1,6 +1,6 @@
 //! Responses of a client session to requests and required input of the server.
 //!
-//! Up to `2025-11-25` the server sends requests of its own. In `2026-07-28` it requires input before it responds to a
+//! Up to `2025-11-25` the server sends its own requests. In `2026-07-28` it requires input before it responds to a
 //! request of the client.
 
 use mcp_proto::client::{InputRequired, ServerRequest};
@@ -12,7 +12,7 @@ use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
 /// Message of the error response to a request beyond the limit.
-const TOO_MANY: &str = "Too many requests to the client at once";
+const TOO_MANY: &str = "Too many concurrent requests to the client";
 
 /// One input that the server requires: its key, and the response or the handler call that produces it.
 pub(crate) struct RequiredInput {
@@ -44,7 +44,7 @@ impl ClientSession {
         // Each input occupies a task or a place in a queue, so the server must not choose their number.
         if required.requests().nth(MAX_SERVER_REQUESTS).is_some() {
             self.shared.send(Command::Cancel(ticket, String::new()));
-            let error = CallError::Invalid("the server requires too many inputs at once".into());
+            let error = CallError::Invalid("the server requires too many inputs together".into());
             return self.complete(ticket, Err(error));
         }
         let Some(sent) = self.sent.get_mut(&ticket) else { return };
@@ -93,7 +93,7 @@ impl ClientSession {
         }
     }
 
-    /// Sends responses to requests of the server. Returns `true` if the transmit buffer is full and some are left.
+    /// Sends responses to server requests. Returns `true` if some remain because the transmit buffer is full.
     pub(crate) fn send_responses(&mut self, client: &mut Client<'_>) -> bool {
         while let Some((ticket, response)) = self.responses.pop_front() {
             match client.reply(ticket) {
@@ -109,7 +109,8 @@ impl ClientSession {
         false
     }
 
-    /// Sends requests again, with the required input. Returns `true` if the transmit buffer is full and some are left.
+    /// Sends requests again, with the required input. Returns `true` if some remain because the transmit buffer is
+    /// full.
     pub(crate) fn resume_requests(&mut self, client: &mut Client<'_>) -> bool {
         while let Some(ticket) = self.resumable.pop() {
             let Some(sent) = self.sent.get(&ticket) else { continue };

@@ -54,15 +54,14 @@ impl ClientResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The client did not declare the capability, or the revision does not have the request. In `2026-07-28`
-    /// servers send no requests: they answer with the [input that they
-    /// require](mcp_proto::server::Call::require_input).
+    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28` servers send no
+    /// requests; they respond with the [input that they require](mcp_proto::server::Call::require_input).
     Unsupported,
-    /// The client answered with an error.
+    /// The client responded with an error.
     Client(PeerError),
     /// The timeout expired. The client was notified of the cancellation.
     TimedOut,
-    /// The request that this one belongs to was cancelled, or its own timeout expired.
+    /// The deferred request was cancelled, or its timeout expired.
     Cancelled,
     /// There is no session, or the connection is closed.
     Closed,
@@ -80,7 +79,7 @@ impl fmt::Display for RequestError {
             RequestError::TimedOut => f.write_str("the client did not respond in time"),
             RequestError::Cancelled => f.write_str("the request was cancelled"),
             RequestError::Closed => f.write_str("the connection is closed"),
-            RequestError::Busy => f.write_str("too many requests at once"),
+            RequestError::Busy => f.write_str("too many concurrent requests"),
             RequestError::Invalid(reason) => f.write_str(reason),
         }
     }

@@ -206,7 +206,7 @@ pub enum Notification {
     /// The connection was lost and replaced by a new one. Subscriptions continue, but changes in between were
     /// not reported.
     Reconnected,
-    /// The server does not answer pings.
+    /// The server does not respond to pings.
     PeerUnresponsive,
     /// A protocol error occurred and was handled.
     ProtocolError(ProtocolError),

@@ -17,7 +17,7 @@ use crate::owned::{CallResult, Progress};
 use crate::request::Request;
 use crate::signal::Signal;
 
-/// Progress notifications kept for a slow consumer. Beyond that, the oldest are dropped.
+/// Number of progress notifications kept for a slow consumer. The oldest are dropped first.
 const MAX_QUEUED_PROGRESS: usize = 64;
 
 /// The contents of a successful response.
@@ -105,10 +105,9 @@ impl RequestState {
         });
     }
 
-    /// Cancels the request. Returns `None` if it has already ended.
+    /// Cancels the request. Returns `None` if it has already ended, otherwise the ticket to cancel, if there is one.
     ///
-    /// Otherwise returns the ticket that the event loop has to cancel, if there is one: of a request that was
-    /// sent, or of a subscription whose acknowledgement was not taken.
+    /// A ticket exists for a request that was sent, and for a subscription whose acknowledgement was not taken.
     fn cancel(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
             let ticket = match state.stage {
@@ -232,7 +231,7 @@ impl Canceller {
     /// Cancels the request, unless it has ended.
     pub fn cancel(&self, reason: &str) {
         let Some(ticket) = self.state.cancel() else { return };
-        // Frees the slot now, not only when the event loop has cancelled the request.
+        // Free the slot now, because the event loop cancels the request later.
         self.shared.release_slot(&self.state);
         if let Some(ticket) = ticket {
             self.shared.cancel(ticket, reason);

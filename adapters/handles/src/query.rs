@@ -13,8 +13,8 @@ impl ServerShared {
     /// Whether a client has subscribed to the resource with this URI.
     ///
     /// # Errors
-    /// [`RequestError::Closed`]: the connection is closed. [`RequestError::Invalid`]: the calling thread owns the server,
-    /// and would wait for its own event loop.
+    /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] if the calling
+    /// thread owns the server, because it would wait for its own event loop.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         if self.is_owner() {
             return Err(RequestError::Invalid(
@@ -53,7 +53,7 @@ impl WatchQuery {
 
 impl Drop for WatchQuery {
     fn drop(&mut self) {
-        // Keeps a result that was set. If the caller took it already, the caller no longer waits.
+        // Keep a result that was already set. If the caller took the result, the caller no longer waits.
         self.result.update(|result| _ = result.get_or_insert(Err(RequestError::Closed)));
     }
 }

@@ -97,7 +97,7 @@ impl Request {
         }
     }
 
-    /// Writes the members of `params`. Only requests that can require input are written; they are sent again
+    /// Writes the members of `params`. Only used for requests that can require input, because they are sent again
     /// with it.
     pub(crate) fn write_params(&self, out: &mut Writer<'_>) {
         match self {

@@ -15,7 +15,7 @@ use crate::server_shared::{RequestPermit, ServerShared};
 
 /// A deferred request: respond to it, or observe its cancellation.
 ///
-/// Dropping it without a response, also by a panic, answers the request with an error (-32603).
+/// If it is dropped without a response, even by a panic, the request gets an error response (-32603).
 #[must_use = "the request has to be answered"]
 pub struct Responder {
     shared: Arc<ServerShared>,
@@ -72,9 +72,9 @@ impl Responder {
         self.answer(move |reply| reply.error(code, message));
     }
 
-    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt,
-    /// [contents](Reply::contents) for a read, [values](Reply::values) for a completion. `answer` runs in the
-    /// event loop of the server, as soon as the transmit buffer has space.
+    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt, [contents](Reply::contents)
+    /// for a read, [values](Reply::values) for a completion. `answer` runs in the event loop of the server when the
+    /// transmit buffer has space.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.respond(Box::new(answer));
     }
@@ -104,11 +104,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is the server's own ([`Limits::request_timeout`]), but ends with the deferred request
-    /// itself. Dropping the future cancels the request to the client.
+    /// The timeout is [`Limits::request_timeout`] of the server, and ends at the latest with the deferred request.
+    /// Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28` servers send no requests: they respond with the [input that they require], and the
-    /// client sends its request again.
+    /// In `2026-07-28` servers send no requests. They respond with the [input that they require], and the client
+    /// sends its request again.
     ///
     /// ```
     /// use mcp_proto::input::{Field, Form};

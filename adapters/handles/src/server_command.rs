@@ -16,7 +16,7 @@ pub(crate) const NO_RESPONSE: &str = "Internal error: the worker ended without a
 
 /// A command that waits to be applied to the server.
 ///
-/// Each kind of command carries its own code, so commands that an application never sends are not linked.
+/// Each kind of command carries its own code, so the linker drops commands that an application never sends.
 pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
@@ -36,7 +36,7 @@ pub(crate) enum Delivery {
 }
 
 impl Delivery {
-    /// Every error but `Busy` counts as done, because a retry cannot succeed.
+    /// Every error other than `Busy` counts as done, because a retry cannot succeed.
     fn from_send_result<T>(sent: Result<T, SendError>) -> Delivery {
         match sent {
             Err(SendError::Busy) => Delivery::Blocked,

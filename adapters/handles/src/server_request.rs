@@ -11,8 +11,8 @@ use crate::cancellation::{Cancellation, Task};
 use crate::client_shared::{ClientShared, Command};
 use crate::owned::view;
 
-/// A request of the server: for roots, for user input by form or URL, or for a message of the model. Its
-/// contents come from the server and are not verified.
+/// A server request: for roots, for user input by form or URL, or for a model message. Its contents come from the
+/// server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -140,8 +140,7 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// An error. `2026-07-28` has no error response to required input, so the client cancels its own request
-    /// there.
+    /// An error. `2026-07-28` has no error response to required input, so there the client cancels its own request.
     #[must_use]
     pub fn error(code: i32, message: impl Into<String>) -> InputResponse {
         InputResponse(Response::Error { code, message: message.into() })

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Observer, Server};
 
-/// Number of subscriptions that have slots besides those of the workers.
+/// Number of slots for subscriptions, in addition to those of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
 
 /// Configuration and limits of a server.
@@ -16,7 +16,7 @@ pub struct ServerSettings<'i> {
     pub longest_line: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
-    /// Maximum number of requests that run at once.
+    /// Maximum number of concurrent requests.
     pub workers: usize,
     /// Size of the buffer for subscribed URIs, in bytes.
     pub subscription_buffer: usize,
@@ -93,7 +93,7 @@ macro_rules! server_settings {
             self
         }
 
-        /// Sets the maximum number of requests that run outside of the event loop at once.
+        /// Sets the maximum number of concurrent requests outside of the event loop.
         #[must_use]
         pub fn workers(mut self, limit: usize) -> Self {
             self.settings.workers = limit;

@@ -125,7 +125,7 @@ impl ServerShared {
             DeferRequest::error(
                 request,
                 INTERNAL_ERROR,
-                format_args!("Too many requests at once (at most {})", self.limit),
+                format_args!("Too many concurrent requests (at most {})", self.limit),
             );
         };
         let Some(permit) = self.acquire_permit() else {

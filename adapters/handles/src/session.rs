@@ -18,7 +18,7 @@ use crate::pending::{RequestState, ResponseBody};
 use crate::request::Request;
 use crate::server_request::{HandlerCall, InputResponse, ServerRequestHandler};
 
-/// Limit of server requests handled at once, and of inputs that one response may require.
+/// Limit of concurrent server requests, and of inputs that one response may require.
 pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 
 /// The event loop's side of a client.
@@ -45,7 +45,7 @@ pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
     /// Passes requests of the server to the application.
     pub(crate) handler: Option<ServerRequestHandler>,
-    /// Requests that were not sent yet, each with the time at which it expires.
+    /// Unsent requests, each with the time at which it expires.
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
     /// Whether the transmit buffer is full.
     pub(crate) is_blocked: bool,
@@ -59,7 +59,7 @@ pub struct ClientSession {
     pub(crate) sent: HashMap<Ticket, SentRequest>,
     /// Requests to send again, because all the input that the server requires is complete.
     pub(crate) resumable: Vec<Ticket>,
-    /// Requests of the server that the application has not answered.
+    /// Server requests that have no response of the application yet.
     pub(crate) server_requests: HashMap<Ticket, HandlerCall>,
     /// Responses of the application that were not sent yet.
     pub(crate) responses: VecDeque<(Ticket, InputResponse)>,
@@ -153,7 +153,7 @@ impl ClientSession {
                 }
             }
             Command::Respond(target, response) => self.accept_response(client, target, response),
-            // Fails if the server takes no such notification. It lists the roots when it needs them.
+            // Fails if the server accepts no such notification. The server then lists the roots when it needs them.
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
                 client.shutdown(now);

@@ -9,7 +9,7 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A value behind a lock, with the wakers of those that wait for it to change.
+/// A value behind a lock, with the wakers of tasks that wait for it to change.
 ///
 /// The closures run under the lock. They must not drop a value whose destructor uses the same signal.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct Inner<T> {
     value: T,
     /// Wakers with the number of their waiter. [`Signal::poll`] uses number 0.
     waiters: Vec<(u64, Waker)>,
-    /// The last_number number that was assigned.
+    /// The last assigned number.
     last_number: u64,
 }
 
@@ -32,8 +32,8 @@ impl<T> Signal<T> {
         Signal { inner: Mutex::new(Inner { value, waiters: Vec::new(), last_number: 0 }) }
     }
 
-    /// Accesses the value without waking anyone. Changes that a waiter waits for need
-    /// [`update`](Signal::update).
+    /// Accesses the value without waking any waiter. Use [`update`](Signal::update) for changes that a waiter waits
+    /// for.
     pub fn with<R>(&self, access: impl FnOnce(&mut T) -> R) -> R {
         access(&mut lock(&self.inner).value)
     }
@@ -43,14 +43,14 @@ impl<T> Signal<T> {
         let mut inner = lock(&self.inner);
         let result = change(&mut inner.value);
         let waiters = std::mem::take(&mut inner.waiters);
-        // Released first, because a waker may use the signal at once.
+        // Released first, because a waker may use the signal immediately.
         drop(inner);
         waiters.into_iter().for_each(|(_, waker)| waker.wake());
         result
     }
 
-    /// Polls until `ready` returns a value. Only one task may poll: the next change wakes the last caller,
-    /// and no earlier one.
+    /// Polls until `ready` returns a value. Only one task may poll, because the next change wakes the last caller
+    /// only.
     pub fn poll<R>(&self, context: &mut Context<'_>, ready: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = lock(&self.inner);
         if let Some(found) = ready(&mut inner.value) {

@@ -1,4 +1,4 @@
-//! Settings of a child process: where stderr goes, how long its exit may take.
+//! Settings of a child process: destination of stderr, time limits for the exit.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,13 +29,12 @@ impl LineCallback {
     /// Maximum line length in bytes; a longer line is split.
     pub const MAX_LINE_LEN: u64 = 64 * 1024;
 
-    /// Time to wait for the last lines of a child that has exited, because another process may keep its
-    /// stderr open.
+    /// Time to wait for the last lines of an exited child. Another process may keep its stderr open.
     pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
     /// Calls the callback with a line, with or without its line ending.
     ///
-    /// A panic of the callback is caught: if reading stopped, the child would block or fail at its next line.
+    /// A panic of the callback is caught. Without a reader, the child would block or fail at its next line.
     pub fn call(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -56,7 +55,7 @@ impl Stderr {
         Stderr(Policy::Null)
     }
 
-    /// `on_line` receives the output line by line, on a thread or task of its own.
+    /// Passes the output to `on_line`, line by line, on a separate thread or task.
     ///
     /// A line of more than 64 KiB is split. If the callback panics, it still receives the next line.
     #[must_use]
@@ -126,7 +125,7 @@ pub struct StderrTail {
 }
 
 impl StderrTail {
-    /// The lines that are kept now, oldest first.
+    /// The stored lines, oldest first.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         lock(&self.lines).iter().cloned().collect()

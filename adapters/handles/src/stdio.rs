@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 /// The process's stdin and stdout, reserved until this guard is dropped.
 ///
-/// Other code that reads stdin finds its end. Other output to stdout goes to stderr, be it a `println!` in a
-/// library or a child process. Dropping the guard restores both.
+/// Other code that reads stdin finds its end. Other output to stdout goes to stderr: from a `println!` in a library,
+/// or from a child process. Dropping the guard restores both.
 #[derive(Debug)]
 pub struct StdioGuard {
     stdin: OwnedFd,
@@ -41,7 +41,7 @@ impl StdioGuard {
 
 impl Drop for StdioGuard {
     fn drop(&mut self) {
-        // Output that was printed meanwhile and is still buffered belongs on stderr.
+        // Other code may have printed output that is still buffered. It belongs on stderr.
         let _ = io::Write::flush(&mut io::stdout());
         let _ = rustix::stdio::dup2_stdin(&self.stdin);
         let _ = rustix::stdio::dup2_stdout(&self.stdout);

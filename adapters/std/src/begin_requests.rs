@@ -58,7 +58,7 @@ impl ClientHandle {
         Ok(PendingRequest { inner: self.inner.begin_complete(reference, argument, value, context, options)? })
     }
 
-    /// Sends a request with any method. `params` is JSON text, an object; the result is JSON text, too.
+    /// Sends a request with any method. `params` is the JSON text of an object; the result is JSON text.
     ///
     /// # Errors
     /// The request cannot be sent: see [`CallError`].

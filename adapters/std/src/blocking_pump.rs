@@ -1,8 +1,8 @@
 //! A pump for streams that can only block, with one thread for each direction.
 //!
-//! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at
-//! most two buffers; the writer thread writes what it was given. So neither direction waits for the other,
-//! and deadlines expire while both block. A peer that stops reading is eventually no longer read.
+//! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at most two
+//! buffers; the writer thread writes the bytes passed to it. So neither direction waits for the other, and deadlines
+//! expire while both block. If a peer stops reading, the pump eventually stops reading from it.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -47,7 +47,7 @@ struct State {
     outgoing: Vec<u8>,
     writing: Writing,
     woken: bool,
-    /// The pump was dropped.
+    /// Whether the pump was dropped.
     is_closed: bool,
 }
 
@@ -150,7 +150,7 @@ impl PumpImpl for BlockingPump {
         })
     }
 
-    /// Always `true`: the owner waits on a condition variable in any case.
+    /// Always `true`, because the owner waits on a condition variable in any case.
     fn has_wakers(&self) -> bool {
         true
     }

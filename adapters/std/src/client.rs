@@ -15,7 +15,7 @@ use crate::pending::PendingCall;
 
 /// The handle of a connected client.
 ///
-/// Clones share the connection, and any number of threads may use it at once. The connection closes on
+/// Clones share the connection, and any number of threads may use it concurrently. The connection closes on
 /// [`close`](ClientHandle::close), or when the last clone is dropped.
 ///
 /// ```no_run
@@ -64,7 +64,7 @@ impl ClientHandle {
 
     /// Calls a tool and waits for its result.
     ///
-    /// A tool that ran and failed returns a result, too: see [`CallResult::is_error`].
+    /// A tool that ran and failed also returns a result: see [`CallResult::is_error`].
     ///
     /// # Errors
     /// See [`CallError`].
@@ -151,10 +151,10 @@ impl ClientHandle {
 
     /// Like [`close`](ClientHandle::close) within this time, whatever the server does.
     ///
-    /// It also limits a [`close`](ClientHandle::close) that another thread waits in. The first half is for
-    /// unsent messages. Then the stdin of a child process is closed. After three quarters the process is
+    /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half is
+    /// for unsent messages. Then the stdin of a child process is closed. After three quarters the process is
     /// terminated (on Unix: SIGTERM), and at the end it is killed. The limits of the connector's
-    /// [ending](crate::Connector::ending) apply, too.
+    /// [ending](crate::Connector::ending) still apply.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) {

@@ -67,8 +67,8 @@ impl ClientHandle {
         block_on(self.inner.get_prompt(name, arguments))
     }
 
-    /// Requests completions for an argument whose value so far is `value`. `context` are arguments that
-    /// already have a value.
+    /// Requests completions for an argument whose value so far is `value`. `context` holds arguments that already
+    /// have a value.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -123,14 +123,14 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
-    /// Returns an iterator over all later notifications of the server.
-    /// [`on_notification`](crate::Connector::on_notification) receives them, too.
+    /// Returns an iterator over all later notifications of the server. The callback of
+    /// [`on_notification`](crate::Connector::on_notification) still receives them.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         Notifications { inner: self.inner.notifications() }
     }
 
-    /// Sends a request with any method and waits for its result: JSON text. `params` is JSON text, too: an
+    /// Sends a request with any method and waits for its result, as JSON text. `params` is the JSON text of an
     /// object.
     ///
     /// # Errors

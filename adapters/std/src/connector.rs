@@ -63,8 +63,8 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors. It runs on a thread of its own,
-    /// so it may use the client.
+    /// Sets a callback for notifications of the server and protocol errors. It runs on a separate thread, so it may
+    /// use the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));
@@ -73,9 +73,9 @@ impl Connector {
 
     /// Declares capabilities of the client, and sets the callback for the requests that they permit.
     ///
-    /// The callback runs on a thread of its own, for one request at a time, in either era. It may wait for a
-    /// user, because the connection continues meanwhile. [`ServerRequest::is_cancelled`] tells whether the
-    /// server no longer waits.
+    /// The callback runs on a separate thread, for one request at a time, in either era. It may wait for a user,
+    /// because the connection continues meanwhile. [`ServerRequest::is_cancelled`] tells whether the server no longer
+    /// waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -102,7 +102,7 @@ impl Connector {
         self
     }
 
-    /// Reconnects when an established connection ends that the application has not closed.
+    /// Reconnects when an established connection ends, unless the application has closed it.
     ///
     /// This works for a child process, which is started again, and for a socket that can be
     /// [opened](Connector::open) again. Without this setting, the client closes.
@@ -225,7 +225,7 @@ impl Connector {
         self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Opens the source and runs the client, once more with a handshake only if that can help. Returns the
+    /// Opens the source and runs the client. Repeats this once with a handshake only, if that can help. Returns the
     /// exit status of a child process.
     fn run_source(
         &mut self,
@@ -325,8 +325,7 @@ fn run_connection(
 
 /// Starts the thread that passes requests of the server to the application, one at a time.
 ///
-/// After a panic of the callback, the responders of further requests are dropped, which answers them with an
-/// error.
+/// After a panic of the callback, the responders of further requests are dropped, which sends error responses.
 fn spawn_handler(mut callback: OnServerRequest) -> std::io::Result<ServerRequestHandler> {
     let (sender, receiver) = channel::<(ServerRequest, ServerRequestResponder)>();
     thread::Builder::new().name("mcp-requests".into()).spawn(move || {

@@ -1,13 +1,13 @@
 //! [`mcp_proto`] with threads, pipes and sockets of the standard library, without an async runtime.
 //!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for every
-//!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker
-//!   threads](ServerHandle::run), which report progress, observe cancellation, and may send
-//!   [requests](Responder::request) to the client. [`Stop`] stops servers.
-//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any
-//!   number of threads may use it at once.
-//! - [`Pump`]: the part that both use. It moves bytes for any state machine, for applications with an event
-//!   loop of their own.
+//!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker threads](ServerHandle::run),
+//!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
+//!   stops servers.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
+//!   threads may use it concurrently.
+//! - [`Pump`]: the common part of both. It moves bytes for any state machine, for applications with a custom event
+//!   loop.
 //!
 //! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and
 //! callbacks start further threads on demand. Streams of other types, and all streams on Windows, need one

@@ -1,4 +1,4 @@
-//! Serves every connection of a listener, several at once.
+//! Serves all connections of a listener concurrently.
 
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
@@ -72,7 +72,7 @@ const MAX_FAILURES: u32 = 100;
 const FINISH_TIME: Duration = Duration::from_secs(2);
 
 impl Serve<'_> {
-    /// Sets the maximum number of connections at once. Further ones are accepted when one ends.
+    /// Sets the maximum number of concurrent connections. Further connections are accepted when one ends.
     #[must_use]
     pub fn connections(mut self, limit: usize) -> Self {
         self.connections = limit;
@@ -81,12 +81,11 @@ impl Serve<'_> {
 
     /// Serves every connection until the server is [stopped](Serve::stopped_by).
     ///
-    /// Each connection has a thread, a state machine and workers of its own.
+    /// Each connection has a separate thread, state machine and workers.
     ///
-    /// The connections share the handler, which is called for one event at a time of each connection. A panic
-    /// of the handler, or a failed socket, ends only that connection. The observer receives the messages of
-    /// all connections. To keep state for each connection, accept them yourself and pass each to
-    /// [`stream`](Serve::stream).
+    /// The connections share the handler, which is called for one event at a time per connection. A panic of the
+    /// handler, or a failed socket, ends only that connection. The observer receives the messages of all connections.
+    /// To keep state for each connection, accept them in the application and pass each to [`stream`](Serve::stream).
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -112,7 +111,7 @@ impl Serve<'_> {
     ) -> Result<(), ServeError> {
         let observer = self.settings.observer.take().map(Mutex::new);
         let (observer, handler) = (observer.as_ref(), &handler);
-        // A separate switch for these connections, because the application's may serve other servers, too.
+        // A separate switch for these connections, because the application's switch may also stop other servers.
         let stop = Stop::new();
         let settings = ConnectionSettings {
             config: self.settings.config,

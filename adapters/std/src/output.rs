@@ -19,7 +19,7 @@ pub(crate) struct Output {
     mode: WriteMode,
 }
 
-/// A method of writing without blocking. The first one that the stream supports is kept.
+/// A method of writing without blocking. The first method that the stream supports is used from then on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum WriteMode {
     /// `send` with `MSG_DONTWAIT`, for sockets.
@@ -27,8 +27,7 @@ enum WriteMode {
     /// `pwritev2` with `RWF_NOWAIT`, for pipes on newer Linux versions.
     #[cfg(target_os = "linux")]
     NoWait,
-    /// A plain write of at most `GUARANTEED_SPACE` bytes after `poll` has reported space, for everything
-    /// else.
+    /// A plain write of at most `GUARANTEED_SPACE` bytes after `poll` has reported space, for all other streams.
     WhenReady,
 }
 
@@ -37,11 +36,10 @@ impl Output {
         Output { file: stream.into(), mode: WriteMode::Send }
     }
 
-    /// Writes what fits, and returns the number of bytes. `is_ready` tells that `poll` has just reported
-    /// space.
+    /// Writes as many bytes as fit, and returns their number. `is_ready` means that `poll` has just reported space.
     ///
     /// # Errors
-    /// [`WouldBlock`](ErrorKind::WouldBlock): nothing fits, or the caller has to poll first.
+    /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller has to poll first.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
             let written = match self.mode {

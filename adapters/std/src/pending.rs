@@ -6,8 +6,8 @@ use mcp_proto_handles::{
     self as handles, CallError, CallResult, Canceller, Progress, block_on, block_on_until,
 };
 
-/// A request in flight: a tool call, a read, a prompt or any other. Wait for its result, or cancel it from
-/// any thread. Dropping it cancels the request.
+/// A request in flight: a tool call, a read, a prompt or any other. Its result can be awaited, and any thread can
+/// cancel it. Dropping it cancels the request.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -59,7 +59,7 @@ impl<T> PendingRequest<T> {
     /// ```
     ///
     /// # Errors
-    /// The request itself if the time expires. It stays in flight and can be waited for again.
+    /// Returns the request itself if the time expires. The request stays in flight and can be awaited again.
     pub fn wait_within(mut self, time: Duration) -> Result<Result<T, CallError>, PendingRequest<T>> {
         match block_on_until(Instant::now().checked_add(time), &mut self.inner) {
             Some(result) => Ok(result),
@@ -79,7 +79,7 @@ impl<T> PendingRequest<T> {
         self.wait()
     }
 
-    /// Cancels the request. Waiting for it then returns [`CallError::Cancelled`].
+    /// Cancels the request. [`wait`](PendingRequest::wait) then returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.inner.cancel(reason);
     }

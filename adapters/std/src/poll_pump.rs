@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
-//! The thread that owns the state machine reads and writes. It never blocks on a write: it writes what fits,
-//! then waits for everything at once with `poll`: input, output space, wake-ups and the deadline. If only
-//! input can arrive, it reads without polling first.
+//! The thread that owns the state machine reads and writes. A write never blocks: it takes as many bytes as fit. Then
+//! `poll` waits for all of these: input, output space, wake-ups and the deadline. If only input can arrive, the
+//! thread reads without polling first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -28,7 +28,7 @@ pub(crate) struct PollPump {
     wake_pipe: Arc<WakePipe>,
     buffer: ReadBuffer,
     ended: bool,
-    /// Whether a read can fail with `WouldBlock`, so that each one needs a `poll` before.
+    /// Whether a read can fail with `WouldBlock`, so that a `poll` must precede each read.
     must_poll: bool,
     output_state: OutputState,
 }
@@ -42,8 +42,8 @@ enum OutputState {
     Ready,
     /// The output is full until the peer reads.
     Full,
-    /// Writing failed at this time, and the state machine does not know it yet. A peer may have responded
-    /// before it closed its input, so its last messages are read first.
+    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
+    /// its input, so its last messages are read first.
     Broken(Millis),
     Closed,
 }
@@ -68,7 +68,7 @@ impl PollPump {
         })
     }
 
-    /// Writes what fits, and returns the number of bytes written.
+    /// Writes as many bytes as fit, and returns their number.
     fn write(&mut self, bytes: &[u8], now: Millis) -> usize {
         let written = self.output.write(bytes, matches!(self.output_state, OutputState::Ready));
         self.output_state = match &written {
@@ -83,8 +83,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once. Reads straight into the state machine if it has at least `READ_SIZE` bytes of space, which
-    /// avoids a copy of large messages.
+    /// Reads once. Reads directly into the state machine if it has at least `READ_SIZE` bytes of space, which avoids
+    /// a copy of large messages.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= READ_SIZE;

@@ -18,12 +18,11 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 
 /// Moves bytes between one state machine and two streams, in lines, for one connection.
 ///
-/// Whatever the peer does, [`run`](Pump::run) never misses a deadline, and never stops reading because of a
+/// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and never stops reading because of a
 /// write.
 ///
-/// On Unix this needs no threads if both streams are files, pipes or sockets of the standard library. A
-/// request that is answered at once then costs one read and one write. Other streams get one thread for each
-/// direction.
+/// On Unix this needs no threads if both streams are files, pipes or sockets of the standard library. A request with
+/// an immediate response then costs one read and one write. Other streams get one thread for each direction.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig};
@@ -65,7 +64,7 @@ pub(crate) trait PumpImpl {
 /// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions {
-    /// The current time, passed in because reading the clock costs more than many events.
+    /// The current time. It is a parameter because reading the clock costs more than many events.
     pub(crate) now: Millis,
     /// The time at which the call returns [`PumpStatus::Woken`] at the latest.
     pub(crate) until: Option<Millis>,
@@ -73,7 +72,7 @@ pub(crate) struct RunOptions {
     /// handed out wakers.
     #[cfg_attr(
         not(unix),
-        expect(dead_code, reason = "the blocking pump waits on a condition variable in any case")
+        expect(dead_code, reason = "the blocking pump always waits on a condition variable")
     )]
     pub(crate) no_wakers: bool,
 }
@@ -104,8 +103,7 @@ impl Pump {
         Pump::opener(input, output)(Clock::start())
     }
 
-    /// Defers the choice of the implementation until the pump is opened, so that a client can keep the
-    /// streams until then.
+    /// Defers the choice of the implementation until the pump is opened. A client can keep the streams until then.
     pub(crate) fn opener(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> OpenPump {
         Box::new(move |clock| {
             #[cfg(unix)]
@@ -136,7 +134,7 @@ impl Pump {
         self.pump.run(machine, self.clock, options)
     }
 
-    /// The current time on the pump's clock, which the state machine uses, too.
+    /// The current time on the pump's clock, which the state machine also uses.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()

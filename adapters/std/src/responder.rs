@@ -10,7 +10,7 @@ use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse
 
 /// A deferred request on a worker thread: respond to it, or observe its cancellation.
 ///
-/// Dropping it without a response, also by a panic, answers the request with an error (-32603).
+/// If it is dropped without a response, even by a panic, the request gets an error response (-32603).
 #[must_use = "the request has to be answered"]
 pub struct Responder {
     inner: handles::Responder,
@@ -53,9 +53,9 @@ impl Responder {
         self.inner.error(code, message);
     }
 
-    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt,
-    /// [contents](Reply::contents) for a read, [values](Reply::values) for a completion. `answer` runs on the
-    /// server's thread, as soon as the transmit buffer has space.
+    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt, [contents](Reply::contents)
+    /// for a read, [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit
+    /// buffer has space.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
@@ -69,11 +69,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is the server's own ([`Limits::request_timeout`]), but ends with the deferred request
-    /// itself. If a user has to respond, give the deferred request more time with [`run_within`].
+    /// The timeout is [`Limits::request_timeout`] of the server, and ends at the latest with the deferred request. If
+    /// a user has to respond, give the deferred request more time with [`run_within`].
     ///
-    /// In `2026-07-28` servers send no requests: they respond with the [input that they require], and the
-    /// client sends its request again.
+    /// In `2026-07-28` servers send no requests. They respond with the [input that they require], and the client
+    /// sends its request again.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {

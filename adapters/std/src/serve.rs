@@ -42,7 +42,7 @@ pub fn serve(
 /// Default limit of requests that wait for a worker.
 const MAX_WAITING: usize = 256;
 
-/// A server with its limits, for one connection or for [all of a listener](Serve::listen).
+/// A server with its limits, for one connection or for [every connection of a listener](Serve::listen).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -76,15 +76,15 @@ impl<'i> Serve<'i> {
 
     /// Sets the maximum number of requests that wait while all workers are busy.
     ///
-    /// Further requests are refused (-32603), in either era. The timeout of a request includes the time of
-    /// waiting, and waiting requests can be cancelled.
+    /// Further requests are refused (-32603), in either era. The timeout of a request includes its waiting time, and
+    /// waiting requests can be cancelled.
     #[must_use]
     pub fn waiting(mut self, limit: usize) -> Self {
         self.waiting = limit;
         self
     }
 
-    /// Lets `stop` stop the server from outside, even before the client's first message: see [`Stop`].
+    /// Connects a switch that stops the server from outside, even before the client's first message: see [`Stop`].
     #[must_use]
     pub fn stopped_by(mut self, stop: &Stop) -> Self {
         self.stop = Some(stop.clone());
@@ -93,8 +93,8 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, also from
-    /// child processes.
+    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even from child
+    /// processes.
     ///
     /// # Errors
     /// See [`streams`](Serve::streams).
@@ -129,8 +129,8 @@ impl<'i> Serve<'i> {
     /// written and the workers have exited. Workers that ignore their cancellation are left behind after one
     /// second.
     ///
-    /// A panic of the handler closes the connection and propagates to the caller. A panic of a worker answers
-    /// its request with an error (-32603).
+    /// A panic of the handler closes the connection and propagates to the caller. After a panic of a worker, its
+    /// request gets an error response (-32603).
     ///
     /// # Errors
     /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
@@ -158,7 +158,7 @@ impl<'i> Serve<'i> {
         let mut server = settings.server()?;
         let mut pump = open(Clock::start())?;
         let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()));
-        // Cancels all workers, also if the handler panics.
+        // Cancels all workers, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();
         let _listener = self.stop.map(|stop| {
@@ -170,8 +170,8 @@ impl<'i> Serve<'i> {
         loop {
             let now = pump.now();
             let until = shared.process_commands(&mut server, now);
-            // Only the handler can clone handles, and it does not run during the call. So if no clone exists
-            // now, none appears.
+            // Only the handler can clone handles, and it does not run during the call. If no clone exists now, none
+            // can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),

@@ -28,7 +28,7 @@ pub(crate) struct Link {
 /// The cleanup after the streams have closed.
 pub(crate) enum Teardown {
     Process(ServerProcess),
-    Nothing(#[expect(dead_code, reason = "its destructor shuts the socket down")] Option<ShutdownOnDrop>),
+    Nothing(#[expect(dead_code, reason = "the destructor shuts the socket down")] Option<ShutdownOnDrop>),
 }
 
 impl Source {

@@ -11,8 +11,8 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.
 ///
-/// Clones share one switch. It may serve any number of servers
-/// ([`Serve::stopped_by`](crate::Serve::stopped_by)), before or after its use.
+/// Clones share one switch. A switch may stop any number of servers
+/// ([`Serve::stopped_by`](crate::Serve::stopped_by)), connected before or after its use.
 ///
 /// ```
 /// use std::net::TcpListener;
@@ -51,12 +51,11 @@ impl Stop {
         Stop::default()
     }
 
-    /// Stops the servers and returns at once.
+    /// Stops the servers and returns immediately.
     ///
-    /// Servers accept no new connections and requests. Running requests may finish within `time`; then they
-    /// are answered with an error. The servers return at most three seconds after that: clients have two
-    /// seconds to read the last responses, workers one to notice their cancellation. A repeated call replaces
-    /// the time.
+    /// Servers accept no new connections and requests. Running requests may finish within `time`; the others then get
+    /// an error response. The servers return at most three seconds later: clients have two seconds to read the last
+    /// responses, workers one to notice their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();
@@ -70,7 +69,7 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Calls `on_stop` with the remaining time: when the switch is used, or now if it was used before.
+    /// Calls `on_stop` with the remaining time when the switch is used, or immediately if it was used before.
     /// `on_stop` must not block.
     pub(crate) fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);

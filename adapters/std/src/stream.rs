@@ -43,8 +43,7 @@ impl Stream for UnixStream {
     }
 }
 
-/// Shuts a socket down when it is dropped. A thread that blocks on the socket returns, and the peer sees the
-/// end.
+/// Shuts a socket down when it is dropped. A thread blocked on the socket returns, and the peer sees the end.
 pub(crate) struct ShutdownOnDrop(Box<dyn Fn() + Send>);
 
 impl ShutdownOnDrop {

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Wakes one thread from any thread.
 ///
-/// The thread can wait for a wake-up together with files, because it is then a byte in a pipe. While the thread does not
-/// wait, a wake-up is only a flag.
+/// The thread can wait for a wake-up together with files, because a wake-up is then a byte in a pipe. While the
+/// thread does not wait, a wake-up only sets a flag.
 pub(crate) struct WakePipe {
     state: AtomicU8,
     reader: PipeReader,
     writer: PipeWriter,
 }
 
-/// No wake-up is pending and the thread does not wait.
+/// No wake-up is pending, and the thread does not wait.
 const IDLE: u8 = 0;
 /// The thread waits. The next wake-up writes to the pipe.
 const WAITING: u8 = 1;
@@ -35,7 +35,7 @@ impl WakePipe {
         }
     }
 
-    /// Takes a pending wake-up. Returns whether there was one.
+    /// Takes a pending wake-up. Returns `false` if none was pending.
     pub(crate) fn take_wake(&self) -> bool {
         // The load avoids a swap in the common case that no wake-up is pending.
         self.state.load(Ordering::Acquire) == WOKEN && self.state.swap(IDLE, Ordering::AcqRel) == WOKEN
@@ -43,18 +43,18 @@ impl WakePipe {
 
     /// Calls `wait` with the read end of the pipe and whether the call may block.
     ///
-    /// It must not block if a wake-up is pending. The read end becomes readable on a wake-up.
+    /// The call must not block if a wake-up is pending. The read end becomes readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {
         let may_block = self.transition(IDLE, WAITING);
         let result = wait(self.reader.as_fd(), may_block);
         if may_block && !self.transition(WAITING, IDLE) {
-            // A waker has changed the state, so its byte is in the pipe or follows at once.
+            // A waker has changed the state, so its byte is in the pipe or arrives soon.
             let _ = (&self.reader).read_exact(&mut [0]);
         }
         result
     }
 
-    /// Changes the state from `old` to `new`. Returns `false` if it was not `old`.
+    /// Changes the state from `old` to `new`. Returns `false` if the state was not `old`.
     fn transition(&self, old: u8, new: u8) -> bool {
         self.state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }

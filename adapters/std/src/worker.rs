@@ -45,15 +45,15 @@ impl ServerHandle {
 
     /// Defers a request and responds to it on a worker thread.
     ///
-    /// The request is a call, a read, a prompt or a completion. Copy what the work needs from it first, for
-    /// example `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
+    /// `call.arguments()`, and move the copy into the closure.
     ///
-    /// [`workers`](crate::Serve::workers) is the maximum number of threads. They start on demand, are reused,
-    /// and exit after ten idle seconds. If all are busy, the request waits; if too many
-    /// [wait](crate::Serve::waiting), it is refused (-32603). Pings and cancellations are handled meanwhile.
-    /// If the work panics, the request is answered with an error (-32603), and the worker continues.
+    /// [`workers`](crate::Serve::workers) is the maximum number of threads. They start on demand, are reused, and
+    /// exit after ten idle seconds. If all are busy, the request waits. If too many requests
+    /// [wait](crate::Serve::waiting), it is refused (-32603). Pings and cancellations are handled meanwhile. If the
+    /// work panics, the request gets an error response (-32603), and the worker continues.
     ///
-    /// The timeout of deferred requests includes the time of waiting. When it expires, the server answers the
+    /// The timeout of deferred requests includes the waiting time. When it expires, the server responds to the
     /// request, and the work observes a cancellation.
     pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
         self.start(request, None, work);
@@ -87,9 +87,9 @@ impl ServerHandle {
     /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
     /// response.
     ///
-    /// An example are the client's roots, after the handshake or a change. The handler's own thread must not
-    /// call it, because the handler's event loop receives the response. The timeout is the server's own
-    /// ([`Limits::request_timeout`]).
+    /// For example, request the client's roots after the handshake or a change. The handler's own thread must not
+    /// call this method, because the handler's event loop receives the response. The timeout is
+    /// [`Limits::request_timeout`] of the server.
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig};
@@ -129,9 +129,8 @@ impl ServerHandle {
 
     /// Closes the connection within `time`: new requests are refused, running ones may finish.
     ///
-    /// Requests that do not finish in time are answered with an error. The server returns at most three
-    /// seconds later, whatever workers and client do: the client has two seconds to read the last responses,
-    /// the workers one to notice their cancellation.
+    /// Requests that do not finish in time get an error response. The server returns at most three seconds later, in
+    /// any case: the client has two seconds to read the last responses, the workers one to notice their cancellation.
     ///
     /// [`Stop`](crate::Stop) stops a server from outside, even before its first event.
     pub fn shutdown_within(&self, time: Duration) {
@@ -140,11 +139,11 @@ impl ServerHandle {
 
     /// Whether a client has subscribed to the resource with this URI.
     ///
-    /// Useful for a worker that watches a file, to learn whether a subscription is left. The handler's own
-    /// thread must not call it, because the handler's event loop computes the result.
+    /// Useful for a worker that watches a file, to learn whether a subscription remains. The handler's own thread
+    /// must not call this method, because the handler's event loop computes the result.
     ///
     /// # Errors
-    /// [`RequestError::Closed`]: the connection is closed. [`RequestError::Invalid`]: this is the handler's
+    /// Returns [`RequestError::Closed`] if the connection is closed, and [`RequestError::Invalid`] on the handler's
     /// thread.
     pub fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         block_on(self.shared.is_watched(uri))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::client::Connect;
 use mcp_proto_std::{ConnectError, Connector, Ending, Stderr};
 
-/// A shell script that answers the handshake.
+/// A shell script that responds to the handshake.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 const SHORT_ENDING: Ending =
@@ -49,7 +49,7 @@ fn child_ignoring_sigterm_is_killed() {
     let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).unwrap();
     let start = Instant::now();
     assert_eq!(client.close().unwrap().signal(), Some(9));
-    assert!(start.elapsed() >= Duration::from_millis(200), "the child had its time to exit");
+    assert!(start.elapsed() >= Duration::from_millis(200), "the child gets its time to exit");
 }
 
 #[test]

@@ -157,8 +157,7 @@ fn progress_cancellation_timeout_and_drop_work() {
     assert_eq!(client.begin_json("wait", long, capped).unwrap().wait(), Err(CallError::TimedOut));
     drop(client.begin_json("wait", long, options).unwrap());
 
-    // The server receives every cancellation but the last: that call may have been dropped before it was
-    // sent.
+    // The server receives every cancellation except the last. That call may have been dropped before it was sent.
     let start = Instant::now();
     while cancelled.load(Ordering::SeqCst) < 3 {
         client.ping().unwrap();
@@ -180,7 +179,7 @@ fn requests_beyond_limit_fail_and_close_ends_the_rest() {
 
 #[test]
 fn calls_time_out_when_server_does_not_read() {
-    // The server answers the handshake and then stops reading.
+    // The server responds to the handshake, and then stops reading.
     let (here, there) = UnixStream::pair().unwrap();
     let (done, wait) = channel::<()>();
     let server = thread::spawn(move || {
@@ -274,7 +273,7 @@ fn notification_callback_may_use_the_client() {
         let mut noise = there.try_clone().unwrap();
         Serve::new(&INFO).stream(there, move |event, server| match event {
             Event::Call(call) => {
-                noise.write_all(b"this is no JSON\n").unwrap();
+                noise.write_all(b"this is not JSON\n").unwrap();
                 server.changed(Change::Tools);
                 call.text("ok");
             }
@@ -321,5 +320,5 @@ fn notification_callback_may_use_the_client() {
             .iter()
             .any(|line| line.starts_with(r#"Out true {"jsonrpc":"2.0","id":1,"method":"initialize""#))
     );
-    assert!(trace.contains(&"In false this is no JSON".to_string()), "{trace:?}");
+    assert!(trace.contains(&"In false this is not JSON".to_string()), "{trace:?}");
 }

@@ -1,4 +1,4 @@
-//! Servers and clients close within their deadlines, whatever the peer does.
+//! Servers and clients close within their deadlines, for any behavior of the peer.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write, pipe};
@@ -112,7 +112,7 @@ fn stop_works_before_the_first_message() {
     });
 }
 
-/// A shell script that answers the handshake.
+/// A shell script that responds to the handshake.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 fn child(script: &str) -> ClientHandle {
@@ -138,7 +138,7 @@ fn queue_unsent(client: &ClientHandle) {
 #[test]
 fn close_deadline_covers_exit_and_termination() {
     within(TEST_TIMEOUT, || {
-        // A well-behaved child exits at once.
+        // A well-behaved child exits immediately.
         let client = child("cat >/dev/null; exit 7");
         let start = Instant::now();
         assert_eq!(client.close_within(TEST_TIMEOUT).unwrap().code(), Some(7));
@@ -151,7 +151,7 @@ fn close_deadline_covers_exit_and_termination() {
         let start = Instant::now();
         assert_eq!(client.close_within(Duration::from_millis(400)).unwrap().signal(), Some(9));
         let took = start.elapsed();
-        assert!(took >= Duration::from_millis(390), "the child had its time to exit: {took:?}");
+        assert!(took >= Duration::from_millis(390), "the child gets its time to exit: {took:?}");
         assert_eq!(
             client.close_within(TEST_TIMEOUT).unwrap().signal(),
             Some(9),

@@ -29,7 +29,7 @@ static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
     match call.name() {
-        // Each connection has a thread of its own.
+        // Each connection has a separate thread.
         "who" => call.text(format_args!("{:?}", thread::current().id())),
         "wait" => {
             server.run(call, |answer| match answer.sleep_unless_cancelled(Duration::from_millis(300)) {
@@ -151,7 +151,7 @@ fn stop_finishes_running_requests_then_returns() {
         assert!(start.elapsed() < TEST_TIMEOUT / 4, "{:?}", start.elapsed());
         assert_eq!(silent.read(&mut [0]).unwrap(), 0);
         assert!(stop.is_used());
-        // A server with a used stop switch returns at once.
+        // A server with a used stop switch returns immediately.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Serve::new(&INFO).stopped_by(&stop).listen(listener, handler).unwrap();
     });

@@ -35,7 +35,7 @@ fn cancel(id: u32) -> String {
 #[derive(Clone)]
 struct Shared {
     threads: Arc<Mutex<HashSet<ThreadId>>>,
-    /// Each call of `gate` reports its start, then waits for a message in `gate`.
+    /// Each call of `gate` reports its start here, then waits for a message in `gate`.
     started: Sender<()>,
     gate: Arc<Mutex<Receiver<()>>>,
     has_cleaned_up: Arc<AtomicBool>,
@@ -126,7 +126,7 @@ fn requests_beyond_waiting_limit_are_refused() {
                 "{line}"
             );
             test.started.recv().unwrap();
-            // Pings are answered while all workers are busy.
+            // Pings get responses while all workers are busy.
             test.peer.send(PING);
             assert!(test.peer.line().contains(r#""id":"p","result":{}"#));
             assert!(test.started.try_recv().is_err(), "only one worker may run");

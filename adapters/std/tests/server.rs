@@ -121,7 +121,7 @@ fn pool_is_bounded_and_cancellation_frees_a_worker() {
     let id = (4..).find(|id| {
         peer.send(&call(*id, "wait", r#"{"ms":1}"#));
         let line = peer.line();
-        assert!(!line.contains(r#""id":1,"#), "a cancelled call has no answer: {line}");
+        assert!(!line.contains(r#""id":1,"#), "a cancelled call has no response: {line}");
         line.contains("waited")
     });
     assert!(id.is_some());
@@ -131,7 +131,7 @@ fn pool_is_bounded_and_cancellation_frees_a_worker() {
 }
 
 #[test]
-fn client_with_response_may_call_again_at_once() {
+fn client_with_response_may_call_again_immediately() {
     let (mut peer, server) = connect(&INFO, 1);
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}"));
@@ -233,7 +233,7 @@ fn server_stops_reading_a_peer_that_does_not_read() {
         }
         assert!(written < 64 << 20, "the server never stops reading");
     }
-    // All requests that were read are answered when the client reads.
+    // All received requests get responses when the client reads.
     let mut writer = peer.stream.try_clone().unwrap();
     let rest = thread::spawn(move || {
         writer.set_write_timeout(None).unwrap();

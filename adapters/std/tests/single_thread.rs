@@ -110,11 +110,11 @@ fn commands_of_cloned_and_dropped_handles_arrive() {
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         assert!(line(&mut responses).contains("protocolVersion"));
         let handle = handles.recv().unwrap();
-        // The client is silent from here on.
+        // The client sends nothing from here on.
         thread::sleep(Duration::from_millis(50));
         handle.changed(Change::Tools);
         assert!(line(&mut responses).contains("list_changed"));
-        // A command of the last handle arrives even if the handle is dropped at once.
+        // A command of the last handle arrives, even if the handle is dropped immediately afterwards.
         handle.changed(Change::Tools);
         drop(handle);
         assert!(line(&mut responses).contains("list_changed"));

@@ -94,7 +94,7 @@ fn slow_peer_works_and_timeouts_apply() {
     within(TEST_TIMEOUT, || {
         let client = pair(Connect::Automatic, 64, Duration::from_millis(2));
         assert_works(&client);
-        // A request without a response does not delay others, and its timeout frees its slot at once.
+        // A request without a response does not delay others. Its slot is free after its timeout.
         let short = CallOptions::new().timeout(Duration::from_millis(100));
         let pending = client.begin_json("wait", "{}", short).unwrap();
         assert_works(&client);
@@ -171,7 +171,7 @@ fn progress_to_unread_client_waits_and_can_be_ended() {
     });
 }
 
-/// Connects a client to a hand-written server that answers the handshake byte by byte, then runs `then`.
+/// Connects a client to a hand-written server that responds to the handshake byte by byte, then runs `then`.
 fn connect_to_script(then: impl FnOnce(BufReader<UnixStream>, UnixStream) + Send + 'static) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
@@ -279,7 +279,7 @@ impl Read for ServerOutput {
     }
 }
 
-/// A server that stops reading at the second call and then answers the first one.
+/// A server that stops reading at the second call, and then responds to the first one.
 struct StopsReading(Option<std::sync::mpsc::Sender<String>>, Option<String>);
 
 impl Write for StopsReading {

@@ -94,7 +94,7 @@ fn make_call(client: &ClientHandle, number: u32, n: u32, count: &Count) {
             Count::increment(&count.cancelled);
         }
         _ => {
-            // A race: the call is either answered or cancelled.
+            // The call is either completed or cancelled.
             let call = client.begin_json("echo", &arguments, options).unwrap();
             let canceller = call.canceller();
             let racing = thread::spawn(move || canceller.cancel(""));

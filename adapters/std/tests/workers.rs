@@ -68,7 +68,7 @@ fn response(id: u32, result: &str) -> String {
 
 #[test]
 fn worker_request_returns_client_response() {
-    // Both workers wait at once.
+    // Both workers wait for a response at the same time.
     let (mut peer, server) = Peer::connect(&INFO, 2, CAN_ELICIT, handler);
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}")));
     let requests = [peer.line(), peer.line()];

@@ -61,9 +61,9 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors. It runs in a task of its own, for
-    /// one notification at a time, and may use the client. [`ClientHandle::notifications`] returns a stream
-    /// of later notifications instead.
+    /// Sets a callback for notifications of the server and protocol errors. It runs in a separate task, for one
+    /// notification at a time, and may use the client. [`ClientHandle::notifications`] returns a stream of later
+    /// notifications instead.
     #[must_use]
     pub fn on_notification<F>(
         mut self,
@@ -84,8 +84,8 @@ impl Connector {
 
     /// Declares capabilities of the client, and sets the callback for the requests that they permit.
     ///
-    /// Each request runs in a task of its own, in either era, for as long as a user needs. Meanwhile the
-    /// connection continues. [`ServerRequest::cancellation`] tells whether the server no longer waits.
+    /// Each request runs in a separate task, in either era, for as long as a user needs. Meanwhile the connection
+    /// continues. [`ServerRequest::cancellation`] tells whether the server no longer waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -116,7 +116,7 @@ impl Connector {
         let answer = Arc::new(answer);
         self.handler = Some(Arc::new(move |request, responder| {
             let answer = Arc::clone(&answer);
-            // A panic drops the responder, which answers the request with an error.
+            // A panic drops the responder, which sends an error response.
             tokio::spawn(async move { responder.respond(answer(request).await) });
         }));
         self
@@ -167,14 +167,14 @@ impl Connector {
         let guard = shared.close_guard();
         tokio::spawn(self.run(source, Arc::clone(&shared), report, guard));
         let close_on_drop = CloseOnDrop(&shared);
-        // Without a report the task has panicked, for example in an observer.
+        // Without a report, the task has panicked, for example in an observer.
         let details = connected.await.unwrap_or(Err(ConnectError::Closed(None)))?;
         // From here on, dropping the handle closes the connection.
         std::mem::forget(close_on_drop);
         Ok(shared.handle(details))
     }
 
-    /// Runs the client until it is closed; once more with a handshake only if that can help.
+    /// Runs the client until it is closed. Repeats this once with a handshake only, if that can help.
     async fn run(
         mut self,
         mut source: Source,

@@ -3,10 +3,10 @@
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
 //!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
 //!   [requests](Responder::request) to the client.
-//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any
-//!   number of tasks may use it at once. Dropping the future of a request cancels the request.
-//! - [`Pump`]: the part that both use. It moves bytes for any state machine, for applications with an event
-//!   loop of their own.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
+//!   tasks may use it concurrently. Dropping the future of a request cancels the request.
+//! - [`Pump`]: the common part of both. It moves bytes for any state machine, for applications with a custom event
+//!   loop.
 //!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -1,7 +1,7 @@
 //! The pump: moves bytes between a state machine and two async streams.
 //!
-//! Each transfer completes within one poll: bytes read or written are recorded before a future can be dropped. So
-//! dropping a future loses nothing.
+//! Each transfer completes within one poll, so bytes are recorded before a future can be dropped. Dropping a future
+//! loses nothing.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of reads before a write. Batches responses into one write and bounds their delay.
+/// Maximum number of reads before a write. It batches responses into one write, and bounds their delay.
 const MAX_READS: u8 = 8;
 
 /// Maximum number of consecutive events before the task yields to other tasks.
@@ -54,14 +54,14 @@ pub struct Pump<R, W> {
     output: W,
     start: Instant,
     woken: Arc<Signal<bool>>,
-    /// Exists while there is a deadline.
+    /// The timer, while there is a deadline.
     timer: Option<Pin<Box<Sleep>>>,
     /// Number of reads since the last write.
     reads: u8,
     /// Number of events since the task last yielded.
     events: u8,
     needs_flush: bool,
-    /// The deadline for the shutdown of the output, once the connection is closed.
+    /// The deadline for the shutdown of the output, set when the connection is closed.
     shutdown_deadline: Option<Millis>,
 }
 
@@ -96,7 +96,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Moves bytes until the state machine has an event, a waker is used, or the connection closes. The
     /// runtime must have its timer enabled.
     ///
-    /// This is cancel-safe: dropping the future at any time loses nothing, and `run` can be called again.
+    /// The method is cancel-safe: dropping the future at any time loses nothing, and `run` can be called again.
     pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
         self.run_until(machine, None).await
     }
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         .await
     }
 
-    /// The current time on the pump's clock, which the state machine uses, too.
+    /// The current time on the pump's clock, which the state machine also uses.
     #[must_use]
     pub fn now(&self) -> Millis {
         Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
@@ -169,8 +169,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         }
     }
 
-    /// Reads straight into the state machine, if it has space. Returns `true` if the state machine has to be
-    /// polled again.
+    /// Reads directly into the state machine, if it has space. Returns `true` if the state machine must be polled
+    /// again.
     fn try_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
         if !receive.is_ready() {
             return false;
@@ -187,8 +187,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Writes pending bytes, or flushes written ones. Returns `true` if the state machine has to be polled
-    /// again.
+    /// Writes pending bytes, or flushes written ones. Returns `true` if the state machine must be polled again.
     fn try_write(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>) -> bool {
         let output = Pin::new(&mut self.output);
         if transmit.bytes().is_empty() {

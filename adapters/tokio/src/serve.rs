@@ -12,7 +12,7 @@ use crate::tasks::ServerHandle;
 
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
 ///
-/// The handler receives every event. Long work belongs into a task: [`ServerHandle::run`].
+/// The handler receives every event. Long work belongs in a task: [`ServerHandle::run`].
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -74,8 +74,8 @@ impl<'i> Serve<'i> {
     /// arrives or the process exits. Unlike with tokio's own stdin, the shutdown of a runtime does not wait
     /// for it.
     ///
-    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, also from
-    /// child processes.
+    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even from child
+    /// processes.
     ///
     /// # Errors
     /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
@@ -109,8 +109,8 @@ impl<'i> Serve<'i> {
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
     /// written.
     ///
-    /// A panic of the handler closes the connection and propagates to the caller. A panic of a task answers
-    /// its request with an error (-32603).
+    /// A panic of the handler closes the connection and propagates to the caller. After a panic of a task, its
+    /// request gets an error response (-32603).
     ///
     /// # Errors
     /// The configuration is invalid. A client that disconnects is not an error.
@@ -125,7 +125,7 @@ impl<'i> Serve<'i> {
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
         let shared = ServerShared::new(Arc::new(move || waker.wake()), workers, None);
-        // Cancels all tasks, also if the handler panics or the future is dropped.
+        // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
         let handle = ServerHandle::new(Arc::clone(&shared));
         loop {

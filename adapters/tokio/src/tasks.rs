@@ -41,15 +41,15 @@ impl ServerHandle {
 
     /// Defers a request and responds to it in a task.
     ///
-    /// The request is a call, a read, a prompt or a completion. Copy what the work needs from it first, for
-    /// example `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
+    /// `call.arguments()`, and move the copy into the closure.
     ///
-    /// If the limit of running requests is reached, the request is refused (-32603). The timeout of deferred
-    /// requests applies: when it expires, the server answers the request. [`Responder::cancelled`] then tells
-    /// the work that its response is no longer needed; a response that it sends nevertheless is dropped. If
-    /// the work panics, the request is answered with an error (-32603).
+    /// If the limit of running requests is reached, the request is refused (-32603). When the timeout of deferred
+    /// requests expires, the server responds to the request. [`Responder::cancelled`] then tells the work that its
+    /// response is no longer needed. A late response is dropped. If the work panics, the request gets an error
+    /// response (-32603).
     ///
-    /// Blocking code belongs into [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
+    /// Blocking code belongs in [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -91,8 +91,8 @@ impl ServerHandle {
     /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
     /// response.
     ///
-    /// An example are the client's roots, after the handshake or a change. The timeout is the server's own
-    /// ([`Limits::request_timeout`]). Dropping the future cancels the request.
+    /// For example, request the client's roots after the handshake or a change. The timeout is
+    /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig};
@@ -132,8 +132,8 @@ impl ServerHandle {
         self.shared.log(level, text.to_string())
     }
 
-    /// Whether a client has subscribed to the resource with this URI. Useful for a task that watches a file,
-    /// to learn whether a subscription is left.
+    /// Whether a client has subscribed to the resource with this URI. Useful for a task that watches a file, to learn
+    /// whether a subscription remains.
     ///
     /// # Errors
     /// [`RequestError::Closed`]: the connection is closed.
@@ -165,8 +165,8 @@ impl ServerHandle {
 
     /// Like [`shutdown`](ServerHandle::shutdown) with this time instead of the grace period.
     ///
-    /// Requests that do not finish in time are answered with an error, and their tasks observe a
-    /// cancellation. A client that does not read has two more seconds.
+    /// Requests that do not finish in time get an error response, and their tasks observe a cancellation. A client
+    /// that does not read has two more seconds.
     pub fn shutdown_within(&self, time: Duration) {
         self.shared.shutdown(Some(time));
     }

@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// A shell script that answers the handshake.
+/// A shell script that responds to the handshake.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 const SHORT_ENDING: Ending =
@@ -49,7 +49,7 @@ async fn child_ignoring_sigterm_is_killed() {
     let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).await.unwrap();
     let start = Instant::now();
     assert_eq!(client.close().await.unwrap().signal(), Some(9));
-    assert!(start.elapsed() >= Duration::from_millis(200), "the child had its time to exit");
+    assert!(start.elapsed() >= Duration::from_millis(200), "the child gets its time to exit");
 }
 
 #[tokio::test]

@@ -124,11 +124,11 @@ async fn dropped_future_cancels_its_request() {
         for n in 1..=3 {
             let call = client.call_json("wait", long);
             assert!(timeout(Duration::from_millis(50), call).await.is_err());
-            // The slot is free at once.
+            // The slot is free immediately.
             client.ping().await.unwrap();
             assert_eq!(cancelled.load(Ordering::SeqCst), n, "the server received the cancellation");
         }
-        // A future that was never polled sends nothing; a call that was begun is sent.
+        // A future that was never polled sends nothing. A begun call is sent.
         drop(client.call_json("wait", long));
         let call = client.begin_json("wait", long, CallOptions::new()).unwrap();
         assert_eq!(client.ping().await, Err(CallError::Busy));
@@ -136,7 +136,7 @@ async fn dropped_future_cancels_its_request() {
         drop(call);
         client.ping().await.unwrap();
         assert_eq!(cancelled.load(Ordering::SeqCst), 4);
-        // A call that is dropped before it could be sent is never sent.
+        // A call that is dropped before it was sent is never sent.
         drop(client.begin_json("wait", long, CallOptions::new()).unwrap());
         client.ping().await.unwrap();
         assert_eq!(cancelled.load(Ordering::SeqCst), 4);
@@ -238,7 +238,7 @@ impl ScriptedServer {
         self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#)).await;
     }
 
-    /// Answers the handshake.
+    /// Responds to the handshake.
     async fn handshake(&mut self) {
         let hello = r#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}"#;
         let line = self.line().await;
@@ -427,7 +427,7 @@ async fn notification_callback_may_use_the_client() {
     }));
     tokio::spawn(async move {
         let mut there = there;
-        there.write_all(b"this is no JSON\n").await.unwrap();
+        there.write_all(b"this is not JSON\n").await.unwrap();
         tokio::io::copy_bidirectional(&mut there, &mut between).await
     });
     let (sender, mut notifications) = mpsc::unbounded_channel();
@@ -473,5 +473,5 @@ async fn notification_callback_may_use_the_client() {
     let trace = trace.lock().unwrap();
     let hello = r#"Out true {"jsonrpc":"2.0","id":1,"method":"initialize""#;
     assert!(trace.iter().any(|line| line.starts_with(hello)), "{trace:?}");
-    assert!(trace.contains(&"In false this is no JSON".to_string()), "{trace:?}");
+    assert!(trace.contains(&"In false this is not JSON".to_string()), "{trace:?}");
 }

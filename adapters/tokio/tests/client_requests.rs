@@ -190,7 +190,7 @@ async fn dropped_listen_future_cancels_the_subscription() {
             tokio::task::yield_now().await;
         }
         drop(listen);
-        client.ping().await.expect("the slot is free at once");
+        client.ping().await.expect("the slot is free immediately");
         if finished {
             break;
         }
@@ -251,7 +251,7 @@ async fn one_callback_answers_requests_of_both_eras() {
         assert_eq!(call_text(&client, "roots").await, roots);
         let sampled = r#"{"role":"assistant","model":"m","stopReason":"endTurn","content":{"type":"text","text":"Hello\n\"you\""}}"#;
         assert_eq!(call_text(&client, "sample").await, sampled);
-        // The callback answers many requests at once.
+        // The callback handles many concurrent requests.
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let client = client.clone();

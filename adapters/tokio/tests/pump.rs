@@ -36,7 +36,7 @@ fn answer(event: Event<'_>) {
     }
 }
 
-/// Runs the pump, and drops and recreates its future after `polls` polls. `0`: never.
+/// Runs the pump. Drops and recreates its future after `polls` polls, or never if `polls` is 0.
 async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     pump: &mut Pump<R, W>,
     machine: &mut (dyn Machine + Send),
@@ -49,7 +49,7 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         let mut future = pin!(pump.run(machine));
         for _ in 0..polls {
             let mut polled = None;
-            // Polls the future once each time this task is woken, so as often as without drops.
+            // Poll the future once per wake-up of this task, so it gets as many polls as without drops.
             poll_fn(|context| match polled {
                 None => {
                     polled = Some(future.as_mut().poll(context));
@@ -205,7 +205,7 @@ async fn megabytes_in_both_directions_do_not_deadlock() {
 
 #[tokio::test]
 async fn responses_leave_during_constant_input() {
-    // A peer that sends notifications without end, and a ping now and then.
+    // A peer that sends notifications endlessly, and occasional pings.
     struct Chatter(usize);
     impl AsyncRead for Chatter {
         fn poll_read(

@@ -128,7 +128,7 @@ async fn tasks_are_bounded_while_other_messages_are_served() {
     loop {
         peer.send(&call(id, "wait", r#"{"ms":1}"#)).await;
         let line = peer.line().await;
-        assert!(!line.contains("must not be sent"), "a cancelled call has no answer: {line}");
+        assert!(!line.contains("must not be sent"), "a cancelled call has no response: {line}");
         if line.contains("waited") {
             break;
         }
@@ -142,7 +142,7 @@ async fn tasks_are_bounded_while_other_messages_are_served() {
 }
 
 #[tokio::test]
-async fn client_with_response_may_call_again_at_once() {
+async fn client_with_response_may_call_again_immediately() {
     let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}")).await;
@@ -228,7 +228,7 @@ async fn server_stops_reading_a_peer_that_does_not_read() {
         }
         assert!(written < 64 << 20, "the server never stops reading");
     }
-    // All requests that were read are answered when the client reads.
+    // All received requests get responses when the client reads.
     let Peer { mut output, mut lines } = peer;
     let rest = tokio::spawn(async move {
         output.write_all(left.as_bytes()).await.unwrap();
@@ -315,7 +315,10 @@ async fn shutdown_finishes_running_requests_by_deadline() {
         peer.send(&call(4, "echo", "{}")).await;
         let line = peer.line().await;
         assert!(line.contains(r#""id":4,"error""#), "a new request is refused: {line}");
-        assert!(peer.line().await.contains("waited"), "a request that ends before the deadline is answered");
+        assert!(
+            peer.line().await.contains("waited"),
+            "a request that ends before the deadline gets its response"
+        );
         let lines = [peer.line().await, peer.line().await].concat();
         assert_eq!(lines.matches("not finished in time").count(), 2, "{lines}");
         assert_eq!(peer.line().await, "");

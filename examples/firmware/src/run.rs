@@ -12,7 +12,7 @@ static INFO: ServerConfig =
 #[derive(serde::Deserialize)]
 struct LedSet { on: bool }
 
-/// Serves for as long as there is power.
+/// Runs the server until power is lost.
 pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
@@ -47,7 +47,7 @@ pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
         let Some((ticket, step)) = test else { continue };
         match server.reply(ticket) {
             Ok(reply) if !board.test(step) => { reply.fail("the board is broken"); test = None }
-            Ok(reply) if step == 9 => { reply.text("all is well"); test = None }
+            Ok(reply) if step == 9 => { reply.text("test passed"); test = None }
             Ok(mut reply) => { _ = reply.progress(step + 1, Some(10.into()), ""); test = Some((ticket, step + 1)) }
             Err(SendError::Busy) => {}
             Err(_) => test = None,

@@ -62,7 +62,7 @@ impl World<'_> {
                     }
                 }
                 Action::Event => self.device.hear(self.server, self.now),
-                Action::Closed => panic!("it never ends"),
+                Action::Closed => panic!("the server never closes"),
             }
             self.device.work(self.server, self.now);
         }
@@ -139,7 +139,7 @@ fn settings_are_written_read_and_subscribed() {
         let said = world.hear(&[&line, "\n"], 0);
         has(&said[1], "notifications/resources/updated");
         has(&said[0], "written");
-        has(&world.request(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is behind the end");
+        has(&world.request(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is past the end");
         let read =
             r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://settings"}}"#;
         has(&world.request(read), r#""text":"name=\"board\"\n""#);
@@ -197,7 +197,7 @@ fn self_test_reports_progress_while_other_calls_run() {
         let said = world.hear(&[], 1000);
         has(&said[0], r#""progress":4,"total":10"#);
         has(&said[7], "all steps are done");
-        has(&said[8], "all is well");
+        has(&said[8], "test passed");
         assert_eq!(said.len(), 9, "{said:?}");
     });
 }
@@ -221,7 +221,7 @@ fn self_test_with_full_output_does_not_spin() {
                     space.filled(count);
                 }
                 Action::Event => world.device.hear(world.server, world.now),
-                Action::Closed => panic!("it never ends"),
+                Action::Closed => panic!("the server never closes"),
             }
             world.now = world.now.plus(Millis(20));
             world.device.work(world.server, world.now);
@@ -251,7 +251,7 @@ fn deferred_call_sends_requests_to_the_client() {
         connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
         let asked = world.request(&call(1, "ask", r#"{"of":"user"}"#));
         has(&asked, "elicitation/create");
-        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "somebody is being asked already");
+        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "another question is pending");
         let result = r#"{"action":"accept","content":{"name":"Ada"}}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
         has(&world.request(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);

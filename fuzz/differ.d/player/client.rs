@@ -1,6 +1,8 @@
-//! The application of a client: its answers to events, and its commands, which are those of the transcripts.
+//! The application of a client: handles events and runs the commands of transcripts.
 
-use proto::client::{ServerRequest, Event, Filter, Freshness, InputResponses, InputRequest, Options, Reference};
+use proto::client::{
+    Event, Filter, Freshness, InputRequest, InputResponses, Options, Reference, ServerRequest,
+};
 use proto::json::Str;
 use proto::{Client, Decimal, Millis, SendError, StreamId, Ticket};
 
@@ -9,13 +11,13 @@ use crate::words::{self, option, raw};
 /// A client with its application.
 pub struct App<'b> {
     pub client: Client<'b>,
-    /// What happens to requests of the server.
+    /// The handling of server requests.
     manner: String,
-    /// The requests of the application, with their names.
+    /// Requests of the application, with their names.
     asked: Vec<(Ticket, String)>,
-    /// The parameters of calls, to make them again.
+    /// Parameters of calls, for retries.
     calls: Vec<(Ticket, String, String)>,
-    /// What the server asked for last: the key, and what it is.
+    /// The last input requests: key and kind.
     needed: Vec<(String, &'static str)>,
     deferred: Vec<Ticket>,
 }
@@ -162,7 +164,7 @@ impl<'b> App<'b> {
         }
     }
 
-    /// Calls the client. `None`: the command is not known.
+    /// Runs a command on the client. Returns `None` for an unknown command.
     pub fn command(&mut self, text: &str, now: Millis) -> Option<Result<(), SendError>> {
         let (options, text) = options(text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -219,7 +221,7 @@ impl<'b> App<'b> {
             "roots-changed" => return Some(client.roots_changed()),
             "notify" => return Some(client.notify(rest, |_| {})),
             "reply" => {
-                // The number of a deferred request may stand behind the word.
+                // The number of a deferred request may follow the word.
                 let number = last.parse().unwrap_or(0);
                 let Some(ticket) = deferred.get::<usize>(number) else { return Some(Err(SendError::Gone)) };
                 let mut reply = match client.reply(*ticket) {
@@ -245,7 +247,7 @@ impl<'b> App<'b> {
         Some(request.map(|ticket| asked.push((ticket, name.to_owned()))))
     }
 
-    /// What the client says of itself when nothing moves.
+    /// The state of the idle client as text.
     pub fn status(&self) -> String {
         let App { client, .. } = self;
         let (state, revision) = (words::state(client.state()), option(client.revision()));
@@ -279,7 +281,7 @@ fn options(text: &str) -> (Options<'static>, &str) {
     (options, rest)
 }
 
-/// Answers one of the things that a request needs.
+/// Writes the response to one input request.
 fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str) {
     match (kind, manner) {
         ("roots", _) => out.roots(key, |roots| roots.add("file:///work", "work")),
@@ -290,7 +292,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Answers a request of the server, or keeps its ticket.
+/// Responds to a server request, or returns the ticket of its deferral.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

@@ -21,7 +21,7 @@ pub enum Step {
     Command(String),
     /// Time passes, in milliseconds.
     Time(u64),
-    /// Time passes up to the deadline (1), or up to the millisecond before it (0).
+    /// Time passes up to the deadline (1), or up to one millisecond before it (0).
     Deadline(u64),
     /// The peer closes its side, and still reads.
     End,
@@ -42,7 +42,7 @@ impl Words {
         Words { text: text.to_owned(), words }
     }
 
-    /// The value of a word: empty where the word stands alone.
+    /// Returns the value of a word; empty if the word has none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())
     }
@@ -64,7 +64,7 @@ impl Dialogue {
         Dialogue { setup, options, steps: lines.filter_map(|line| step(line)).collect() }
     }
 
-    /// The length of the longest line that the peer sends, its newline included.
+    /// The length of the peer's longest line, including the newline.
     pub fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for step in &self.steps {
@@ -99,7 +99,7 @@ fn step(line: &str) -> Option<Step> {
     })
 }
 
-/// Bytes as text: what is no printable ASCII becomes `\xff`.
+/// Formats bytes as text: bytes other than printable ASCII become `\xff`.
 pub fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use proto::client::{self, ClientConfig};
 use proto::server::{self, ServerConfig};
-use proto::{Buffer, Client, Direction, ProtocolError, Machine, Millis, ConfigError, SendError, Observer, Server};
+use proto::{
+    Buffer, Client, ConfigError, Direction, Machine, Millis, Observer, ProtocolError, SendError, Server,
+};
 
 use crate::dialogue::{Dialogue, escape};
 use crate::wire::Log;
@@ -60,7 +62,7 @@ fn rx(dialogue: &Dialogue) -> usize {
     dialogue.setup.number("line").unwrap_or_else(|| dialogue.longest().max(4096))
 }
 
-/// What is set up once: a few words make many machines.
+/// Leaked configurations by setup text, because few setups serve many dialogues.
 static SERVERS: LazyLock<Mutex<HashMap<String, &'static ServerConfig<'static>>>> =
     LazyLock::new(Mutex::default);
 static CLIENTS: LazyLock<Mutex<HashMap<String, &'static ClientConfig<'static>>>> =

@@ -1,8 +1,9 @@
 //! Plays dialogues with one version of the crate, and prints a canonical transcript of each.
 //!
-//! Dialogues arrive on standard input, transcripts leave on standard output; a line with a single dot ends each of either.
-//! `docs/fuzzing.md` has the format. Two versions of this program are compared by `fuzz/differ`. Every word in a transcript
-//! is written in this program, so that a renamed item of the crate leaves the transcript as it was.
+//! The program reads dialogues from standard input, and writes transcripts to standard output. A line with a single
+//! dot ends each dialogue and each transcript. `docs/fuzzing.md` describes the format, and `fuzz/differ` compares two
+//! versions of this program. The program defines every word of a transcript, so renaming an item of the crate does
+//! not change transcripts.
 
 mod client;
 mod dialogue;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dialogue::Dialogue;
 use wire::Log;
 
-/// The message of the last panic, without its place in the source.
+/// The message of the last panic, without its source position.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn main() {

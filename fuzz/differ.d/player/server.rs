@@ -1,6 +1,6 @@
-//! The application of a server: its tools, its answers to events, and its commands.
+//! The application of a server: its tools, event handlers and commands.
 //!
-//! The tools and the commands are those of the transcripts, and some more.
+//! Tools and commands are those of the transcripts, with some additions.
 
 use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
 use proto::json::Json;
@@ -54,7 +54,7 @@ static LISTED_FEATURES: [&dyn Feature; 6] =
 
 const BARE: ServerConfig = ServerConfig::new("demo", "1");
 
-/// What a server offers.
+/// The configuration of a server with these features.
 pub fn info(offers: &str) -> ServerConfig<'static> {
     match offers {
         "tools" => BARE.features(&ONE_FEATURE),
@@ -80,12 +80,12 @@ fn input(name: &str) -> Option<&'static dyn Input> {
 /// A server with its application.
 pub struct App<'b> {
     pub server: Server<'b>,
-    /// Requests that were deferred, and subscriptions, in the order in which they came.
+    /// Tickets of deferred requests and of subscriptions, in order of arrival.
     deferred: Vec<Ticket>,
     asked: Vec<Ticket>,
 }
 
-/// What every event of a request has beside its own fields.
+/// Formats what the events of all requests have in common.
 macro_rules! context {
     ($it:expr) => {{
         let (revision, StreamId(stream)) = ($it.revision(), $it.stream());
@@ -229,7 +229,7 @@ impl<'b> App<'b> {
         }
     }
 
-    /// Calls the server. `None`: the command is not known.
+    /// Runs a command on the server. Returns `None` for an unknown command.
     pub fn command(&mut self, text: &str, now: Millis) -> Option<Result<(), SendError>> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -254,7 +254,9 @@ impl<'b> App<'b> {
             "log-for" => |mut reply, text| Some(reply.log(Level::Error, None, text)),
             _ => return self.other_command(word, rest, now),
         };
-        let Some(ticket) = deferred.get(first.parse::<usize>().ok()?) else { return Some(Err(SendError::Gone)) };
+        let Some(ticket) = deferred.get(first.parse::<usize>().ok()?) else {
+            return Some(Err(SendError::Gone));
+        };
         match server.reply(*ticket) {
             Ok(it) => reply(it, last),
             Err(why) => Some(Err(why)),
@@ -306,7 +308,7 @@ impl<'b> App<'b> {
         })
     }
 
-    /// What the server says of itself when nothing moves.
+    /// The state of the idle server as text.
     pub fn status(&self) -> String {
         let App { server, .. } = self;
         let (state, revision) = (words::state(server.state()), words::option(server.revision()));
@@ -321,10 +323,11 @@ struct Add {
     b: i64,
 }
 
-/// Answers a call, or defers it. Returns how its own messages were taken.
+/// Responds to a call, or defers it. Returns the results of sending progress and logs.
 fn answer(mut call: Call<'_>, deferred: &mut Vec<Ticket>) -> String {
     let mut said = String::new();
-    let mut note = |result: Result<(), SendError>| said.push_str(result.map_or_else(words::refused, |()| " ok"));
+    let mut note =
+        |result: Result<(), SendError>| said.push_str(result.map_or_else(words::refused, |()| " ok"));
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(Json::integer);
     match call.name() {
         "echo" => {
@@ -378,7 +381,7 @@ fn answer(mut call: Call<'_>, deferred: &mut Vec<Ticket>) -> String {
     said
 }
 
-/// Asks for what the arguments name, and shows what the client has returned.
+/// Requires the input that the arguments name, or responds with the input responses.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let Ok(arguments) = Json::parse(arguments.as_bytes()) else { return call.fail("no arguments") };

@@ -1,8 +1,8 @@
-//! What the first line of a dialogue says about the machine.
+//! Parses the first line of a dialogue: the machine and its configuration.
 
 use proto::client::{ClientConfig, Connect, Timeouts};
 use proto::server::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
-use proto::{ClientCapabilities, Millis, KeepAlive, Revision, Revisions};
+use proto::{ClientCapabilities, KeepAlive, Millis, Revision, Revisions};
 
 use crate::dialogue::Words;
 use crate::server;

@@ -1,4 +1,4 @@
-//! The transport of a dialogue: moves bytes or messages, lets time pass, and writes the transcript.
+//! The transport of a dialogue: moves bytes or messages, advances the time, and writes the transcript.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,13 +10,13 @@ use crate::dialogue::{Dialogue, Step, Words, escape};
 use crate::machine::{Memory, Subject};
 use crate::words;
 
-/// A transcript.
+/// A transcript of one dialogue.
 #[derive(Default)]
 pub struct Log {
     pub lines: Vec<String>,
-    /// The beginning of a line of output.
+    /// The incomplete last line of output.
     half: Vec<u8>,
-    /// The ids of the requests that the machine has sent, as they are written.
+    /// Ids of the requests that the machine has sent, as written.
     ids: Vec<String>,
     status: String,
 }
@@ -40,7 +40,7 @@ impl Log {
         self.lines.push(format!("<{about} {}", escape(line)));
     }
 
-    /// Adds the beginning of a line that has no end.
+    /// Adds the incomplete last line of output.
     pub fn end(&mut self) {
         if !self.half.is_empty() {
             let half = std::mem::take(&mut self.half);
@@ -49,7 +49,7 @@ impl Log {
     }
 }
 
-/// The id of a request that the machine writes, which puts it in front of the method.
+/// Returns the id of a request written by the machine, which writes the id before the method.
 fn request_id(line: &[u8]) -> Option<String> {
     let text = str::from_utf8(line).ok()?;
     let (_, rest) = text.split_once("\"id\":")?;
@@ -57,11 +57,11 @@ fn request_id(line: &[u8]) -> Option<String> {
     rest.starts_with(",\"method\":").then(|| id.to_owned())
 }
 
-/// How bytes move.
+/// Options of the byte movement.
 struct Options {
     read: usize,
     reads_first: bool,
-    /// Whether one step writes and reads.
+    /// Whether one step both writes and reads.
     both: bool,
     ahead: bool,
     messages: bool,
@@ -69,15 +69,15 @@ struct Options {
     streams: u32,
 }
 
-/// The side that takes output.
+/// The receiver of the machine's output.
 struct Sink {
-    /// The most bytes of one write.
+    /// Maximum bytes of one write.
     write: usize,
-    /// Bytes that the peer still reads.
+    /// Number of bytes that the peer still reads.
     reads: usize,
-    /// Whether a part of the message that is offered was taken.
+    /// Whether part of the offered message was taken.
     offered: bool,
-    /// Whether writing fails.
+    /// Whether writes fail.
     gone: bool,
 }
 
@@ -89,7 +89,7 @@ struct Wire<'b> {
     incoming: VecDeque<u8>,
     commands: VecDeque<String>,
     sink: Sink,
-    /// How many messages the peer has sent.
+    /// Number of messages that the peer has sent.
     messages: u32,
     ended: bool,
     eof: bool,
@@ -100,7 +100,7 @@ struct Wire<'b> {
 /// Plays a dialogue.
 ///
 /// # Errors
-/// The machine does not come to rest, or to its end.
+/// Returns an error if the machine is never idle, or does not close.
 pub fn play(dialogue: &Dialogue, log: &Arc<Mutex<Log>>) -> Result<(), String> {
     let mut memory = Memory::new(dialogue, log);
     let subject = Subject::new(dialogue, &mut memory).map_err(words::misuse)?;
@@ -187,7 +187,7 @@ impl Wire<'_> {
         self.settle()
     }
 
-    /// Replaces `@{1}` by the id of the last but one request of the machine.
+    /// Replaces `@{1}` by the id of the machine's last request but one.
     fn with_ids(&self, bytes: &[u8]) -> Vec<u8> {
         let Some(text) = str::from_utf8(bytes).ok().filter(|text| text.contains("@{")) else {
             return bytes.to_vec();
@@ -204,7 +204,7 @@ impl Wire<'_> {
         whole.into_bytes()
     }
 
-    /// The peer has sent everything: the connection comes to its end.
+    /// Ends the input, and runs until the connection closes.
     fn finish(&mut self) -> Result<(), String> {
         self.settle()?;
         self.sink.reads = usize::MAX;
@@ -223,7 +223,7 @@ impl Wire<'_> {
         Err("no end".into())
     }
 
-    /// Goes on until nothing moves at this time, and until the application has no command left.
+    /// Runs until no bytes move at this time, and no command is left.
     fn settle(&mut self) -> Result<(), String> {
         for _ in 0..2_000_000_u32 {
             if self.advance() {
@@ -231,7 +231,7 @@ impl Wire<'_> {
             }
             match self.commands.pop_front() {
                 Some(command) => {
-                    // A command that has to wait for a peer that does not read is not made.
+                    // A command that has to wait for a peer that does not read is skipped.
                     if !self.command(&command) {
                         self.log().lines.push(format!("* {command}: busy"));
                     }
@@ -245,7 +245,7 @@ impl Wire<'_> {
         Err("no rest".into())
     }
 
-    /// Makes one of the commands. `false`: there is no room for it yet.
+    /// Runs a command. Returns `false` if it needs more output space.
     fn command(&mut self, command: &str) -> bool {
         let text = match self.subject.command(command, self.now) {
             Some(Err(SendError::Busy)) => return false,
@@ -275,7 +275,7 @@ impl Wire<'_> {
         }
     }
 
-    /// Does one thing. `false`: there is none.
+    /// Performs one step. Returns `false` if none is possible.
     fn advance(&mut self) -> bool {
         let io = match self.subject.machine().poll(self.now) {
             Action::Closed => {
@@ -304,11 +304,11 @@ impl Wire<'_> {
         let newline =
             if self.options.messages { self.incoming.iter().position(|byte| *byte == b'\n') } else { None };
         let has_input = if self.options.messages { newline.is_some() } else { !self.incoming.is_empty() };
-        // What is left of a message never gets its end.
+        // An incomplete message never gets its end.
         let says_end = says_end || (self.ended && !self.eof && !has_input);
         let can_read = input.is_ready() && (has_input || says_end);
         let length = out.bytes().len();
-        // A message is taken as a whole.
+        // A message is passed as a whole.
         let fits =
             if self.options.messages { length.min(self.sink.reads) == length } else { self.sink.reads > 0 };
         let can_write = length > 0 && (self.sink.gone || fits);
@@ -354,7 +354,7 @@ impl Wire<'_> {
 }
 
 impl Sink {
-    /// Takes what the machine offers, or a part of it.
+    /// Takes the offered output, or a part of it.
     fn take(&mut self, out: Transmit<'_>, log: &Mutex<Log>) {
         let length = out.bytes().len();
         if self.gone {

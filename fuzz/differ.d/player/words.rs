@@ -1,4 +1,4 @@
-//! The harness's own words for what the crate calls something: they stay when the crate renames it.
+//! Fixed names for items of the crate in transcripts. They do not change when the crate renames an item.
 
 use proto::client::{ConnectFailure, InputRequest, Listed};
 use proto::input::{ElicitAction, ElicitResultView};
@@ -85,7 +85,9 @@ pub fn misuse(misuse: ConfigError) -> String {
         ConfigError::TxTooSmall { .. } => "tx too small".into(),
         ConfigError::RxTooSmall { .. } => "rx too small".into(),
         ConfigError::TextTooSmall { .. } => "text too small".into(),
-        ConfigError::InvalidJson { entry, error } => format!("invalid json, entry {entry}, {}", scan_error(error)),
+        ConfigError::InvalidJson { entry, error } => {
+            format!("invalid json, entry {entry}, {}", scan_error(error))
+        }
         ConfigError::NotAnObject { entry } => format!("no object, entry {entry}"),
         ConfigError::DuplicateName { entry } => format!("duplicate name, entry {entry}"),
         ConfigError::InvalidTemplate { entry } => format!("invalid template, entry {entry}"),
@@ -220,7 +222,7 @@ pub fn listed(listed: Listed) -> &'static str {
     }
 }
 
-/// What a server asks for, and its name among the answers.
+/// Formats an input request, with its kind.
 pub fn input(input: &InputRequest<'_>) -> (&'static str, String) {
     match input {
         InputRequest::Roots => ("roots", "roots".into()),
@@ -268,7 +270,7 @@ pub fn capabilities(capabilities: ClientCapabilities) -> String {
     format!("[{}]", has.collect::<Vec<_>>().join(" "))
 }
 
-/// What an outgoing message is, and where it belongs.
+/// Formats an outbound message, with its relation.
 pub fn frame(frame: &OutboundMessage<'_>) -> String {
     // Versions differ in how they name responses.
     let kind = match format!("{:?}", frame.kind()) {

@@ -1,4 +1,4 @@
-//! Dialogues: a setup, options of the transport, and steps. The transcripts as dialogues.
+//! Dialogues: setup, transport options and steps; reads transcripts as dialogues.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 #[derive(Debug, Clone, Default)]
 pub struct Dialogue {
-    /// Where it comes from.
+    /// The source of the dialogue.
     pub name: String,
-    /// The first line: `server` or `client`, and how the machine is set up.
+    /// The first line: `server` or `client`, and the configuration.
     pub setup: String,
-    /// How bytes move.
+    /// Options of the byte movement.
     pub options: String,
     pub steps: Vec<Step>,
 }
@@ -23,7 +23,7 @@ pub enum Step {
     Bytes(Vec<u8>),
     /// The application calls the machine.
     Command(String),
-    /// Anything that happens to the transport.
+    /// A transport event.
     Event(String),
 }
 
@@ -32,7 +32,7 @@ impl Dialogue {
         self.setup.starts_with("server")
     }
 
-    /// The dialogue as the players read it, without the line that ends it.
+    /// Formats the dialogue for the players, without the final line.
     pub fn text(&self) -> String {
         let mut text = format!("# {}\n{}\n{}\n", self.name.replace('\n', " "), self.setup, self.options);
         for step in &self.steps {
@@ -46,7 +46,7 @@ impl Dialogue {
         text
     }
 
-    /// Reads what [`Dialogue::text`] writes.
+    /// Parses the text that [`Dialogue::text`] writes.
     pub fn parse(text: &str) -> Dialogue {
         let mut dialogue = Dialogue::default();
         let mut lines = text.lines().filter(|line| *line != ".");
@@ -61,7 +61,7 @@ impl Dialogue {
         dialogue
     }
 
-    /// Sets a word of the setup or of the options, or takes it away.
+    /// Sets a word of the setup or of the options, or removes it.
     pub fn set(text: &mut String, name: &str, value: Option<&str>) {
         let is_it = |word: &&str| word.split('=').next() == Some(name);
         let mut words: Vec<String> =
@@ -105,7 +105,7 @@ impl Dialogue {
         })]
     }
 
-    /// A dialogue of a setup whose session is open.
+    /// Creates a dialogue with an open session.
     pub fn open(name: &str, setup: &str) -> Dialogue {
         let mut dialogue = Dialogue { name: name.to_owned(), setup: setup.to_owned(), ..Dialogue::default() };
         dialogue.steps = dialogue.prelude();
@@ -113,7 +113,7 @@ impl Dialogue {
     }
 }
 
-/// The transcripts of a folder: files of text in it, and in the folders in it.
+/// Reads the transcripts of a folder and its subfolders.
 pub fn transcripts(folder: &Path) -> Vec<Dialogue> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -130,7 +130,7 @@ pub fn transcripts(folder: &Path) -> Vec<Dialogue> {
     files.sort();
     let mut found = Vec::new();
     for file in files {
-        let text = fs::read_to_string(&file).expect("a file of text");
+        let text = fs::read_to_string(&file).expect("the transcript is readable text");
         let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
         found.extend(parse(&name, &text));
     }
@@ -157,7 +157,7 @@ fn parse(file: &str, text: &str) -> Vec<Dialogue> {
     found
 }
 
-/// A step of a transcript. What the machine has to write, and what the application has to be told, is none.
+/// Parses a step of a transcript. Returns `None` for expected output and expected events.
 fn step(line: &str, names: &BTreeMap<String, Vec<u8>>) -> Option<Step> {
     let (sigil, rest) = line.split_once(' ').unwrap_or((line, ""));
     match sigil {
@@ -201,7 +201,7 @@ fn expand(text: &str, names: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Bytes as text: what is no printable ASCII becomes `\xff`, and so does what [`expand`] would replace.
+/// Formats bytes as text: bytes other than printable ASCII, and those that [`expand`] replaces, become `\xff`.
 fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {

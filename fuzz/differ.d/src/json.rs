@@ -1,10 +1,10 @@
-//! JSON values as they are written: with the order of their members, with duplicates, with the text of their numbers.
+//! JSON values that preserve member order, duplicates and the text of numbers.
 
 #[derive(Debug, Clone)]
 pub enum Node {
     Leaf(String),
     Array(Vec<Node>),
-    /// The names are raw text, quotes included.
+    /// Names are raw text with quotes.
     Object(Vec<(String, Node)>),
 }
 
@@ -51,7 +51,7 @@ impl Node {
         matches!(self, Node::Object(members) if members.iter().any(|(it, _)| it.trim_matches('"') == name))
     }
 
-    /// How many values there are, itself included.
+    /// Counts the values, including itself.
     pub fn count(&self) -> usize {
         1 + match self {
             Node::Leaf(_) => 0,
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// The value with this number, itself first.
+    /// Finds the value with this number in depth-first order, starting with itself.
     pub fn find(&mut self, number: usize) -> Option<&mut Node> {
         let mut number = number;
         self.find_at(&mut number)
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// Calls a function with every member: its name, whether it belongs to the message itself, and its value.
+    /// Calls `change` with every member: its name, whether it is at the top level, and its value.
     pub fn members(&mut self, depth: usize, change: &mut dyn FnMut(&str, usize, &mut Node)) {
         match self {
             Node::Leaf(_) => {}

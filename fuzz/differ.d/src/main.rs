@@ -1,10 +1,12 @@
-//! Compares two versions of the crate: plays the same dialogues through both, and reports the first difference.
+//! Compares two versions of the crate: plays dialogues through both, and reports the differences.
 
 mod dialogue;
 mod generate;
 mod json;
+mod mutate;
 mod players;
 mod random;
+mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,9 +19,9 @@ use generate::Parts;
 use players::Player;
 use random::Random;
 
-/// So many dialogues are sent at once.
+/// Number of dialogues in a batch.
 const BATCH: usize = 64;
-/// So many differences are reported with `--keep-going`.
+/// Maximum number of reported differences with `--keep-going`.
 const MOST: usize = 20;
 
 struct Arguments {
@@ -69,20 +71,20 @@ impl Arguments {
     }
 }
 
-/// Both versions, and what makes no difference between them.
+/// The players of both versions, and the words that are not compared.
 struct Judge {
-    /// They play batches.
+    /// Players of batches.
     batches: [Player; 2],
-    /// They play single dialogues, while batches are under way.
+    /// Players of single dialogues, separate because batches may be in progress.
     singles: [Player; 2],
     arguments: Arguments,
     renames: Vec<(String, String)>,
     waiting: Vec<Vec<Dialogue>>,
     played: usize,
     differences: usize,
-    /// Dialogues that stop early count, too, but show little: their share is reported.
+    /// Number of dialogues that stopped early. They show little, so their share is reported.
     stopped: usize,
-    /// How often which event and which outcome of a command came.
+    /// Number of occurrences of each event and command outcome.
     words: BTreeMap<String, usize>,
 }
 
@@ -104,7 +106,7 @@ fn main() -> ExitCode {
     };
     let only = judge.arguments.get("only").to_owned();
     if !only.is_empty() {
-        let dialogue = Dialogue::parse(&fs::read_to_string(&only).expect("the file of a dialogue"));
+        let dialogue = Dialogue::parse(&fs::read_to_string(&only).expect("the dialogue file is readable"));
         return judge.only(&dialogue);
     }
     let began = Instant::now();
@@ -125,12 +127,13 @@ fn main() -> ExitCode {
 }
 
 impl Judge {
-    /// Plays everything.
+    /// Plays the transcripts, the corpus and the generated dialogues.
     fn all(&mut self) {
         let transcripts = dialogue::transcripts(Path::new(self.arguments.get("transcripts")));
         assert!(!transcripts.is_empty(), "no transcripts");
-        for way in generate::WAYS {
-            let dialogues = transcripts.iter().map(|it| Dialogue { options: way.to_owned(), ..it.clone() });
+        for options in generate::TRANSPORT_OPTIONS {
+            let dialogues =
+                transcripts.iter().map(|it| Dialogue { options: options.to_owned(), ..it.clone() });
             self.play(dialogues.collect());
         }
         self.finish();
@@ -143,14 +146,14 @@ impl Judge {
             }
             let mut random = Random::from_bytes(&bytes);
             let raw = match name.split('/').next() {
-                // What stands in front of the text says how a fuzz target cuts it.
+                // The first bytes are parameters of the fuzz target, not text.
                 Some("scan") => bytes.get(3..),
                 Some("line") => bytes.get(8..),
                 _ => None,
             };
             let dialogues = match raw {
                 Some(raw) => generate::raw(&name, raw, &mut random),
-                // Operations of a model: here they choose a dialogue.
+                // These bytes encode operations of a model. Here they seed a generated dialogue.
                 None => vec![Dialogue { name, ..parts.dialogue(&mut random) }],
             };
             self.play(dialogues);
@@ -180,7 +183,7 @@ impl Judge {
         self.differences >= if self.arguments.keep_going { MOST } else { 1 }
     }
 
-    /// Plays dialogues as soon as there are enough of them.
+    /// Queues dialogues, and plays them in batches.
     fn play(&mut self, dialogues: Vec<Dialogue>) {
         for dialogue in dialogues {
             match self.waiting.last_mut() {
@@ -191,13 +194,13 @@ impl Judge {
                 }
             }
         }
-        // While one batch is played, the next one is made.
+        // Generate the next batch while one is being played.
         while self.waiting.len() > 3 {
             self.compare();
         }
     }
 
-    /// Sends the batch that is complete.
+    /// Sends the complete batch to both players.
     fn send(&mut self) {
         if let Some(batch) = self.waiting.last() {
             let texts: Vec<String> = batch.iter().map(Dialogue::text).collect();
@@ -212,7 +215,7 @@ impl Judge {
         }
     }
 
-    /// Compares what has come of the oldest batch.
+    /// Compares the transcripts of the oldest batch.
     fn compare(&mut self) {
         let batch = self.waiting.remove(0);
         let [base, new] = self.batches.each_ref().map(Player::receive);
@@ -236,7 +239,7 @@ impl Judge {
         }
     }
 
-    /// Counts the events, the outcomes of commands, and the messages of a transcript.
+    /// Counts the events, command outcomes and messages of a transcript.
     fn count(&mut self, transcript: &str) {
         for line in transcript.lines() {
             let (sigil, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -255,7 +258,7 @@ impl Judge {
         }
     }
 
-    /// What of a transcript is compared.
+    /// Returns the part of a transcript that is compared.
     fn canonical(&self, transcript: &str, is_base: bool) -> Vec<String> {
         let skip = |line: &str| self.arguments.skip.iter().any(|text| line.contains(text.as_str()));
         let lines = transcript.lines().filter(|line| !skip(line)).map(|line| {
@@ -264,7 +267,7 @@ impl Judge {
         });
         let mut lines: Vec<String> = lines.collect();
         if self.arguments.loose {
-            // Output, events with commands, and observed lines: each keeps its own order.
+            // Sort output, events with commands, and observed lines by kind; each kind keeps its order.
             for step in lines.split_mut(|line| line.starts_with('#')) {
                 step.sort_by_key(|line| match line.chars().next() {
                     Some('<') => 0,
@@ -288,7 +291,7 @@ impl Judge {
         base != new
     }
 
-    /// Drops what the difference does not need.
+    /// Removes all steps that the difference does not need.
     fn minimized(&self, dialogue: &Dialogue) -> Dialogue {
         let mut small = dialogue.clone();
         let mut attempts = 600;
@@ -327,7 +330,7 @@ impl Judge {
 
     fn report(&self, dialogue: Dialogue) {
         if !self.differs(&dialogue) {
-            println!("a difference that does not come again: {}", dialogue.name);
+            println!("a difference that is not reproducible: {}", dialogue.name);
             return;
         }
         let small = self.minimized(&dialogue);
@@ -368,7 +371,7 @@ impl Judge {
     }
 }
 
-/// Prints some lines; an arrow stands before the one that differs.
+/// Prints some lines, with an arrow before the one that differs.
 fn print(lines: &[String], marked: usize, range: std::ops::Range<usize>) {
     for (at, line) in lines.iter().enumerate() {
         if range.contains(&at) {

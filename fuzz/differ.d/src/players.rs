@@ -1,4 +1,4 @@
-//! Two processes, one for each version: dialogues go in, transcripts come out.
+//! Runs two player processes, one for each version: sends dialogues, receives transcripts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// No dialogue takes that long.
+/// Time limit of one dialogue.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// A player that runs beside the others.
+/// A player process with its own thread.
 pub struct Player {
     batches: Sender<Vec<String>>,
     transcripts: Receiver<Vec<String>>,
@@ -30,12 +30,12 @@ impl Player {
         Player { batches, transcripts }
     }
 
-    /// Begins to play.
+    /// Starts playing a batch.
     pub fn send(&self, batch: Vec<String>) {
         self.batches.send(batch).expect("a player");
     }
 
-    /// The transcripts of the batch that was sent first.
+    /// Returns the transcripts of the oldest batch.
     pub fn receive(&self) -> Vec<String> {
         self.transcripts.recv().expect("a player")
     }
@@ -67,7 +67,7 @@ impl Process {
                     return;
                 }
             }
-            // What it has said of the dialogue in which it has ended.
+            // Includes the output of the dialogue in which the process ended.
             let _ = outgoing.send(format!("{transcript}crashed\n"));
         });
         Process { program: program.to_owned(), child, input, lines }

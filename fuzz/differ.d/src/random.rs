@@ -1,6 +1,6 @@
-//! Random numbers from a seed, or from the bytes of a fuzzer's input as long as they last.
+//! Random numbers from a seed, or from a fuzzer's input while it lasts.
 
-/// A source of choices that are the same in every run.
+/// A reproducible source of choices.
 pub struct Random {
     bytes: std::vec::IntoIter<u8>,
     state: u64,
@@ -30,7 +30,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below the limit, which is not 0.
+    /// Returns a number below the limit, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
         let byte = self.bytes.next().map(u64::from);
         let number = match byte {
@@ -41,7 +41,7 @@ impl Random {
         (number % limit as u64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns `true` with this probability in percent.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind, Member, Scanner};
-use mcp_proto_transcripts::direct::{Way, play};
+use mcp_proto_transcripts::direct::{Movement, play};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::{Mutation, chosen, mutate};
@@ -30,13 +30,13 @@ pub fn check(bytes: &[u8]) {
     for mutation in input.mutations.iter().take(12) {
         mutate(&mut dialogue, *mutation, all);
     }
-    let plain = Way { grown: input.grown, ..Way::PLAIN };
+    let plain = Movement { grown: input.grown, ..Movement::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    // An application step does not wait until all input is read, so the peer must not send ahead of it.
-    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Host(_)));
-    let cut = Way { read, write, reads_first: input.reads_first, ahead, ..plain };
-    let [first, second] = [plain, cut].map(|way| match play(&dialogue, way) {
+    // Application steps do not wait for the machine to read all input, so the peer must not send ahead.
+    let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Command(_)));
+    let cut = Movement { read, write, reads_first: input.reads_first, ahead, ..plain };
+    let [first, second] = [plain, cut].map(|movement| match play(&dialogue, movement) {
         Ok(played) => played,
         Err(why) => panic!("{}\n{why}", shown(&dialogue)),
     });
@@ -48,7 +48,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Number of responses that an id may have, and has.
+/// The allowed and the actual number of responses to an id.
 #[derive(Debug, Default)]
 struct Tally {
     may: usize,
@@ -77,21 +77,21 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let gone = dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Gone));
     let rest = lines.pop().unwrap_or_default();
     if !rest.is_empty() && !gone {
-        return Err("half a line".into());
+        return Err("the last line is incomplete".into());
     }
     for line in lines {
         let json = Json::parse(line).map_err(|error| format!("no JSON is written: {error}"))?;
         let members: Vec<Json<'_>> =
             if json.kind() == Kind::Array { json.elements().collect() } else { vec![json] };
         if members.is_empty() {
-            return Err("an empty batch is written".into());
+            return Err("the output contains an empty batch".into());
         }
         for message in members {
             let Some(id) = answered(message)? else { continue };
             let tally = tallies.entry(id.clone()).or_default();
             tally.has += 1;
             if tally.has > tally.may {
-                return Err(format!("{} answers to {} requests with the id {id}", tally.has, tally.may));
+                return Err(format!("{} responses to {} requests with the id {id}", tally.has, tally.may));
             }
         }
     }
@@ -119,7 +119,7 @@ fn decoded(id: Json<'_>) -> String {
 /// The id of a response, or `None` for another message. Returns an error if the message is malformed.
 fn answered(message: Json<'_>) -> Result<Option<String>, String> {
     let has = |name: &str| message.get(name).is_some();
-    let odd = || Err(format!("no message of the protocol: {message}"));
+    let odd = || Err(format!("not a protocol message: {message}"));
     if !message.get("jsonrpc").and_then(|version| version.string()).is_some_and(|version| version == "2.0") {
         return odd();
     }
@@ -138,7 +138,7 @@ fn shown(dialogue: &Dialogue) -> String {
     for (_, step) in &dialogue.steps {
         text += &match step {
             Step::In(bytes) => format!("> {}\n", String::from_utf8_lossy(bytes).trim_end()),
-            Step::Host(command) => format!("* {command}\n"),
+            Step::Command(command) => format!("* {command}\n"),
             Step::Event(_) | Step::Out(_) => continue,
             other => format!("~ {other:?}\n"),
         };

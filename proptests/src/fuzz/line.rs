@@ -51,7 +51,7 @@ enum Verdict {
     TooDeep,
     TooLong,
     Truncated,
-    /// Not a message, and not reported, because too many such lines came in a row.
+    /// Not a message, and not reported because of too many consecutive bad lines.
     Muted,
 }
 
@@ -162,10 +162,10 @@ fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> 
             output.extend_from_slice(&out.bytes()[..n]);
             out.sent(n);
         } else {
-            now = deadline.expect("it waits for nothing");
+            now = deadline.expect("the server has no deadline");
         }
     }
-    unreachable!("it comes to its end or says that it does not");
+    unreachable!("the loop returns when the server closes");
 }
 
 fn shown(text: &[u8]) -> String {

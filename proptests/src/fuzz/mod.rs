@@ -1,7 +1,7 @@
 //! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer.
 //!
-//! Tests replay the corpus with them. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants, and these
-//! functions panic if one is violated.
+//! Tests replay the corpus with these functions. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants;
+//! these functions panic at a violation.
 
 pub mod client;
 pub mod dialogue;
@@ -17,7 +17,7 @@ use std::fmt::Debug;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-use crate::model::{ConnectFailure, Summary, Way, same};
+use crate::model::{Movement, Summary, Violation, same};
 
 /// The body of a target: checks one input.
 pub type Check = fn(&[u8]);
@@ -37,14 +37,19 @@ fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
     I::arbitrary_take_rest(Unstructured::new(bytes)).ok()
 }
 
-/// The maximum number of operations of a run. More take longer and reach no new states.
+/// The maximum number of operations of a run. More operations take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
-/// Runs operations with byte movement `way`. If `is_same`, also runs them with all bytes at once, and compares.
-fn play(input: &dyn Debug, way: Way, is_same: bool, run: impl Fn(Way) -> Result<Summary, ConnectFailure>) {
-    let run = |way| run(way).unwrap_or_else(|failure| panic!("{failure}"));
-    let cut = run(way);
+/// Runs operations with byte movement `movement`. If `is_same`, also runs them with all bytes at once, and compares.
+fn play(
+    input: &dyn Debug,
+    movement: Movement,
+    is_same: bool,
+    run: impl Fn(Movement) -> Result<Summary, Violation>,
+) {
+    let run = |movement| run(movement).unwrap_or_else(|failure| panic!("{failure}"));
+    let cut = run(movement);
     if is_same {
-        same(&run(Way::WHOLE), &cut).unwrap_or_else(|why| panic!("{way:?} {input:#?}\n{why}"));
+        same(&run(Movement::WHOLE), &cut).unwrap_or_else(|why| panic!("{movement:?} {input:#?}\n{why}"));
     }
 }

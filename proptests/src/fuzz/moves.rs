@@ -2,7 +2,7 @@
 
 use arbitrary::Arbitrary;
 
-/// An endless sequence of lengths from two input bytes, so that they take little of the fuzzer's input.
+/// An endless sequence of lengths, derived from two input bytes to save fuzzer input.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub struct Moves(u16);
 
@@ -16,7 +16,7 @@ impl Moves {
     #[must_use]
     pub fn length(&mut self) -> usize {
         let Moves(word) = *self;
-        // The kind stays constant. The other bits are a full-period pseudo-random sequence.
+        // The kind stays constant. The other bits run through a full-period pseudo-random sequence.
         let (kind, turn) = (word & 3, word >> 2);
         let turn = turn.wrapping_mul(12_421).wrapping_add(3_011) & 0x3fff;
         self.0 = turn << 2 | kind;

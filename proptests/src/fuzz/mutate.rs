@@ -34,23 +34,23 @@ pub(super) enum Mutation {
 /// A change of a value, or of a member.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Change {
-    /// Removes it.
+    /// Removes the value.
     Leave,
-    /// Duplicates it.
+    /// Duplicates the value.
     Twice,
-    /// Swaps it with the next one.
+    /// Swaps the value with the next one.
     Swap,
-    /// Replaces it with one of [`VALUES`].
+    /// Replaces the value with one of [`VALUES`].
     Other(u8),
-    /// Replaces it with a copy of another value in the line.
+    /// Replaces the value with a copy of another value in the line.
     Copy(u8),
-    /// Wraps it in an array.
+    /// Wraps the value in an array.
     Wrap,
-    /// Nests it this deep.
+    /// Nests the value this deep.
     Deep(u8),
-    /// Replaces its name with one of [`NAMES`].
+    /// Replaces the member's name with one of [`NAMES`].
     Rename(u8),
-    /// Writes its text with escapes.
+    /// Writes the value's text with escapes.
     Escape,
 }
 
@@ -266,7 +266,8 @@ impl Node {
         self.parts().into_iter().find_map(|part| part.find(number))
     }
 
-    /// Changes the part with this number, counted as in `find` but without itself. Returns `true` if it was found.
+    /// Changes the part with this number, counted as in `find` but without the value itself. Returns `true` if it was
+    /// found.
     fn change_part(&mut self, number: &mut usize, change: Change, copy: Option<&Node>) -> bool {
         for at in 0..self.parts().len() {
             if *number == 0 {

@@ -2,22 +2,22 @@
 
 use arbitrary::Arbitrary;
 
-use crate::model::Way;
+use crate::model::Movement;
 use crate::model::pair::{Operation, Setup, run};
 
 #[derive(Debug, Arbitrary)]
 struct Input {
     setup: Setup,
-    way: Way,
+    movement: Movement,
     operations: Vec<Operation>,
 }
 
-/// The maximum number of operations of a run. More take longer and reach no new states.
+/// The maximum number of operations of a run. More operations take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
 /// Checks the invariants for one input.
 pub fn check(bytes: &[u8]) {
-    let Some(Input { setup, way, mut operations }) = super::input(bytes) else { return };
+    let Some(Input { setup, movement, mut operations }) = super::input(bytes) else { return };
     operations.truncate(OPERATIONS);
-    run(setup, way, &operations).unwrap_or_else(|failure| panic!("{failure}"));
+    run(setup, movement, &operations).unwrap_or_else(|failure| panic!("{failure}"));
 }

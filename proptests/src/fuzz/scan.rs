@@ -55,8 +55,8 @@ fn cut_in_all_ways(limit: u8, moves: Moves, text: &[u8]) -> Seen {
         assert_eq!(scan(limit, moves.pieces(text)), whole, "cut differently: {}", shown(text));
     }
     if let Err(error) = whole.result {
-        assert!(error.at <= text.len(), "{error:?} behind the end");
-        assert_ne!(error.kind, ScanErrorKind::GivenUp, "of a line only");
+        assert!(error.at <= text.len(), "{error:?} is past the end of the text");
+        assert_ne!(error.kind, ScanErrorKind::GivenUp, "GivenUp applies only to lines");
         let is_end = matches!(error.kind, ScanErrorKind::Empty | ScanErrorKind::Incomplete);
         assert_eq!(is_end, error.at == text.len(), "{error:?} of {}", shown(text));
     }
@@ -118,7 +118,7 @@ fn same(json: Json<'_>, value: &Value) {
     }
 }
 
-/// Checks that a lower depth limit hides no member and no error before the position where it is exceeded.
+/// Checks that a lower depth limit hides no member or error before the position at which the limit is exceeded.
 fn bounds_change_nothing_else(limit: u8, whole: &Seen, bounded: &Seen) {
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}

@@ -10,7 +10,7 @@ use super::mutate::number_of;
 #[must_use]
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let dialogues = mcp_proto_transcripts::all();
-    // A limit, two bytes of `Moves`, then the text: see `Input` of the targets.
+    // A depth limit, two bytes of `Moves`, then the text: the `Input` of the target `scan`.
     let scan = lines(&dialogues).into_iter().map(|line| [&[64, 3, 7], &line[..]].concat()).collect();
     let line = dialogues.iter().filter(|dialogue| dialogue.is_server()).map(|dialogue| {
         let said = said(dialogue);
@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
-    // A line that is too long, with two ids of which the last one counts.
+    // An oversized line with two ids. The last one counts.
     let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
     let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![

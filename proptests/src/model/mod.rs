@@ -1,54 +1,54 @@
 //! Models of servers and clients, and drivers that check machines against them.
 //!
-//! A run is a list of operations: messages of the peer, actions of the application, time, and connection failures. The
-//! driver moves bytes as a [`Way`] describes, and the model checks every message and event. The first violation is a
-//! [`ConnectFailure`] with the dialogue so far. Property tests and fuzzers share this code.
+//! A run is a list of operations: messages of the peer, actions of the application, time, and connection failures.
+//! The driver moves bytes as a [`Movement`] describes. The model checks every message and event. The first violation
+//! is a [`Violation`] with the dialogue up to that point. Property tests and fuzz targets share this code.
 
+mod application;
 pub mod client;
-mod host;
-mod mover;
+mod encode;
+mod obligations;
 pub mod operation;
-mod owed;
 pub mod pair;
 pub mod server;
 #[cfg(feature = "proptest")]
 pub mod strategy;
-mod text;
+mod transport;
 
 use std::fmt;
 
-pub use self::mover::Way;
+pub use self::transport::Movement;
 
 /// The result of a run, for comparison with another run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// All output of the machine.
     pub output: Vec<u8>,
-    /// All events, and the results of the application's calls.
+    /// All events, and the return values of the application's method calls.
     pub events: Vec<String>,
-    /// The longest line that the peer has sent.
+    /// Length of the longest line sent by the peer.
     pub longest: usize,
     /// Number of polls.
     pub polls: usize,
 }
 
 /// A violation of the model. Displays the dialogue so far.
-pub struct ConnectFailure {
+pub struct Violation {
     /// Description of the violation.
     pub why: String,
-    /// The dialogue: `>` a line of the peer, `<` of the machine, `!` an event, `*` an action of the application.
+    /// The dialogue. `>` marks a line of the peer, `<` a line of the machine, `!` an event, `*` an action.
     pub dialogue: Vec<String>,
 }
 
-impl ConnectFailure {
+impl Violation {
     /// Inserts the setup at the start of the dialogue.
-    fn with_setup(mut self, setup: &dyn fmt::Debug) -> ConnectFailure {
+    fn with_setup(mut self, setup: &dyn fmt::Debug) -> Violation {
         self.dialogue.insert(0, format!("{setup:?}"));
         self
     }
 }
 
-impl fmt::Display for ConnectFailure {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.dialogue {
             writeln!(f, "{line}")?;
@@ -57,16 +57,16 @@ impl fmt::Display for ConnectFailure {
     }
 }
 
-impl fmt::Debug for ConnectFailure {
+impl fmt::Debug for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Compares two runs that must be the same.
+/// Compares two runs whose output and events must be equal.
 ///
 /// # Errors
-/// The first difference.
+/// Describes the first difference.
 pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
     if first.output == second.output && first.events == second.events {
         return Ok(());
@@ -83,7 +83,7 @@ pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
     }
 }
 
-/// A line of a dialogue: the start of a message, because the rest of a long one is filler.
+/// Formats a dialogue line, shortened to the start of the message.
 fn shown(sigil: &str, line: &[u8]) -> String {
     let start = &line[..line.len().min(SHOWN)];
     let rest = if start.len() < line.len() { "…" } else { "" };
@@ -93,7 +93,7 @@ fn shown(sigil: &str, line: &[u8]) -> String {
 /// The maximum number of bytes of a message in a dialogue.
 const SHOWN: usize = 400;
 
-/// The element `nth` from the end, wrapping. `None` if `from` is empty.
-fn back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
+/// Returns the element `nth` from the end, wrapping, or `None` if `from` is empty.
+fn nth_back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
     from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
 }

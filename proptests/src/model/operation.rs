@@ -1,52 +1,53 @@
 //! Operations on a server: client messages, application actions and connection changes.
 
-/// One operation. Numbers of requests, tickets and questions count back from the last one, and wrap.
+/// One operation. Request, ticket and question numbers count back from the latest, and wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
     /// The client sends a line.
     Send(Message),
-    /// It sends several messages in one line.
+    /// The client sends a batch in one line.
     Batch(Vec<Message>),
-    /// It sends a line with one byte replaced, or cut off there.
+    /// The client sends a line that has one replaced byte or is truncated at this position.
     Damaged(Message, u16, Option<u8>),
-    /// It sends any bytes, and a line break.
+    /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
-    /// It sends so many lines that are no messages.
+    /// The client sends this many lines that are not messages.
     Noise(u8),
-    /// The application does something with a deferred request.
+    /// The application applies a behavior to a deferred request.
     Later(u8, Behaviour),
-    /// The application asks the client, perhaps for the sake of a deferred request, and waits for so many milliseconds.
+    /// The application sends a request, optionally during a deferred request. The last field times 5 ms is the
+    /// timeout.
     Ask(Question, Option<u8>, u8),
-    /// The application cancels its request.
-    TakeBack(u8),
+    /// The application cancels its own request.
+    CancelRequest(u8),
     /// The application ends a subscription.
     EndSubscription(u8),
-    /// The application logs something at a level.
+    /// The application sends a log message of this level.
     Log(u8),
-    /// Something has changed.
+    /// The application reports a change.
     Changed(Changed),
     /// Time passes, in milliseconds.
     Time(u16),
-    /// The client stops reading, or begins again.
+    /// The client stops reading (`true`) or reads again (`false`).
     Block(bool),
     /// The client closes its side.
     EndOfInput,
-    /// Nothing can be written any more.
+    /// All later writes fail.
     Broken,
-    /// The application ends the connection, perhaps with a time of its own.
+    /// The application shuts down, optionally with this time limit in milliseconds.
     Shutdown(Option<u8>),
-    /// A new connection.
+    /// A new connection starts.
     Reset,
 }
 
 impl Operation {
-    /// Whether it is the application that does something.
-    pub(crate) fn is_of_host(&self) -> bool {
-        use Operation::{Ask, Changed, EndSubscription, Later, Log, Shutdown, TakeBack};
+    /// Whether the application performs the operation.
+    pub(crate) fn is_application_action(&self) -> bool {
+        use Operation::{Ask, CancelRequest, Changed, EndSubscription, Later, Log, Shutdown};
         matches!(
             self,
-            Later(..) | Ask(..) | TakeBack(_) | EndSubscription(_) | Log(_) | Changed(_) | Shutdown(_)
+            Later(..) | Ask(..) | CancelRequest(_) | EndSubscription(_) | Log(_) | Changed(_) | Shutdown(_)
         )
     }
 }
@@ -57,23 +58,23 @@ impl Operation {
 pub enum Message {
     /// A request.
     Request(Request),
-    /// It cancels a request.
+    /// Cancels a request of the client.
     Cancel(u8),
-    /// It answers a question of the server's.
+    /// Responds to a server request.
     Answer(u8, Reaction),
-    /// It reports progress of such a question.
+    /// Reports progress on a server request.
     Progress(u8),
     /// `notifications/initialized`.
     Initialized,
     /// `notifications/roots/list_changed`.
     RootsChanged,
-    /// Another notification, or what is none.
+    /// Another notification, or a line that is not a message.
     Odd(u8),
 }
 
 impl Message {
-    /// Whether it depends on what the server has asked.
-    pub(crate) fn is_about_asked(&self) -> bool {
+    /// Whether the message depends on earlier server requests.
+    pub(crate) fn refers_to_server_request(&self) -> bool {
         matches!(self, Message::Answer(..) | Message::Progress(_))
     }
 }
@@ -82,17 +83,17 @@ impl Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Request {
-    /// What for.
+    /// Method and its parameters.
     pub what: What,
-    /// What its id is like.
+    /// Kind of id.
     pub id: Id,
-    /// Whether it is of the stateless era.
+    /// Whether the request is stateless.
     pub stateless: bool,
-    /// Whether it asks for progress.
+    /// Whether the request has a progress token.
     pub progress: bool,
-    /// Bytes of filler in it.
+    /// Length of the filler member in bytes.
     pub filler: u16,
-    /// In which order its members come.
+    /// Selects the order of members.
     pub order: u8,
 }
 
@@ -102,27 +103,27 @@ impl Request {
     }
 }
 
-/// What an id is like.
+/// The kind of a request id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Id {
-    /// A string that no other request has.
+    /// A string unique to the request.
     Text,
-    /// A number that no other request has.
+    /// A number unique to the request.
     Number,
-    /// The id of an earlier request, perhaps written in another way.
+    /// The id of an earlier request, possibly with another escaping.
     Again(u8),
-    /// Longer than what can be kept.
+    /// An id longer than the server can store.
     Long,
-    /// No id: `null`, a fraction, an object.
+    /// An invalid id: `null`, a fraction, an object.
     None(u8),
 }
 
-/// What a request is for.
+/// The method of a request, with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum What {
-    /// `initialize`, with a revision, and capabilities as bits: roots, sampling, forms, pages.
+    /// `initialize` with a revision, and capability bits: roots, sampling, forms, URLs.
     Initialize(u8, u8),
     /// `server/discover`.
     Discover,
@@ -136,83 +137,83 @@ pub enum What {
     Prompt(Behaviour),
     /// `completion/complete`.
     Complete(Behaviour),
-    /// A list, by its number; some are given by the application.
+    /// A list method by number. The application supplies some of the lists.
     List(u8),
     /// `logging/setLevel`.
     Level(u8),
-    /// `resources/subscribe`, or the opposite.
+    /// `resources/subscribe` if `true`, otherwise `resources/unsubscribe`.
     Subscribe(bool),
     /// `subscriptions/listen`.
     Listen,
-    /// No method of the protocol.
+    /// A method that the protocol does not define.
     Unknown,
-    /// A ping whose parameters are nested so deeply.
+    /// `ping` with parameters of this nesting depth.
     Deep(u8),
 }
 
-/// How the application handles a request.
+/// The movement in which the application handles a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behaviour {
-    /// It answers.
+    /// Responds with a result.
     Answer,
-    /// It answers with an error.
+    /// Responds with an error.
     Error,
-    /// It lets it go.
+    /// Drops the request token without a response.
     Drop,
-    /// It leaves the answer for later, for at most 10 milliseconds times this, or for the usual time.
+    /// Defers the request for at most 10 milliseconds times this, or for the default time if 0.
     Defer(u8),
-    /// It says that it is busy.
+    /// Responds that the server is busy.
     Busy,
-    /// It reports progress, and answers.
+    /// Reports progress, then responds.
     Progress,
-    /// It logs something, and answers.
+    /// Sends a log message, then responds.
     Log,
-    /// It says that something has changed, and answers.
+    /// Reports a change, then responds.
     Change,
-    /// It needs input first.
+    /// Requires input first.
     Needs,
-    /// It lacks a capability of the client's.
+    /// Reports a missing client capability.
     Lacks,
-    /// It answers with more than there is room for.
+    /// Responds with more bytes than guaranteed.
     Large,
-    /// It writes half a value.
+    /// Writes an incomplete JSON value.
     Unbalanced,
 }
 
-/// What a host asks its client.
+/// A request of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Question {
-    /// Whether it is there.
+    /// `ping`.
     Ping,
-    /// For its roots.
+    /// `roots/list`.
     Roots,
-    /// For a form that its user has filled in.
+    /// `elicitation/create` with a form.
     Form,
-    /// To send its user to a web page.
+    /// `elicitation/create` with a URL.
     Page,
-    /// For what its model says.
+    /// `sampling/createMessage`.
     Sample,
-    /// For something of its own.
+    /// A method of the application.
     Raw,
 }
 
-/// How a client answers that.
+/// The response of a client to a server request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {
-    /// With a result, which has so many bytes of filler.
+    /// A result with this many bytes of filler.
     Result(u16),
-    /// With an error.
+    /// An error.
     Error,
-    /// With neither, or both.
+    /// A response with both result and error (`true`), or with neither (`false`).
     Malformed(bool),
-    /// With the id as a string.
+    /// A result whose id is written as a string.
     Text,
 }
 
-/// What has changed.
+/// A change reported by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Changed {

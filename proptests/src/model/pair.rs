@@ -1,7 +1,7 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
-//! The operations decide when bytes arrive, and whether lines are damaged. On an intact wire every call ends with the right
-//! response. On any wire it ends once.
+//! The operations decide when bytes arrive, and whether lines are damaged. On an undamaged wire every call ends with
+//! the right response. On any wire each call ends once.
 
 use std::mem;
 
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::client::operation::{Call, Operation as Client};
 use super::operation::{Behaviour, Operation as Server};
-use super::{ConnectFailure, Summary, Way, client, server};
+use super::{Movement, Summary, Violation, client, server};
 
-/// Both ends as they are set up. Their receive buffers hold every line.
+/// Configuration of both ends. Their receive buffers hold every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// The client.
+    /// Configuration of the client.
     pub client: client::Setup,
-    /// The server.
+    /// Configuration of the server.
     pub server: server::Setup,
 }
 
@@ -26,17 +26,17 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
-    /// The application of the client does something. What a peer or a connection does is ignored here.
+    /// An action of the client's application. Operations of its peer or connection have no effect.
     Client(Client),
-    /// The application of the server does something.
+    /// An action of the server's application. Operations of its peer or connection have no effect.
     Server(Server),
-    /// So many times 8 bytes arrive at the server, or at the client.
+    /// This many times 8 bytes arrive at the server, or at the client.
     Arrive(Towards, u8),
-    /// Everything arrives, and what is said to it, and so on.
+    /// Delivers all bytes in both directions until both machines are idle.
     Deliver,
     /// Time passes, in milliseconds.
     Time(u16),
-    /// A line that is on its way does not arrive as it was sent.
+    /// Damages a line in transit.
     Tamper(Towards, u8, Trick),
 }
 
@@ -50,27 +50,27 @@ pub enum Towards {
     Client,
 }
 
-/// What becomes of a line.
+/// The movement in which a line is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Trick {
-    /// It is lost.
+    /// The line is lost.
     Drop,
-    /// It comes twice.
+    /// The line arrives twice.
     Twice,
-    /// It comes after the next one.
+    /// The line arrives after the next one.
     Swap,
-    /// Half of it comes.
+    /// Only the first half of the line arrives.
     Cut,
 }
 
-/// Bytes that were written and have not arrived.
+/// Bytes in transit in one direction.
 #[derive(Debug, Default)]
 struct Pipe {
-    /// So many of the writer's bytes are in here, or were.
+    /// Number of bytes taken from the writer's output.
     taken: usize,
     bytes: Vec<u8>,
-    /// What has arrived of a line.
+    /// The part of the current line that has arrived.
     begun: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ impl Pipe {
         self.taken = output.len();
     }
 
-    /// So many bytes arrive: with the lines that are whole now.
+    /// Delivers up to `count` bytes. Returns them, and the lines that they complete.
     fn arrive(&mut self, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
         let bytes: Vec<u8> = self.bytes.drain(..count.min(self.bytes.len())).collect();
         let mut lines = Vec::new();
@@ -95,7 +95,7 @@ impl Pipe {
     }
 
     fn tamper(&mut self, nth: u8, trick: Trick) {
-        // The first one may have arrived in part.
+        // Part of the first line may have arrived already.
         let mut lines: Vec<Vec<u8>> =
             self.bytes.split_inclusive(|byte| *byte == b'\n').map(Vec::from).collect();
         let first = usize::from(!self.begun.is_empty());
@@ -117,36 +117,36 @@ impl Pipe {
     }
 }
 
-/// What every line of both machines fits into: the longest answer of a host is 20,000 bytes.
+/// The length of a receive buffer that holds every line. The longest response has 20,000 bytes of text.
 const LONGEST_LINE: usize = 24 * 1024;
 
-/// Runs the operations, in this way, and ends the connection.
+/// Runs the operations with this byte movement, and ends the connection.
 ///
 /// # Errors
-/// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
-    let rx = LONGEST_LINE + usize::from(way.spare);
-    server::with(setup.server, way, rx, |server| {
-        client::with(setup.client, way, rx, |client| {
+/// The first violation of a model.
+pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
+    let rx = LONGEST_LINE + usize::from(movement.spare);
+    server::with_machine(setup.server, movement, rx, |server| {
+        client::with_machine(setup.client, movement, rx, |client| {
             let any = |is: fn(&Operation) -> bool| operations.iter().any(is);
             let mut world = World {
                 client,
                 server,
                 up: Pipe::default(),
                 down: Pipe::default(),
-                honest: !any(|it| matches!(it, Operation::Tamper(..))),
-                patient: !any(|it| matches!(it, Operation::Time(_))),
-                ends: any(|it| {
+                is_intact: !any(|it| matches!(it, Operation::Tamper(..))),
+                is_timeless: !any(|it| matches!(it, Operation::Time(_))),
+                shuts_down: any(|it| {
                     matches!(it, Operation::Client(Client::Shutdown) | Operation::Server(Server::Shutdown(_)))
                 }),
                 dialogue: Vec::new(),
             };
             let outcome = operations.iter().try_for_each(|operation| world.step(operation));
             let outcome = outcome.and_then(|()| world.finish());
-            world.note();
+            world.merge_dialogues();
             match outcome {
                 Ok(()) => Ok(Summary::default()),
-                Err(why) => Err(ConnectFailure { why, dialogue: world.dialogue }.with_setup(&(setup, way))),
+                Err(why) => Err(Violation { why, dialogue: world.dialogue }.with_setup(&(setup, movement))),
             }
         })
     })
@@ -157,16 +157,18 @@ struct World<'s, 'c> {
     server: server::World<'s>,
     up: Pipe,
     down: Pipe,
-    /// The wire is; no time passes; a host ends the connection.
-    honest: bool,
-    patient: bool,
-    ends: bool,
+    /// Whether no line is damaged.
+    is_intact: bool,
+    /// Whether no time passes.
+    is_timeless: bool,
+    /// Whether an application shuts its machine down.
+    shuts_down: bool,
     dialogue: Vec<String>,
 }
 
 impl World<'_, '_> {
-    /// What both have said and heard goes into one dialogue.
-    fn note(&mut self) {
+    /// Moves the dialogues of both machines into one.
+    fn merge_dialogues(&mut self) {
         let client = self.client.dialogue.drain(..).map(|line| format!("client {line}"));
         self.dialogue.extend(client);
         let server = self.server.dialogue.drain(..).map(|line| format!("server {line}"));
@@ -174,40 +176,42 @@ impl World<'_, '_> {
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
-        self.settle()?;
+        self.run_until_idle()?;
         self.dialogue.push(format!("* {operation:?}"));
         match operation {
-            Operation::Client(operation) if operation.is_of_host() => {
+            Operation::Client(operation) if operation.is_application_action() => {
                 if let Err(why) = self.client.host(operation)? {
-                    self.dialogue.push(format!("client ! not now {why:?}"));
+                    self.dialogue.push(format!("client ! refused: {why:?}"));
                 }
             }
-            Operation::Server(operation) if operation.is_of_host() => self.server.host(operation)?,
+            Operation::Server(operation) if operation.is_application_action() => {
+                self.server.host(operation)?
+            }
             Operation::Client(_) | Operation::Server(_) => {}
             Operation::Arrive(towards, count) => self.arrive(*towards, usize::from(*count) * 8)?,
             Operation::Deliver => self.deliver()?,
-            Operation::Time(time) => self.pass(Millis((*time).into())),
+            Operation::Time(time) => self.advance_time(Millis((*time).into())),
             Operation::Tamper(Towards::Server, nth, trick) => self.up.tamper(*nth, *trick),
             Operation::Tamper(Towards::Client, nth, trick) => self.down.tamper(*nth, *trick),
         }
-        self.settle()
+        self.run_until_idle()
     }
 
-    fn settle(&mut self) -> Result<(), String> {
-        self.client.settle()?;
-        self.server.settle()?;
-        self.up.take(&self.client.mover.output);
-        self.down.take(&self.server.mover.output);
-        // Who is gone has closed its side.
-        self.server.mover.ended |= self.client.closed && self.up.bytes.is_empty();
-        self.client.mover.ended |= self.server.closed && self.down.bytes.is_empty();
-        self.note();
+    fn run_until_idle(&mut self) -> Result<(), String> {
+        self.client.run_until_idle()?;
+        self.server.run_until_idle()?;
+        self.up.take(&self.client.transport.output);
+        self.down.take(&self.server.transport.output);
+        // A closed machine also closes its output.
+        self.server.transport.ended |= self.client.closed && self.up.bytes.is_empty();
+        self.client.transport.ended |= self.server.closed && self.down.bytes.is_empty();
+        self.merge_dialogues();
         Ok(())
     }
 
-    fn pass(&mut self, time: Millis) {
-        for mover in [&mut self.client.mover, &mut self.server.mover] {
-            mover.now = mover.now.plus(time);
+    fn advance_time(&mut self, time: Millis) {
+        for transport in [&mut self.client.transport, &mut self.server.transport] {
+            transport.now = transport.now.plus(time);
         }
     }
 
@@ -217,33 +221,33 @@ impl World<'_, '_> {
             Towards::Client => self.down.arrive(count),
         };
         match towards {
-            Towards::Server if !self.server.closed && !self.server.mover.ended => {
+            Towards::Server if !self.server.closed && !self.server.transport.ended => {
                 for line in lines {
-                    self.server.notes.owed.sent(&line, self.server.rx);
+                    self.server.app.obligations.record_line(&line, self.server.rx);
                 }
                 self.server.work += bytes.len();
-                self.server.mover.pending.extend(bytes);
+                self.server.transport.pending.extend(bytes);
             }
-            Towards::Client if !self.client.closed && !self.client.mover.ended => {
+            Towards::Client if !self.client.closed && !self.client.transport.ended => {
                 for line in lines {
-                    self.told(&line);
+                    self.record_server_line(&line);
                 }
                 self.client.work += bytes.len();
-                self.client.mover.pending.extend(bytes);
+                self.client.transport.pending.extend(bytes);
             }
             _ => {}
         }
-        self.settle()
+        self.run_until_idle()
     }
 
-    /// What the model of the client has to know of a line of the server's.
-    fn told(&mut self, line: &[u8]) {
+    /// Records a line of the server in the client's model.
+    fn record_server_line(&mut self, line: &[u8]) {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
-        let in_session = self.client.client.state() == State::Ready && self.honest;
+        let in_session = self.client.client.state() == State::Ready && self.is_intact;
         match (value.get("method").and_then(Value::as_str), value.get("id")) {
-            (Some(_), Some(id)) => self.client.notes.tickets.request(id.to_string(), in_session),
+            (Some(_), Some(id)) => self.client.app.tickets.request(id.to_string(), in_session),
             (Some("notifications/cancelled"), None) => {
-                self.client.notes.tickets.take_back(&value["params"]["requestId"].to_string());
+                self.client.app.tickets.cancel_request(&value["params"]["requestId"].to_string());
             }
             _ => {}
         }
@@ -251,40 +255,43 @@ impl World<'_, '_> {
 
     fn deliver(&mut self) -> Result<(), String> {
         for _ in 0..1000 {
-            self.settle()?;
+            self.run_until_idle()?;
             if self.up.bytes.is_empty() && self.down.bytes.is_empty() {
                 return Ok(());
             }
             self.arrive(Towards::Server, usize::MAX)?;
             self.arrive(Towards::Client, usize::MAX)?;
         }
-        Err("they never have said everything".into())
+        Err("the machines never become idle".into())
     }
 
-    /// Everything arrives, requests end or take too long, and the client leaves.
+    /// Delivers everything, waits until all requests end, and shuts the client down.
     fn finish(&mut self) -> Result<(), String> {
         self.deliver()?;
         self.wait(Millis(25_000))?;
-        self.client.notes.tickets.over()?;
-        self.right()?;
-        self.client.client.shutdown(self.client.mover.now);
+        self.client.app.tickets.check_end()?;
+        self.check_outcomes()?;
+        self.client.client.shutdown(self.client.transport.now);
         self.deliver()?;
         self.wait(Millis(25_000))?;
         match (self.client.closed, self.server.closed) {
             (true, true) => Ok(()),
-            closed => Err(format!("client and server do not end: {closed:?}")),
+            closed => Err(format!("client and server do not both close: {closed:?}")),
         }
     }
 
     fn wait(&mut self, time: Millis) -> Result<(), String> {
-        let end = self.client.mover.now.plus(time);
-        while self.client.mover.now < end && !(self.client.closed && self.server.closed) && !self.is_idle() {
+        let end = self.client.transport.now.plus(time);
+        while self.client.transport.now < end
+            && !(self.client.closed && self.server.closed)
+            && !self.is_idle()
+        {
             let next = [
-                self.client.mover.deadline.filter(|_| !self.client.closed),
-                self.server.mover.deadline.filter(|_| !self.server.closed),
+                self.client.transport.deadline.filter(|_| !self.client.closed),
+                self.server.transport.deadline.filter(|_| !self.server.closed),
             ];
             let next = next.into_iter().flatten().min().unwrap_or(end).min(end);
-            self.pass(Millis(next.0.saturating_sub(self.client.mover.now.0).max(1)));
+            self.advance_time(Millis(next.0.saturating_sub(self.client.transport.now.0).max(1)));
             self.deliver()?;
         }
         Ok(())
@@ -293,13 +300,13 @@ impl World<'_, '_> {
     /// Whether the client is connected and no request of either side is open.
     fn is_idle(&self) -> bool {
         matches!(self.client.client.state(), State::Ready | State::Stateless)
-            && self.client.notes.tickets.over().is_ok()
-            && self.server.notes.owed.is_idle()
+            && self.client.app.tickets.check_end().is_ok()
+            && self.server.app.obligations.is_idle()
     }
 
-    /// Whether every call has ended as it should.
-    fn right(&self) -> Result<(), String> {
-        for (n, end) in &self.client.notes.tickets.ends {
+    /// Checks that every call has ended with the right outcome.
+    fn check_outcomes(&self) -> Result<(), String> {
+        for (n, end) in &self.client.app.tickets.ends {
             let Some(call) = usize::try_from(*n).ok().and_then(|n| self.client.calls.get(n)) else {
                 continue;
             };
@@ -317,18 +324,18 @@ impl World<'_, '_> {
                 _ => !end.starts_with("Failed"),
             };
             let right = right
-                || !self.honest
-                || self.ends
-                || !self.patient && end.starts_with("Failed(TimedOut")
+                || !self.is_intact
+                || self.shuts_down
+                || !self.is_timeless && end.starts_with("Failed(TimedOut")
                 || self.is_slow(call) && end.starts_with("Failed");
             if !right {
-                return Err(format!("{call:?}, the request {n}, ends with {end}"));
+                return Err(format!("request {n}, {call:?}, has the wrong outcome {end}"));
             }
         }
         Ok(())
     }
 
-    /// Whether it may take too long, or too many rounds, because the application of the server or of the client does nothing.
+    /// Whether the call may time out or need too many rounds, because an application does not respond.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

@@ -9,35 +9,35 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Action, ConfigError, KeepAlive, Level, Millis, SendError, State};
 
-use super::host::{FORM, Notes, PAGE, change, deal, later};
-use super::mover::{Mover, buffer};
+use super::application::{AppState, FORM, PAGE, change, handle_event, reply_to_deferred};
+use super::encode::Encoder;
 use super::operation::{Message, Operation, Question};
-use super::text::Speaker;
-use super::{ConnectFailure, Summary, Way, back, shown};
+use super::transport::{Transport, buffer};
+use super::{Movement, Summary, Violation, nth_back, shown};
 
-/// A server as it is set up.
+/// Configuration of a modeled server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// The length of the receive buffer, or what holds the longest line.
+    /// Length of the receive buffer, or `None` for one that holds every line.
     pub rx: Option<u16>,
-    /// By so much the transmit buffer, and the room that answers are promised, are longer than they have to be.
+    /// Length of the transmit buffer beyond `room` and the minimum.
     pub tx: u16,
-    /// See there.
+    /// Guaranteed response space beyond the minimum.
     pub room: u16,
-    /// The transmit buffer is on the heap.
+    /// Whether the transmit buffer is on the heap.
     pub grown: bool,
-    /// How many requests can be in flight: at most 7.
+    /// Maximum number of requests in flight, modulo 8.
     pub slots: u8,
-    /// It takes batches.
+    /// Whether the server accepts batches.
     pub batches: bool,
-    /// It asks whether its client is there.
+    /// Whether keep-alive is enabled.
     pub pings: bool,
-    /// It begins anew when a client does.
+    /// Whether a second `initialize` restarts the session.
     pub restarts: bool,
-    /// It wants a whole handshake first.
+    /// Whether the server requires a complete handshake.
     pub strict: bool,
-    /// Its lists are given by the host.
+    /// Whether the application supplies the lists.
     pub by_host: bool,
 }
 
@@ -77,26 +77,32 @@ static BY_HOST: [&dyn Feature; 6] =
 
 static SAMPLE: CreateMessage<'static> = CreateMessage::new(&[SampleMessage::user("?")], 9);
 
-/// Runs the operations, in this way, and ends the connection.
+/// Runs the operations with this byte movement, and ends the connection.
 ///
 /// # Errors
-/// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
-    let rx =
-        setup.rx.map_or_else(|| usize::from(way.spare) + longest_line(operations), |rx| rx.max(400).into());
-    with(setup, way, rx, |mut world| {
+/// The first violation of the model.
+pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
+    let rx = setup
+        .rx
+        .map_or_else(|| usize::from(movement.spare) + longest_line(operations), |rx| rx.max(400).into());
+    with_machine(setup, movement, rx, |mut world| {
         let outcome = operations.iter().try_for_each(|operation| world.step(operation));
         let outcome = outcome.and_then(|()| world.finish());
         world.summary(outcome).map_err(|failure| failure.with_setup(&setup))
     })
 }
 
-/// The smallest transmit buffers, with static lists and with lists by the host. They are measured once, because that takes longer
+/// The minimum transmit buffers, for static and for dynamic lists. Each is measured once, because that takes longer
 /// than most runs.
 static NEEDED: [OnceLock<usize>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// A server that has this much room to read to.
-pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
+/// Calls `run` with a server whose receive buffer has length `rx`.
+pub(super) fn with_machine<T>(
+    setup: Setup,
+    movement: Movement,
+    rx: usize,
+    run: impl FnOnce(World<'_>) -> T,
+) -> T {
     let mut limits = Limits::DEFAULT.with_depth(20).with_deferred_timeout(Millis(5_000));
     limits.request_timeout = Millis(700);
     let info = ServerConfig::new("s", "1")
@@ -108,7 +114,7 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         + NEEDED[usize::from(setup.by_host)].get_or_init(|| {
             match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
                 Err(ConfigError::TxTooSmall { needed }) => needed,
-                other => panic!("a server without room to write to: {other:?}"),
+                other => panic!("unexpected result of a server without a transmit buffer: {other:?}"),
             }
         });
     let (room, tx) =
@@ -117,11 +123,11 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     let slots = usize::from(setup.slots % 8);
     let (mut slots, mut text) = (vec![Slot::EMPTY; slots], vec![0; slots * 48]);
     let (mut batches, mut watches) = (vec![0; 2500], [0; 60]);
-    let server = Server::new(&info, buffer(way.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
-    let mut server = server.expect("there is enough room").subscription_buffer(&mut watches[..]);
-    // By default an answer may use all of a lent buffer.
+    let server = Server::new(&info, buffer(movement.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
+    let mut server = server.expect("the buffers are large enough").subscription_buffer(&mut watches[..]);
+    // By default a response may use a whole lent buffer.
     if setup.grown || room < tx {
-        server = server.reply_room(room).expect("there is enough room");
+        server = server.reply_room(room).expect("the buffers are large enough");
     }
     if setup.batches {
         server = server.batch_buffer(&mut batches[..]);
@@ -130,15 +136,15 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
         server = server.keep_alive(KeepAlive { interval: Millis(70), timeout: Millis(30), close: false });
     }
     if !slots.is_empty() {
-        server = server.in_flight(&mut slots, &mut text).expect("there is enough text");
+        server = server.in_flight(&mut slots, &mut text).expect("the text buffer is large enough");
     }
     run(World {
         server,
-        // On the heap an answer is begun as long as less than this is unsent.
-        mover: Mover::new(way, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
+        // A machine with a growing buffer starts a response while less than this is unsent.
+        transport: Transport::new(movement, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
         rx,
-        speaker: Speaker::default(),
-        notes: Notes::default(),
+        encoder: Encoder::default(),
+        app: AppState::default(),
         read: 0,
         closed: false,
         dialogue: Vec::new(),
@@ -148,33 +154,33 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     })
 }
 
-/// What holds every line.
+/// The length of a receive buffer that holds every line.
 fn longest_line(operations: &[Operation]) -> usize {
-    let mut speaker = Speaker::default();
+    let mut encoder = Encoder::default();
     let mut line = |operation: &Operation| match operation {
-        Operation::Send(message) | Operation::Damaged(message, ..) => speaker.message(message).len(),
+        Operation::Send(message) | Operation::Damaged(message, ..) => encoder.message(message).len(),
         Operation::Batch(messages) => {
-            messages.iter().map(|message| speaker.message(message).len() + 1).sum::<usize>() + 2
+            messages.iter().map(|message| encoder.message(message).len() + 1).sum::<usize>() + 2
         }
         Operation::Bytes(bytes) => bytes.len(),
         _ => 0,
     };
-    // The ids of what the server asks are not known yet.
+    // The ids of server requests are not known yet, so add a margin.
     operations.iter().map(&mut line).max().unwrap_or(0).max(400) + 200
 }
 
 pub(super) struct World<'b> {
     pub(super) server: Server<'b>,
-    pub(super) mover: Mover,
+    pub(super) transport: Transport,
     pub(super) rx: usize,
-    speaker: Speaker,
-    pub(super) notes: Notes,
-    /// So much of the output was looked at.
+    encoder: Encoder,
+    pub(super) app: AppState,
+    /// Number of output bytes already checked.
     read: usize,
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// What may take a poll: bytes and operations.
+    /// Bytes and operations since the last check. They limit the number of polls.
     pub(super) work: usize,
     longest: usize,
 }
@@ -183,29 +189,29 @@ impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
         self.dialogue.push(shown(">", &line));
-        if self.closed || self.mover.ended {
+        if self.closed || self.transport.ended {
             return;
         }
-        self.notes.owed.sent(&line, self.rx);
+        self.app.obligations.record_line(&line, self.rx);
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
-        self.mover.pending.extend(&line);
+        self.transport.pending.extend(&line);
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Where a client begins anew it is clear what was before that and what comes after it; and a server that ends
-        // does so whether it has read everything or not.
+        // Process pending input before an `initialize`, because it separates two sessions. A draining server may end
+        // before it reads everything.
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
-        let settles = match operation {
-            Operation::Send(message) => is_new(message) || message.is_about_asked(),
+        let waits = match operation {
+            Operation::Send(message) => is_new(message) || message.refers_to_server_request(),
             Operation::Damaged(..) | Operation::Bytes(_) | Operation::Noise(_) => false,
             _ => true,
         };
-        if settles || self.server.state() == State::Draining {
-            self.settle()?;
+        if waits || self.server.state() == State::Draining {
+            self.run_until_idle()?;
         }
         if let Operation::Noise(count) = operation {
             (0..*count % 20).for_each(|_| self.send(b"nonsense".to_vec()));
@@ -218,21 +224,21 @@ impl World<'_> {
                 self.host(operation)?;
             }
         }
-        if settles { self.settle() } else { Ok(()) }
+        if waits { self.run_until_idle() } else { Ok(()) }
     }
 
-    /// What the client sends.
+    /// The line that the client sends for an operation, or `None` for another operation.
     fn line(&mut self, operation: &Operation) -> Option<Vec<u8>> {
-        let speaker = &mut self.speaker;
+        let encoder = &mut self.encoder;
         Some(match operation {
-            Operation::Send(message) => speaker.message(message).into_bytes(),
+            Operation::Send(message) => encoder.message(message).into_bytes(),
             Operation::Batch(messages) => {
                 let members: Vec<String> =
-                    messages.iter().take(6).map(|message| speaker.message(message)).collect();
+                    messages.iter().take(6).map(|message| encoder.message(message)).collect();
                 format!("[{}]", members.join(",")).into_bytes()
             }
             Operation::Damaged(message, at, byte) => {
-                damaged(speaker.message(message).into_bytes(), *at, *byte)
+                damaged(encoder.message(message).into_bytes(), *at, *byte)
             }
             Operation::Bytes(bytes) => bytes.clone(),
             _ => return None,
@@ -240,22 +246,24 @@ impl World<'_> {
     }
 
     pub(super) fn host(&mut self, operation: &Operation) -> Result<(), String> {
-        let World { server, notes, mover, .. } = self;
+        let World { server, app, transport, .. } = self;
         let outcome = match operation {
             Operation::Later(nth, behaviour) => {
-                let Some((ticket, n)) = back(&notes.later, *nth) else { return Ok(()) };
-                let open = notes.owed.is_open(ticket);
+                let Some((ticket, n)) = nth_back(&app.later, *nth) else { return Ok(()) };
+                let open = app.obligations.is_open(ticket);
                 let outcome = match server.reply(ticket) {
-                    Ok(_) if !open => return Err(format!("{ticket:?} has ended, and may be answered")),
-                    Ok(reply) => later(reply, (ticket, n), *behaviour, notes),
-                    Err(SendError::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
+                    Ok(_) if !open => return Err(format!("{ticket:?} has ended, but reply() accepts it")),
+                    Ok(reply) => reply_to_deferred(reply, (ticket, n), *behaviour, app),
+                    Err(SendError::Gone) if open => {
+                        return Err(format!("{ticket:?} is open, but reply() returns Gone"));
+                    }
                     Err(why) => Err(why),
                 };
                 outcome.map(|()| "done".into())
             }
             Operation::Ask(question, during, time) => {
                 let mut ask = RequestOptions::DEFAULT;
-                if let Some((ticket, _)) = during.and_then(|nth| back(&notes.later, nth)) {
+                if let Some((ticket, _)) = during.and_then(|nth| nth_back(&app.later, nth)) {
                     ask = ask.during(ticket);
                 }
                 if *time > 0 {
@@ -270,24 +278,24 @@ impl World<'_> {
                     Question::Raw => server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
                 };
                 asked.and_then(|ticket| {
-                    notes.asked.push(ticket);
-                    let new = notes.owed.asked(ticket);
+                    app.asked.push(ticket);
+                    let new = app.obligations.asked(ticket);
                     new.map(|()| "asked".into()).map_err(|_| SendError::Full)
                 })
             }
-            Operation::TakeBack(nth) => {
-                let Some(ticket) = back(&notes.asked, *nth) else { return Ok(()) };
+            Operation::CancelRequest(nth) => {
+                let Some(ticket) = nth_back(&app.asked, *nth) else { return Ok(()) };
                 let outcome = server.cancel(ticket, "why");
-                if outcome.is_ok() && !notes.owed.asked_is_over(ticket) {
-                    return Err(format!("{ticket:?} is over, and was taken back"));
+                if outcome.is_ok() && !app.obligations.end_asked(ticket) {
+                    return Err(format!("{ticket:?} has ended, but was cancelled"));
                 }
                 outcome.map(|()| "taken back".into())
             }
             Operation::EndSubscription(nth) => {
-                let Some(ticket) = back(&notes.listening, *nth) else { return Ok(()) };
+                let Some(ticket) = nth_back(&app.listening, *nth) else { return Ok(()) };
                 let outcome = server.end_subscription(ticket);
                 if outcome.is_ok() {
-                    notes.owed.end_subscription(ticket);
+                    app.obligations.end_subscription(ticket);
                 }
                 outcome.map(|()| "ended".into())
             }
@@ -300,35 +308,37 @@ impl World<'_> {
                 return Ok(());
             }
             Operation::Time(time) => {
-                mover.now = mover.now.plus(Millis((*time).into()));
+                transport.now = transport.now.plus(Millis((*time).into()));
                 return Ok(());
             }
             Operation::Block(blocked) => {
-                mover.blocked = *blocked;
+                transport.blocked = *blocked;
                 return Ok(());
             }
             Operation::EndOfInput => {
-                mover.ended = true;
+                transport.ended = true;
                 return Ok(());
             }
             Operation::Broken => {
-                mover.broken = true;
+                transport.broken = true;
                 return Ok(());
             }
             Operation::Shutdown(time) => {
                 match time {
-                    Some(time) => server.shutdown_by(mover.now, mover.now.plus(Millis((*time).into()))),
-                    None => server.shutdown(mover.now),
+                    Some(time) => {
+                        server.shutdown_by(transport.now, transport.now.plus(Millis((*time).into())))
+                    }
+                    None => server.shutdown(transport.now),
                 }
                 return Ok(());
             }
             Operation::Reset => {
                 server.reset();
-                mover.reset();
-                notes.owed.reset();
-                self.speaker.asked.clear();
-                (self.read, self.closed) = (self.mover.output.len(), false);
-                self.notes.events.push("* reset".into());
+                transport.reset();
+                app.obligations.reset();
+                self.encoder.asked.clear();
+                (self.read, self.closed) = (self.transport.output.len(), false);
+                self.app.events.push("* reset".into());
                 return Ok(());
             }
             Operation::Send(_)
@@ -339,114 +349,113 @@ impl World<'_> {
                 return Ok(());
             }
         };
-        let text = outcome.unwrap_or_else(|why: SendError| format!("not now {why:?}"));
+        let text = outcome.unwrap_or_else(|why: SendError| format!("refused: {why:?}"));
         self.dialogue.push(format!("! {text}"));
-        self.notes.events.push(format!("! {text}"));
+        self.app.events.push(format!("! {text}"));
         Ok(())
     }
 
-    /// Goes on until nothing more can be done at this time, and looks at what has come of it.
-    pub(super) fn settle(&mut self) -> Result<(), String> {
-        // A poll moves a byte, or says that something has happened: a few times at most for what came in, and for what
-        // is in flight.
+    /// Polls until no progress is possible at this time, and checks the model.
+    pub(super) fn run_until_idle(&mut self) -> Result<(), String> {
+        // Each poll moves a byte or returns an event. Input and requests in flight limit the number of events.
         let mut left = 4 * self.work + 100;
         loop {
             self.polls += 1;
-            let World { server, notes, dialogue, mover, .. } = self;
-            match server.poll(mover.now) {
-                Action::Closed => break self.closes()?,
+            let World { server, app, dialogue, transport, .. } = self;
+            match server.poll(transport.now) {
+                Action::Closed => break self.close()?,
                 Action::Event => {
                     let Some(event) = server.event() else {
-                        return Err("poll said that there is an event".into());
+                        return Err("poll returned Event, but event() returned None".into());
                     };
-                    let known = notes.events.len();
-                    let outcome = deal(event, notes);
-                    dialogue.extend_from_slice(&notes.events[known..]);
+                    let known = app.events.len();
+                    let outcome = handle_event(event, app);
+                    dialogue.extend_from_slice(&app.events[known..]);
                     outcome?;
                     left -= 1;
                     if left == 0 {
-                        return Err("it does not come to rest".into());
+                        return Err("the machine emits too many events".into());
                     }
                 }
                 Action::Io(io) => {
-                    if !mover.io(io)? {
+                    if !transport.io(io)? {
                         break;
                     }
-                    self.look()?;
+                    self.check_output()?;
                 }
             }
         }
         self.work = 0;
-        let rests = !self.closed && !self.mover.blocked && self.mover.pending.is_empty();
+        let rests = !self.closed && !self.transport.blocked && self.transport.pending.is_empty();
         if !rests {
             return Ok(());
         }
         if self.server.state() == State::Draining {
-            self.notes.owed.subscriptions_end();
+            self.app.obligations.subscriptions_end();
         }
-        self.notes.owed.at_rest(Some(self.server.deferred()))
+        self.app.obligations.check_idle(Some(self.server.deferred()))
     }
 
-    /// Looks at the lines that were written since.
-    fn look(&mut self) -> Result<(), String> {
-        while let Some(line) = self.mover.line(&mut self.read)? {
+    /// Checks the lines written since the last call.
+    fn check_output(&mut self) -> Result<(), String> {
+        while let Some(line) = self.transport.line(&mut self.read)? {
             self.dialogue.push(shown("<", line.as_bytes()));
-            self.notes.owed.written(&line)?;
+            self.app.obligations.check_line(&line)?;
         }
-        // Ids are only added, and a new connection clears both lists.
-        if self.speaker.asked.len() != self.notes.owed.asked_ids.len() {
-            self.speaker.asked.clone_from(&self.notes.owed.asked_ids);
+        // Within a connection, ids are only added. A new connection clears both lists.
+        if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
+            self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
         }
         Ok(())
     }
 
-    fn closes(&mut self) -> Result<(), String> {
+    fn close(&mut self) -> Result<(), String> {
         if std::mem::replace(&mut self.closed, true) {
             return Ok(());
         }
         self.dialogue.push("! closed".into());
-        self.notes.events.push("! closed".into());
-        let clean = !self.mover.broken && !self.mover.blocked && self.mover.pending.is_empty();
-        if clean && self.read < self.mover.output.len() {
-            return Err("the last line is not whole".into());
+        self.app.events.push("! closed".into());
+        let clean = !self.transport.broken && !self.transport.blocked && self.transport.pending.is_empty();
+        if clean && self.read < self.transport.output.len() {
+            return Err("the last output line is incomplete".into());
         }
-        self.notes.owed.over(clean)
+        self.app.obligations.check_end(clean)
     }
 
-    fn summary(self, outcome: Result<(), String>) -> Result<Summary, ConnectFailure> {
-        let World { mover, notes, polls, longest, mut dialogue, .. } = self;
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Violation> {
+        let World { transport, app, polls, longest, mut dialogue, .. } = self;
         match outcome {
-            Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
+            Ok(()) => Ok(Summary { output: transport.output, events: app.events, longest, polls }),
             Err(why) => {
-                dialogue.push(format!("in {:?}", mover.way));
-                Err(ConnectFailure { why, dialogue })
+                dialogue.push(format!("in {:?}", transport.movement));
+                Err(Violation { why, dialogue })
             }
         }
     }
 
-    /// The client closes its side, and time passes until it is over.
+    /// Closes the input, and lets time pass until the connection has ended.
     fn finish(&mut self) -> Result<(), String> {
-        self.settle()?;
-        self.mover.blocked = false;
+        self.run_until_idle()?;
+        self.transport.blocked = false;
         self.dialogue.push("* the end".into());
-        self.settle()?;
-        self.mover.ended = true;
-        self.settle()?;
+        self.run_until_idle()?;
+        self.transport.ended = true;
+        self.run_until_idle()?;
         for _ in 0..100 {
             if self.closed {
                 return Ok(());
             }
-            let Some(at) = self.mover.deadline else {
-                return Err("nothing is due, and it is not over".into());
+            let Some(at) = self.transport.deadline else {
+                return Err("the server has no deadline, but is not closed".into());
             };
-            self.mover.now = at;
-            self.settle()?;
+            self.transport.now = at;
+            self.run_until_idle()?;
         }
-        Err(format!("it does not end: {:?}", self.server.state()))
+        Err(format!("the connection does not close: {:?}", self.server.state()))
     }
 }
 
-/// The number by which the host knows a request is not damaged.
+/// Damages a line, but keeps the request number, which identifies the request to the application.
 fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
     let at = usize::from(at) % whole.len().max(1);
     let number = |line: &[u8]| {

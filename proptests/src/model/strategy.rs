@@ -6,15 +6,15 @@ use proptest::prelude::*;
 
 use super::operation::{Behaviour, Changed, Id, Message, Operation, Question, Reaction, Request, What};
 use super::server::Setup;
-use super::{Way, client, pair};
+use super::{Movement, client, pair};
 
-/// One of these.
+/// Selects one of the values.
 pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> BoxedStrategy<T> {
     proptest::sample::select(values.to_vec()).boxed()
 }
 
-/// How bytes move.
-pub fn way() -> impl Strategy<Value = Way> {
+/// Movements of bytes.
+pub fn movement() -> impl Strategy<Value = Movement> {
     (
         any::<bool>(),
         one_of(&[0, 1, 2, 5, 13, 100]),
@@ -22,7 +22,7 @@ pub fn way() -> impl Strategy<Value = Way> {
         any::<bool>(),
         one_of(&[0, 1, 7, 300, 5000]),
     )
-        .prop_map(|(grown, read, write, reads_first, spare)| Way {
+        .prop_map(|(grown, read, write, reads_first, spare)| Movement {
             grown,
             read,
             write,
@@ -31,7 +31,7 @@ pub fn way() -> impl Strategy<Value = Way> {
         })
 }
 
-/// A server.
+/// Server configurations.
 pub fn server() -> impl Strategy<Value = Setup> {
     let rx = weighted(0.6, 400..1500u16);
     let flags =
@@ -92,7 +92,7 @@ pub(crate) fn filler() -> impl Strategy<Value = u16> {
     prop_oneof![6 => Just(0u16), 1 => 0..2000u16]
 }
 
-/// A request of a client.
+/// Requests of a client.
 pub fn request() -> impl Strategy<Value = Request> {
     (what(), id(), any::<bool>(), any::<bool>(), filler(), 0..3u8).prop_map(
         |(what, id, stateless, progress, filler, order)| Request {
@@ -121,7 +121,7 @@ fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// What the host does.
+/// Actions of the application.
 fn host() -> impl Strategy<Value = Operation> {
     let question = one_of(&[
         Question::Ping,
@@ -136,7 +136,7 @@ fn host() -> impl Strategy<Value = Operation> {
         8 => (0..4u8, behaviour()).prop_map(|(nth, what)| Operation::Later(nth, what)),
         4 => (question, any::<Option<u8>>(), one_of(&[0u8, 0, 10, 100]))
             .prop_map(|(what, during, time)| Operation::Ask(what, during, time)),
-        1 => (0..3u8).prop_map(Operation::TakeBack),
+        1 => (0..3u8).prop_map(Operation::CancelRequest),
         1 => (0..3u8).prop_map(Operation::EndSubscription),
         1 => (0..8u8).prop_map(Operation::Log),
         3 => changed.prop_map(Operation::Changed),
@@ -157,7 +157,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// How a connection ends, or does not.
+/// Ends of a connection.
 fn end() -> impl Strategy<Value = Operation> {
     prop_oneof![
         Just(Operation::EndOfInput),
@@ -167,8 +167,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What happens on some connections to one server: `count` operations at most on each. `reads`: the client reads at the
-/// end, so that nothing depends on how much of what it has sent was read by then.
+/// Operations on several connections to one server, at most `count` on each. With `reads`, the client reads at the
+/// end, so the result does not depend on how much the client has read.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = (0..6u8, 0..16u8).prop_map(|(revision, can)| {
         let request = Request {
@@ -189,7 +189,7 @@ pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operat
     vec(connection, 1..4).prop_map(|connections| connections.join(&Operation::Reset))
 }
 
-/// A client and a server.
+/// Configurations of a client and a server.
 pub fn pair() -> impl Strategy<Value = pair::Setup> {
     (client::strategy::client(), server()).prop_map(|(client, server)| pair::Setup {
         client: client::Setup { slots: client.slots.max(1), ..client },
@@ -197,13 +197,12 @@ pub fn pair() -> impl Strategy<Value = pair::Setup> {
     })
 }
 
-/// What happens to a client and a server that are joined: over an honest wire, without time or with it, or over one that
-/// is not honest.
+/// Operations on a connected pair: on an undamaged wire without or with time, or on a damaged wire.
 pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
     prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
 }
 
-/// So often does time pass, and are lines tampered with.
+/// Operations with these weights of waiting and of damaged lines.
 fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Vec<pair::Operation>> {
     use pair::{Operation, Towards, Trick};
     let towards = || one_of(&[Towards::Server, Towards::Client]);
@@ -221,7 +220,7 @@ fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Ve
         Operation::Client(client::operation::Operation::Shutdown),
         Operation::Server(super::operation::Operation::Shutdown(None)),
     ];
-    // Most of them connect first.
+    // Most pairs connect first.
     (weighted(0.9, Just(Operation::Deliver)), vec(operation, 0..count), weighted(0.2, one_of(&ends)))
         .prop_map(|(first, moved, end)| first.into_iter().chain(moved).chain(end).collect())
 }

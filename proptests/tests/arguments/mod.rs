@@ -14,7 +14,7 @@ use types::*;
 /// A decoder that returns its value as text.
 type Decode = fn(&str) -> Result<String, String>;
 
-/// Checks one type, and that some values were accepted and some refused.
+/// Checks one type. Some generated values must be accepted, and some rejected.
 fn agrees(schema_text: &str, decodes: [Decode; 2]) {
     let schema: Value = serde_json::from_str(schema_text).unwrap();
     assert_eq!(schema["type"], "object");
@@ -50,7 +50,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2]) {
     };
     runner.run(&near(&schema), check).unwrap();
     let (good, bad) = seen.get();
-    assert!(good > 20 && bad > 20, "{good} were valid and {bad} were not: {schema_text}");
+    assert!(good > 20 && bad > 20, "{good} valid and {bad} invalid values: {schema_text}");
 }
 
 macro_rules! agree {
@@ -61,7 +61,7 @@ macro_rules! agree {
                 let mut text = text.to_owned().into_bytes();
                 decode_in_place::<$type>(&mut text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };
-            // Only strings without escapes can be borrowed without decoding in place.
+            // Without decoding in place, only strings without escapes can be borrowed.
             let theirs = |text: &str| {
                 serde_json::from_str::<$type>(text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };

@@ -3,13 +3,12 @@
 use mcp_proto::ToolArguments;
 use mcp_proto::schema::Node;
 
-/// Something of nearly everything.
+/// A field of almost every kind.
 #[derive(Debug, ToolArguments)]
 #[allow(dead_code)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Everything<'a> {
-    /// Says "on" or off,
-    /// \ and nothing else.
+    /// Writes "on" or off,
     on: bool,
     small_one: u8,
     negative: i8,
@@ -35,13 +34,13 @@ pub(crate) struct Everything<'a> {
     r#type: Option<Draw<'a>>,
 }
 
-/// How fast.
+/// Speed of the motion.
 #[derive(Debug, Default, Clone, Copy, ToolArguments)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Speed {
     #[default]
     Slow,
-    /// Not for indoors.
+    /// Unsuitable for indoors.
     VeryFast,
     #[serde(rename = "\"quoted\"\n")]
     Quoted,
@@ -50,7 +49,7 @@ pub(crate) enum Speed {
     Hidden,
 }
 
-/// Where it is.
+/// Position of the pen.
 #[derive(Debug, Default, ToolArguments)]
 #[allow(dead_code)]
 pub(crate) struct Place {
@@ -102,7 +101,7 @@ pub(crate) struct Limits<'a> {
 #[allow(dead_code)]
 pub(crate) struct Percent(#[tool(range = 0..=100)] u8);
 
-/// Nothing, or at most a half.
+/// `null`, or a value up to a half.
 #[derive(Debug, ToolArguments)]
 #[allow(dead_code)]
 #[serde(transparent)]
@@ -209,7 +208,7 @@ impl<'de> serde::Deserialize<'de> for Short {
     }
 }
 
-/// Names that the macro might have used itself.
+/// Names that the macro might use itself.
 pub(crate) mod clashes {
     use mcp_proto::ToolArguments;
     pub(super) type A = u8;
@@ -235,7 +234,7 @@ pub(crate) mod clashes {
     }
 }
 
-/// Lifetimes, and attributes that are for `Serialize` or say what is true anyway.
+/// Lifetimes, and attributes that only affect `Serialize` or repeat a default.
 #[derive(Debug, serde::Serialize, ToolArguments)]
 #[serde(deny_unknown_fields, rename_all(serialize = "UPPERCASE", deserialize = "PascalCase"))]
 #[tool(crate = ::mcp_proto, description = "Two texts.")]

@@ -22,7 +22,7 @@ fn ours<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     decode_in_place(&mut text.to_owned().into_bytes()).map_err(|error| error.to_string())
 }
 
-/// Whether two values are equal, numbers by value. (An `f32` between two decimals may be written as either.)
+/// Compares two values, numbers by value. An `f32` between two decimals may be written as either.
 fn is_same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
@@ -381,7 +381,7 @@ fn member_names_are_read_as_serde_json_does() {
         check::<i64>(name);
         check::<u128>(name);
         check::<i128>(name);
-        // serde_json 1.0.154 panics for another name that is no boolean.
+        // serde_json 1.0.154 panics for a non-ASCII name that is not a boolean.
         if name.is_ascii() {
             check::<bool>(name);
         }
@@ -412,7 +412,7 @@ fn custom_errors_of_a_type_are_errors_in_both() {
     agree::<std::time::Duration>(r#"{"secs":1,"nanos":5}"#).unwrap();
     agree::<Result<u8, String>>(r#"{"Err":"x"}"#).unwrap();
     agree::<std::ops::Range<i8>>(r#"{"start":1,"end":5}"#).unwrap();
-    // Each exception here is a named difference.
+    // Every exception in this file is a listed difference.
     assert!(Difference::ALL.contains(&Difference::StructFromArray));
     assert!(Difference::ALL.contains(&Difference::BufferedFraction));
 }

@@ -218,7 +218,7 @@ pub(crate) fn flat() -> impl Strategy<Value = Flat> {
     (any::<bool>(), inner(), rest).prop_map(|(own, inner, rest)| Flat { own, inner, rest })
 }
 
-/// Bytes, which are an array of numbers, or the text of a string.
+/// Bytes, decoded from an array of numbers or from a string.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 

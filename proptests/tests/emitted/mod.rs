@@ -69,7 +69,7 @@ fn rich_session_matches_the_schema_in_every_revision() {
         pair.run();
         pair.now = Millis(200);
         pair.run();
-        // Silence, and keep-alive.
+        // An idle period with keep-alive.
         pair.now = Millis(20_000);
         pair.run();
         let messages = pair.check(&schemas, revision.as_str());
@@ -156,14 +156,14 @@ fn batch_buffer() {
     let arrays: Vec<Value> = values.filter(Value::is_array).collect();
     let lengths: Vec<usize> = arrays.iter().map(|array| array.as_array().unwrap().len()).collect();
     assert_eq!(lengths, [7, 5, 2]);
-    // An error without an id has a null id, which the schema lacks.
+    // An error without an id has a null id, which the schema does not allow.
     for array in [&arrays[0], &arrays[2]] {
         schemas.check(revision.as_str(), "JSONRPCBatchResponse", array).unwrap();
     }
     assert!(pair.check(&schemas, revision.as_str()) > 30);
 }
 
-/// Lines of other clients that lead to every error of the server.
+/// Client lines that cause every error of the server.
 #[test]
 fn errors_match_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };

@@ -41,7 +41,7 @@ impl Pair {
             .in_flight_grown(100)
             .keep_alive(pings)
             .observe(leak(by_client.clone()));
-        // Small enough for several pages, and for a response that does not fit.
+        // A buffer small enough for several pages, and for a response that does not fit.
         let server = Server::new(leak(server_info), Buffer::grown(3000), leak([0; 2000]))
             .unwrap()
             .in_flight_grown(10)
@@ -55,7 +55,7 @@ impl Pair {
         Pair { client, server, by_client, by_server, up, down, now: Millis(0), deferred, heard }
     }
 
-    /// Writes a line as another client might.
+    /// Sends a line as another client might.
     pub(crate) fn raw(&mut self, line: &str) {
         self.up.extend(line.as_bytes());
         self.up.push(b'\n');

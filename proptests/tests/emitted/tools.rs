@@ -1,11 +1,11 @@
-//! A server with tools that answer in every way.
+//! A server whose tools respond in every possible way.
 
 use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions, Ticket};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
 
-/// Each does what its name says.
+/// Each tool does what its name says.
 static TOOLS: Tools = Tools::new(&[
     Tool::new("text", r#"{"type":"object"}"#).description("says \"text\"").title("Text"),
     Tool::new("everything", SCHEMA)
@@ -48,7 +48,7 @@ pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
         .cache(Millis(60_000), true)
 }
 
-/// Answers a call, or defers it.
+/// Responds to a call, or defers it.
 pub(crate) fn handle(mut call: Call<'_>) -> Option<Ticket> {
     let _ = call.progress(Decimal::new(5, -1), Some(Decimal::new(15, -1)), "half \"way\"\n");
     let _ = call.progress(1u32, None, "");

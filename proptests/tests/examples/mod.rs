@@ -3,10 +3,10 @@
 //!
 //! The examples are read from `MCP_SPEC_DIR` (`examples-2026-07-28/`), one folder for each definition.
 
-mod asked;
+mod input_requests;
 mod peer;
 mod rebuild;
-mod told;
+mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use peer::Peer;
 
-/// The way to test the examples of a folder.
+/// The test for the examples of a folder.
 enum How {
     /// A view of the value itself.
     View(fn(Json<'_>) -> Value),
@@ -27,7 +27,7 @@ enum How {
     Result(Ask, Read),
     /// The result of `server/discover`, alone or in its response.
     Discovery,
-    /// Capabilities in such a result.
+    /// Capabilities in a result of `server/discover`.
     Capabilities,
     /// An error, alone or in its response.
     Error,
@@ -35,19 +35,20 @@ enum How {
     Notification(&'static str, Read),
     /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
-    /// An input request or a part of it: the surrounding input requests, and the position.
-    Asked(fn(&Value) -> Value, &'static str),
-    /// An input response or a part of it, in the same way.
+    /// An input request or a part of it: the enclosing input requests, and the position.
+    InputRequest(fn(&Value) -> Value, &'static str),
+    /// An input response or a part of it: the enclosing response, and the position.
     Response(fn(&Value) -> Value, &'static str),
     /// A custom test.
     Whole(fn(&Value) -> Value),
     /// A notification of this method for a subscription, or only its params.
-    Told(&'static str),
+    SubscriptionNotification(&'static str),
     /// Client capabilities.
-    Declared,
+    ClientCapabilities,
 }
 use How::{
-    Asked, Capabilities, Declared, Discovery, Error, Notification, Request, Response, Told, View, Whole,
+    Capabilities, ClientCapabilities, Discovery, Error, InputRequest, Notification, Request, Response,
+    SubscriptionNotification, View, Whole,
 };
 
 type Ask = fn(&mut Client<'_>) -> Result<Ticket, SendError>;
@@ -68,14 +69,14 @@ const BLOCK: How = View(|json| rebuild::block(BlockView::from_json(json)));
 const CONTENTS: How = View(|json| rebuild::contents(ResourceContentsView::from_json(json)));
 const PROGRESS: How = Notification("notifications/progress", rebuild::progress);
 const LOG: How = Notification("notifications/message", rebuild::log);
-const UPDATED: How = Told("notifications/resources/updated");
-const PROPERTY: How = Asked(asks_for_property, "/k/params/requestedSchema/properties/p");
-const FORM: How = Asked(|params| asks("elicitation/create", params), "/k/params");
-const SAMPLE: How = Asked(|params| asks("sampling/createMessage", params), "/k/params");
-const REQUEST: How = Asked(asks_as_it_is, "/k");
+const UPDATED: How = SubscriptionNotification("notifications/resources/updated");
+const PROPERTY: How = InputRequest(rebuild_property, "/k/params/requestedSchema/properties/p");
+const FORM: How = InputRequest(|params| rebuild_request("elicitation/create", params), "/k/params");
+const SAMPLE: How = InputRequest(|params| rebuild_request("sampling/createMessage", params), "/k/params");
+const REQUEST: How = InputRequest(rebuild_verbatim, "/k");
 const ANSWER: How = Response(|response| json!({"k": response}), "/k");
-const CANCELLED: How = Whole(|example| told::cancelled(example.get("params").unwrap_or(example)));
-const LISTENED: How = Whole(|example| told::end(result_of(example)));
+const CANCELLED: How = Whole(|example| subscriptions::cancelled(example.get("params").unwrap_or(example)));
+const LISTENED: How = Whole(|example| subscriptions::end(result_of(example)));
 
 /// The folders. An unlisted folder fails the test.
 const FOLDERS: &[(&str, How)] = &[
@@ -88,7 +89,7 @@ const FOLDERS: &[(&str, How)] = &[
     ("CallToolResultResponse", CALL),
     ("CancelledNotification", CANCELLED),
     ("CancelledNotificationParams", CANCELLED),
-    ("ClientCapabilities", Declared),
+    ("ClientCapabilities", ClientCapabilities),
     ("CompleteRequest", Request(complete)),
     ("CompleteRequestParams", Request(complete)),
     ("CompleteResult", COMPLETE),
@@ -110,8 +111,8 @@ const FOLDERS: &[(&str, How)] = &[
     ("GetPromptResultResponse", GET),
     ("HeaderMismatchError", Error),
     ("ImageContent", BLOCK),
-    ("InputRequests", Asked(Value::clone, "")),
-    ("InputRequiredResult", Whole(asked::input_required)),
+    ("InputRequests", InputRequest(Value::clone, "")),
+    ("InputRequiredResult", Whole(input_requests::input_required)),
     ("InputResponses", Response(Value::clone, "")),
     ("InternalError", Error),
     ("InvalidParamsError", Error),
@@ -133,28 +134,31 @@ const FOLDERS: &[(&str, How)] = &[
     ("LoggingMessageNotificationParams", LOG),
     ("MethodNotFoundError", Error),
     ("MissingRequiredClientCapabilityError", Error),
-    ("ModelPreferences", Asked(asks_with_preferences, "/k/params/modelPreferences")),
+    ("ModelPreferences", InputRequest(rebuild_preferences, "/k/params/modelPreferences")),
     ("NumberSchema", PROPERTY),
     // List cursors: the next request repeats the cursor of the example.
     ("PaginatedRequestParams", Request(next_page)),
     ("ParseError", Error),
     ("ProgressNotification", PROGRESS),
     ("ProgressNotificationParams", PROGRESS),
-    ("PromptListChangedNotification", Told("notifications/prompts/list_changed")),
+    ("PromptListChangedNotification", SubscriptionNotification("notifications/prompts/list_changed")),
     ("ReadResourceRequest", Request(read)),
     ("ReadResourceResult", READ),
     ("ReadResourceResultResponse", READ),
     ("Resource", View(|json| rebuild::resource(ResourceView::from_json(json)))),
     ("ResourceLink", BLOCK),
-    ("ResourceListChangedNotification", Told("notifications/resources/list_changed")),
+    ("ResourceListChangedNotification", SubscriptionNotification("notifications/resources/list_changed")),
     ("ResourceUpdatedNotification", UPDATED),
     ("ResourceUpdatedNotificationParams", UPDATED),
     ("Root", Response(|root| json!({"k": {"roots": [root]}}), "/k/roots/0")),
-    ("SamplingMessage", Asked(asks_with_message, "/k/params/messages/1")),
+    ("SamplingMessage", InputRequest(rebuild_message, "/k/params/messages/1")),
     ("ServerCapabilities", Capabilities),
     ("StringSchema", PROPERTY),
-    ("SubscriptionsAcknowledgedNotification", Told("notifications/subscriptions/acknowledged")),
-    ("SubscriptionsListenRequest", Request(told::listen)),
+    (
+        "SubscriptionsAcknowledgedNotification",
+        SubscriptionNotification("notifications/subscriptions/acknowledged"),
+    ),
+    ("SubscriptionsListenRequest", Request(subscriptions::listen)),
     ("SubscriptionsListenResult", LISTENED),
     ("SubscriptionsListenResultResponse", LISTENED),
     ("TextContent", BLOCK),
@@ -162,55 +166,57 @@ const FOLDERS: &[(&str, How)] = &[
     ("TitledMultiSelectEnumSchema", PROPERTY),
     ("TitledSingleSelectEnumSchema", PROPERTY),
     ("Tool", View(|json| rebuild::tool(ToolView::from_json(json)))),
-    ("ToolListChangedNotification", Told("notifications/tools/list_changed")),
-    ("ToolResultContent", Asked(asks_with_result, "/k/params/messages/1/content")),
-    ("ToolUseContent", Asked(asks_with_use, "/k/params/messages/0/content")),
+    ("ToolListChangedNotification", SubscriptionNotification("notifications/tools/list_changed")),
+    ("ToolResultContent", InputRequest(rebuild_tool_result, "/k/params/messages/1/content")),
+    ("ToolUseContent", InputRequest(rebuild_tool_use, "/k/params/messages/0/content")),
     ("UnsupportedProtocolVersionError", Error),
     ("UntitledMultiSelectEnumSchema", PROPERTY),
     ("UntitledSingleSelectEnumSchema", PROPERTY),
 ];
 
-fn asks(method: &str, params: &Value) -> Value {
+fn rebuild_request(method: &str, params: &Value) -> Value {
     json!({"k": {"method": method, "params": params}})
 }
 
-fn asks_as_it_is(request: &Value) -> Value {
+fn rebuild_verbatim(request: &Value) -> Value {
     json!({"k": request})
 }
 
-fn asks_for_property(schema: &Value) -> Value {
+fn rebuild_property(schema: &Value) -> Value {
     let schema = json!({"type": "object", "properties": {"p": schema}});
-    asks("elicitation/create", &json!({"message": "m", "requestedSchema": schema}))
+    rebuild_request("elicitation/create", &json!({"message": "m", "requestedSchema": schema}))
 }
 
-fn asks_of_model(messages: &Value) -> Value {
-    asks("sampling/createMessage", &json!({"messages": messages, "maxTokens": 9}))
+fn rebuild_messages(messages: &Value) -> Value {
+    rebuild_request("sampling/createMessage", &json!({"messages": messages, "maxTokens": 9}))
 }
 
-fn asks_with_preferences(preferences: &Value) -> Value {
+fn rebuild_preferences(preferences: &Value) -> Value {
     let params = json!({"messages": [], "maxTokens": 9, "modelPreferences": preferences});
-    asks("sampling/createMessage", &params)
+    rebuild_request("sampling/createMessage", &params)
 }
 
 /// Tool results follow the tool uses that they belong to.
-fn asks_with_message(message: &Value) -> Value {
+fn rebuild_message(message: &Value) -> Value {
     let blocks = message["content"].as_array().into_iter().flatten();
     let uses =
         blocks.map(|block| json!({"type": "tool_use", "id": block["toolUseId"], "name": "t", "input": {}}));
-    asks_of_model(&json!([{"role": "assistant", "content": uses.collect::<Vec<_>>()}, message]))
+    rebuild_messages(&json!([{"role": "assistant", "content": uses.collect::<Vec<_>>()}, message]))
 }
 
-fn asks_with_result(result: &Value) -> Value {
-    asks_with_message(&json!({"role": "user", "content": [result]}))
+fn rebuild_tool_result(result: &Value) -> Value {
+    rebuild_message(&json!({"role": "user", "content": [result]}))
 }
 
-fn asks_with_use(tool_use: &Value) -> Value {
+fn rebuild_tool_use(tool_use: &Value) -> Value {
     let result = json!({"type": "tool_result", "toolUseId": tool_use["id"], "content": []});
-    asks_of_model(&json!([{"role": "assistant", "content": tool_use}, {"role": "user", "content": result}]))
+    rebuild_messages(
+        &json!([{"role": "assistant", "content": tool_use}, {"role": "user", "content": result}]),
+    )
 }
 
-/// The capabilities that this configuration declares.
-fn declares(example: &Value) -> Value {
+/// The capabilities that this configuration rebuild_capabilities.
+fn rebuild_capabilities(example: &Value) -> Value {
     use mcp_proto::ClientCapabilities as C;
     let parts = [
         ("/roots", C::ROOTS),
@@ -228,7 +234,7 @@ fn declares(example: &Value) -> Value {
         .flatten()
         .map(|(name, settings)| (&*name.clone().leak(), &*settings.to_string().leak()))
         .collect();
-    let mut peer = Peer::that_declares(declared, extensions.leak());
+    let mut peer = Peer::with_capabilities(declared, extensions.leak());
     peer.client.call_json("t", "{}", DEFAULT).unwrap();
     peer.sent().pop().unwrap()["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"].take()
 }
@@ -266,7 +272,7 @@ fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     client.read_resource(text(params, "uri"), DEFAULT)
 }
 
-/// A placeholder for the first page; the test's server answers with the cursor.
+/// A placeholder cursor for the first page; the test's server responds with the example's cursor.
 fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
@@ -314,16 +320,18 @@ fn without_defaults(mut value: Value) -> Value {
     value
 }
 
-/// The order of `required` has no meaning, and reading fields one by one loses it.
-fn in_order(mut value: Value) -> Value {
+/// Sorts `required`, because reading fields one by one loses its order.
+fn with_sorted_required(mut value: Value) -> Value {
     match &mut value {
         Value::Object(members) => {
             if let Some(Value::Array(required)) = members.get_mut("required") {
                 required.sort_by_key(Value::to_string);
             }
-            members.values_mut().for_each(|value| *value = in_order(value.take()));
+            members.values_mut().for_each(|value| *value = with_sorted_required(value.take()));
         }
-        Value::Array(elements) => elements.iter_mut().for_each(|value| *value = in_order(value.take())),
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(|value| *value = with_sorted_required(value.take()))
+        }
         _ => {}
     }
     value
@@ -335,7 +343,7 @@ fn result_of(example: &Value) -> &Value {
 }
 
 /// The rebuilt and the expected value.
-fn tried(how: &How, example: &Value) -> (Value, Value) {
+fn rebuilt_and_expected(how: &How, example: &Value) -> (Value, Value) {
     match how {
         View(view) => {
             let text = example.to_string();
@@ -377,8 +385,9 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
             if token.is_some() {
                 params["progressToken"] = id;
             }
-            let mut found = peer.hear(&json!({"jsonrpc": "2.0", "method": method, "params": params}), *read);
-            // The id became a ticket.
+            let mut found =
+                peer.receive(&json!({"jsonrpc": "2.0", "method": method, "params": params}), *read);
+            // The id is now a ticket.
             if let Some(token) = token {
                 found["progressToken"] = token;
             }
@@ -401,33 +410,35 @@ fn tried(how: &How, example: &Value) -> (Value, Value) {
             }
             (sent["params"].take(), expected)
         }
-        Asked(wrapped, place) => {
+        InputRequest(wrapped, place) => {
             let mut expected = example.clone();
             if let (Some(request), true) = (expected.as_object_mut(), example.get("method").is_some()) {
                 // Input requests have keys instead of ids.
                 request.remove("id");
             }
-            (part(asked::asked(&wrapped(example)), place), expected)
+            (part(input_requests::rebuild(&wrapped(example)), place), expected)
         }
-        Response(wrapped, place) => (part(asked::answered(&wrapped(example)), place), example.clone()),
+        Response(wrapped, place) => {
+            (part(input_requests::answered(&wrapped(example)), place), example.clone())
+        }
         Whole(whole) => {
             let expected = example.get("params").unwrap_or(result_of(example));
             (whole(example), expected.clone())
         }
-        Told(method) => {
+        SubscriptionNotification(method) => {
             if let Some(written) = example.get("method") {
                 assert_eq!(written, method);
             }
             let params = example.get("params").unwrap_or(example);
-            (told::notification(method, params), params.clone())
+            (subscriptions::notification(method, params), params.clone())
         }
-        Declared => {
+        ClientCapabilities => {
             let mut expected = example.clone();
             if expected.get("elicitation") == Some(&json!({})) {
-                // No named mode means forms.
+                // Elicitation without a mode means forms.
                 expected["elicitation"]["form"] = json!({});
             }
-            (declares(example), expected)
+            (rebuild_capabilities(example), expected)
         }
     }
 }
@@ -445,13 +456,17 @@ fn official_examples_are_read_without_loss() {
             FOLDERS.iter().find(|(name, _)| name == folder).unwrap_or_else(|| panic!("no row: {folder}"));
         for (file, example) in files {
             println!("{folder}/{file}");
-            let (found, expected) = tried(how, example);
-            assert_eq!(in_order(found), in_order(without_defaults(expected)), "{folder}/{file}");
+            let (found, expected) = rebuilt_and_expected(how, example);
+            assert_eq!(
+                with_sorted_required(found),
+                with_sorted_required(without_defaults(expected)),
+                "{folder}/{file}"
+            );
             count += 1;
         }
     }
     for (name, _) in FOLDERS {
-        assert!(examples.contains_key(*name), "no such folder: {name}");
+        assert!(examples.contains_key(*name), "missing folder: {name}");
     }
-    assert!(count >= 129, "only {count} were tried");
+    assert!(count >= 129, "only {count} were rebuilt_and_expected");
 }

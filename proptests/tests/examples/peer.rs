@@ -1,4 +1,4 @@
-//! A client of `2026-07-28` whose server is the test.
+//! A client of `2026-07-28`. The test plays its server.
 
 use mcp_proto::client::{ClientConfig, Connect, Event};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
@@ -36,23 +36,23 @@ impl Peer {
 
     /// A client connected to a server with all features.
     pub(crate) fn connected() -> Peer {
-        Peer::new().connects()
+        Peer::new().connect()
     }
 
-    /// The same, for a client with all capabilities.
-    pub(crate) fn that_does_everything() -> Peer {
-        Peer::from_config(&EVERYTHING).connects()
+    /// A client with all capabilities, connected to a server with all features.
+    pub(crate) fn with_all_capabilities() -> Peer {
+        Peer::from_config(&EVERYTHING).connect()
     }
 
     /// A leaked configuration with these capabilities.
-    pub(crate) fn that_declares(
+    pub(crate) fn with_capabilities(
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],
     ) -> Peer {
-        Peer::from_config(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connects()
+        Peer::from_config(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connect()
     }
 
-    fn connects(self) -> Peer {
+    fn connect(self) -> Peer {
         let mut peer = self;
         let capabilities =
             json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}});
@@ -65,17 +65,17 @@ impl Peer {
         peer
     }
 
-    /// Answers the last request, and reads the event.
+    /// Responds to the last request, and reads the event.
     pub(crate) fn answer(&mut self, answer: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let id = self.pump(&[], &|_| Value::Null).0.pop().expect("a request")["id"].clone();
         let mut answer = answer.clone();
         answer["jsonrpc"] = "2.0".into();
         answer["id"] = id;
-        self.hear(&answer, read)
+        self.receive(&answer, read)
     }
 
     /// Sends a message, and reads the event.
-    pub(crate) fn hear(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
+    pub(crate) fn receive(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let mut found = self.pump(format!("{message}\n").as_bytes(), &read).1;
         assert_eq!(found.len(), 1, "events after {message}");
         found.remove(0)

@@ -1,5 +1,5 @@
-//! Rebuilds JSON from the getters of views. Only open values are copied:
-//! `_meta`, schemas, structured content, the data of logs and errors.
+//! Rebuilds JSON from the getters of views. Only open values are copied: `_meta`, schemas, structured content, and
+//! the data of logs and errors.
 
 use mcp_proto::client::{
     AnnotationsView, Base64, BlockView, ContentView, Event, Freshness, IconView, ImplementationView,
@@ -32,7 +32,7 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Val
     Value::Object(there.collect::<Map<_, _>>())
 }
 
-/// With the cache members, unless the result is not cacheable.
+/// Adds the cache members, unless the result is not cacheable.
 fn fresh(mut value: Value, freshness: Freshness) -> Value {
     if freshness != Freshness::default() {
         value["ttlMs"] = freshness.fresh_for.0.into();
@@ -62,7 +62,7 @@ fn annotations(about: AnnotationsView<'_>) -> Option<Value> {
     (value != json!({})).then_some(value)
 }
 
-/// The text of the bytes.
+/// Encodes the bytes again.
 fn base64(data: Base64<'_>) -> Value {
     let mut bytes = vec![0; data.decoded_len()];
     let length = bytes.len();
@@ -169,7 +169,7 @@ fn prompt(prompt: PromptView<'_>) -> Value {
 pub(crate) fn tool(tool: ToolView<'_>) -> Value {
     let hints = tool.hints();
     let defaults = [hints.read_only(), hints.destructive(), hints.idempotent(), hints.open_world()];
-    assert_eq!(defaults, [false, true, false, true], "no example says anything else");
+    assert_eq!(defaults, [false, true, false, true], "every example has these values");
     object([
         ("name", tool.name().map(string)),
         ("title", tool.title().map(string)),
@@ -275,7 +275,7 @@ pub(crate) fn connected(event: &Event<'_>) -> Value {
     fresh(value, server.freshness())
 }
 
-/// From the capability bits and the extensions.
+/// Rebuilds capabilities from their bits and the extensions.
 pub(crate) fn capabilities(event: &Event<'_>) -> Value {
     use ServerCapabilities as C;
     let Event::Connected(server) = event else { panic!("{event:?}") };

@@ -61,7 +61,7 @@ struct Scene {
     changes: Rc<RefCell<Changes>>,
     open: Vec<Open>,
     /// Deferred server requests, with their times of arrival.
-    kept: Vec<(Ticket, String, u64)>,
+    deferred: Vec<(Ticket, String, u64)>,
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
     /// Unanswered requests with their methods, and the last answered one.
@@ -86,7 +86,7 @@ impl Scene {
             lines: Lines::default(),
             changes: Rc::clone(changes),
             open: Vec::new(),
-            kept: Vec::new(),
+            deferred: Vec::new(),
             gone: Vec::new(),
             counts: BTreeMap::new(),
             read: Vec::new(),
@@ -100,42 +100,44 @@ impl Scene {
 
     fn notify(&mut self, method: &str, params: &str) {
         self.lines
-            .say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
+            .send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
     }
 
     fn request(&mut self, id: &str, method: &str) {
         let count = self.counts.entry(id.to_owned()).or_default();
         count.sent += 1;
-        // The stateless era has no server requests, so none is answered.
+        // The stateless era has no server requests, so the client does not respond.
         count.excused += usize::from(self.client.revision() == Some(Revision::V2026_07_28));
-        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
+        self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
     }
 
     fn respond(&mut self, id: u64, rest: &str) {
         self.read.retain(|it| it.0 != id);
         self.last = Some(id);
-        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
+        self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
-    /// The unanswered request that connects.
+    /// The unanswered request that establishes the connection.
     fn connecting(&self) -> Option<(u64, String)> {
         self.read.iter().rev().find(|it| is_connecting(&it.1)).cloned()
     }
 
-    /// The first other request with this method, or with any.
+    /// The first other request with this method. An empty method matches any.
     fn waits(&self, method: &str) -> Option<(u64, String)> {
         self.read.iter().find(|it| !is_connecting(&it.1) && it.1.contains(method)).cloned()
     }
 
     fn ended(&mut self, ticket: Ticket) {
         let at = self.open.iter().position(|it| it.ticket == ticket);
-        let at = at.unwrap_or_else(|| panic!("{ticket:?} was not open"));
+        let at = at.unwrap_or_else(|| panic!("{ticket:?} is not open"));
         self.open.remove(at);
         self.gone.push(ticket);
     }
 
     fn event(&mut self) {
-        let Some(event) = self.client.event() else { panic!("poll said that there is one") };
+        let Some(event) = self.client.event() else {
+            panic!("poll returned Event, but event() returned None")
+        };
         let (mut ends, mut needs, mut told, mut taken) = (None, None, None, None);
         let text = match event {
             Event::Connected(connected) => format!("connected {}", connected.revision()),
@@ -158,17 +160,17 @@ impl Scene {
             }
             Event::Acknowledged(it) => {
                 let open = self.open.iter_mut().find(|open| open.ticket == it.ticket());
-                open.expect("it is open").acknowledged = true;
+                open.expect("the request is open").acknowledged = true;
                 "acknowledged".into()
             }
             Event::ServerRequest(asked) => match asked.defer(None) {
                 Ok(ticket) => {
-                    self.kept.push((ticket, "7".into(), self.lines.now));
+                    self.deferred.push((ticket, "7".into(), self.lines.now));
                     "asked".into()
                 }
                 Err(asked) => {
                     asked.decline();
-                    "asked, which is too much".into()
+                    "asked, but all slots are full".into()
                 }
             },
             Event::Cancelled { ticket, .. } => {
@@ -187,12 +189,12 @@ impl Scene {
             self.ended(ticket);
         }
         for ticket in [needs, told].into_iter().flatten() {
-            let open = self.open.iter_mut().find(|it| it.ticket == ticket).expect("it is open");
+            let open = self.open.iter_mut().find(|it| it.ticket == ticket).expect("the request is open");
             open.require_input |= needs.is_some();
         }
         if let Some((ticket, excused)) = taken {
-            let at = self.kept.iter().position(|it| it.0 == ticket).expect("it was kept");
-            let (_, id, _) = self.kept.remove(at);
+            let at = self.deferred.iter().position(|it| it.0 == ticket).expect("the request is deferred");
+            let (_, id, _) = self.deferred.remove(at);
             // On a new connection, no server request is open.
             if let Some(count) = self.counts.get_mut(&id).filter(|_| excused) {
                 count.excused += 1;
@@ -201,7 +203,7 @@ impl Scene {
         }
     }
 
-    fn look(&mut self) {
+    fn record_state(&mut self) {
         let (before, after) = (self.state, self.client.state());
         if before != after {
             self.changes.borrow_mut().insert((format!("{before:?}"), format!("{after:?}")));
@@ -209,24 +211,24 @@ impl Scene {
         self.state = after;
     }
 
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         loop {
-            self.look();
-            let (wants, written) = self.lines.settle(&mut self.client);
-            self.look();
+            self.record_state();
+            let (wants, written) = self.lines.run_until_idle(&mut self.client);
+            self.record_state();
             for message in written {
-                self.reads(&message);
+                self.read_by_server(&message);
             }
             match wants {
                 Wants::Event => self.event(),
-                Wants::Rest => break,
+                Wants::Idle => break,
             }
         }
         self.check();
     }
 
     /// The server reads a message.
-    fn reads(&mut self, message: &Value) {
+    fn read_by_server(&mut self, message: &Value) {
         match (message.get("id"), message["method"].as_str()) {
             (Some(id), Some(method)) => {
                 let id = id.as_u64().expect("ids are numbers");
@@ -237,9 +239,9 @@ impl Scene {
                 self.read.push((id, method.to_owned()));
             }
             (Some(id), None) => {
-                let count = self.counts.get_mut(&id.to_string()).expect("an answer to what was asked");
+                let count = self.counts.get_mut(&id.to_string()).expect("the response has a request");
                 count.answered += 1;
-                assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
+                assert!(count.answered + count.excused <= count.sent, "{id} has two responses: {count:?}");
             }
             (None, Some(method)) => {
                 // A cancelled request may or may not be answered.
@@ -250,43 +252,46 @@ impl Scene {
                     self.last = Some(id);
                 }
             }
-            (None, None) => panic!("a client never answers what has no id: {message}"),
+            (None, None) => panic!("a response without an id: {message}"),
         }
     }
 
     fn check(&mut self) {
-        let Scene { client, lines, open, kept, gone, counts, .. } = self;
+        let Scene { client, lines, open, deferred, gone, counts, .. } = self;
         for ticket in &*gone {
             assert!(!client.is_pending(*ticket), "{ticket:?} has ended");
             assert_eq!(client.cancel(*ticket, ""), Err(SendError::Gone));
             assert_eq!(client.reply(*ticket).map(drop), Err(SendError::Gone));
         }
-        for ticket in open.iter().map(|it| it.ticket).chain(kept.iter().map(|it| it.0)) {
-            assert!(client.is_pending(ticket), "{ticket:?} was never ended");
+        for ticket in open.iter().map(|it| it.ticket).chain(deferred.iter().map(|it| it.0)) {
+            assert!(client.is_pending(ticket), "{ticket:?} is open for the client only");
         }
         if lines.closed {
             assert_eq!(client.state(), State::Closed);
-            assert!(kept.is_empty(), "what was asked has ended: {kept:?}");
-            assert!(open.iter().all(|it| it.kind == Kind::Subscription), "everything has ended: {open:?}");
+            assert!(deferred.is_empty(), "server requests are open at the end: {deferred:?}");
+            assert!(
+                open.iter().all(|it| it.kind == Kind::Subscription),
+                "requests are open at the end: {open:?}"
+            );
             return;
         }
         if lines.blocked || lines.broken {
             return;
         }
-        assert_eq!(client.pending(), open.len() + kept.len(), "{open:?} {kept:?}");
+        assert_eq!(client.pending(), open.len() + deferred.len(), "{open:?} {deferred:?}");
         for (id, count) in counts {
-            let open = kept.iter().filter(|it| it.1 == *id).count();
-            assert_eq!(count.sent, count.answered + count.excused + open, "{id}: {count:?}, {open} kept");
+            let open = deferred.iter().filter(|it| it.1 == *id).count();
+            assert_eq!(count.sent, count.answered + count.excused + open, "{id}: {count:?}, {open} deferred");
         }
-        let waits = open.iter().any(|it| !it.acknowledged) || !kept.is_empty();
+        let waits = open.iter().any(|it| !it.acknowledged) || !deferred.is_empty();
         let is_open = matches!(client.state(), State::Stateless | State::Ready);
-        assert_eq!(lines.deadline.is_some(), waits || !is_open, "{open:?} {kept:?} {:?}", client.state());
+        assert_eq!(lines.deadline.is_some(), waits || !is_open, "{open:?} {deferred:?} {:?}", client.state());
     }
 }
 
 impl World for Scene {
     fn step(&mut self, step: &'static str) -> bool {
-        let says = !self.lines.ended && !self.lines.closed && !self.lines.broken;
+        let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "reconnect", "stops reading", "reads again"]
                 .contains(&step);
@@ -295,14 +300,14 @@ impl World for Scene {
         }
         let first = self.open.first().map(|it| it.ticket);
         let is_possible = match step {
-            _ if step.starts_with('>') => says,
+            _ if step.starts_with('>') => client_may_send,
             "cancel" => first.is_some(),
             "resume" => self.open.iter().any(|it| it.require_input),
-            "answer" => !self.kept.is_empty(),
+            "answer" => !self.deferred.is_empty(),
             "time" => self.lines.deadline.is_some() && !self.lines.closed,
-            "eof" => says,
+            "eof" => client_may_send,
             "gone" => !self.lines.broken && !self.lines.closed,
-            "stops reading" => !self.lines.blocked && says,
+            "stops reading" => !self.lines.blocked && client_may_send,
             "reads again" => self.lines.blocked && !self.lines.closed,
             "reset" | "reconnect" => self.lines.closed,
             _ => !self.lines.closed,
@@ -360,7 +365,7 @@ impl World for Scene {
                 ("> ping", ..) => self.request("\"p\"", "ping"),
                 ("> ask", ..) => self.request("7", "roots/list"),
                 ("> take back", ..) => self.notify("cancelled", r#""requestId":7"#),
-                ("> noise", ..) => self.lines.say("noise"),
+                ("> noise", ..) => self.lines.send("noise"),
                 ("> changed", ..) => self.notify("tools/list_changed", ""),
                 _ => return false,
             }
@@ -393,7 +398,7 @@ impl World for Scene {
                     let connected = matches!(self.state, State::Ready | State::Stateless);
                     let fits = match why {
                         SendError::NotConnected => !connected,
-                        SendError::Full => connected && self.open.len() + self.kept.len() > 0,
+                        SendError::Full => connected && self.open.len() + self.deferred.len() > 0,
                         SendError::Unsupported => kind == Kind::Subscription && self.state == State::Ready,
                         SendError::Busy => self.lines.blocked,
                         _ => false,
@@ -406,12 +411,12 @@ impl World for Scene {
         }
         match step {
             "cancel" => {
-                let ticket = first.expect("it was looked at");
+                let ticket = first.expect("the step is possible");
                 self.client.cancel(ticket, "").unwrap();
                 self.ended(ticket);
             }
             "resume" => {
-                let it = self.open.iter_mut().find(|it| it.require_input).expect("it was looked at");
+                let it = self.open.iter_mut().find(|it| it.require_input).expect("the step is possible");
                 match self.client.resume_call_json(it.ticket, "t", "{}", |_| {}) {
                     Ok(()) => it.require_input = false,
                     Err(why) => {
@@ -420,10 +425,10 @@ impl World for Scene {
                     }
                 }
             }
-            "answer" => match self.client.reply(self.kept[0].0) {
+            "answer" => match self.client.reply(self.deferred[0].0) {
                 Ok(reply) => {
                     reply.roots(|_| {});
-                    let (ticket, ..) = self.kept.remove(0);
+                    let (ticket, ..) = self.deferred.remove(0);
                     self.gone.push(ticket);
                 }
                 Err(why) => {
@@ -433,7 +438,7 @@ impl World for Scene {
             },
             "roots changed" if self.client.roots_changed().is_err() => return false,
             "shut down" => self.client.shutdown(Millis(now)),
-            "time" => self.lines.now = self.lines.deadline.expect("it was looked at"),
+            "time" => self.lines.now = self.lines.deadline.expect("the step is possible"),
             "eof" => self.lines.ended = true,
             "gone" => (self.lines.broken, self.lines.ended) = (true, true),
             "stops reading" => self.lines.blocked = true,
@@ -447,13 +452,13 @@ impl World for Scene {
                     self.gone.extend(self.open.drain(..).map(|it| it.ticket));
                 } else {
                     self.client.reconnect();
-                    // Subscriptions are sent again.
+                    // The client sends subscriptions again.
                     for it in &mut self.open {
                         (it.acknowledged, it.since) = (false, now);
                     }
                 }
                 self.state = self.client.state();
-                self.lines.begin_again();
+                self.lines.reconnect();
                 self.counts.clear();
                 self.read.clear();
                 self.tried.clear();
@@ -468,12 +473,12 @@ impl World for Scene {
         if self.lines.blocked && !is_plain {
             self.while_blocked.push(step);
         }
-        self.settle();
+        self.run_until_idle();
         true
     }
 
     fn key(&self) -> String {
-        let Scene { client, lines, open, kept, read, last, tried, while_blocked, .. } = self;
+        let Scene { client, lines, open, deferred, read, last, tried, while_blocked, .. } = self;
         let since = |at: u64| lines.now - at;
         let open: Vec<_> = open
             .iter()
@@ -482,12 +487,12 @@ impl World for Scene {
                 (slot(it.ticket), it.kind, since, it.require_input)
             })
             .collect();
-        let kept: Vec<_> = kept.iter().map(|it| (slot(it.0), since(it.2))).collect();
+        let deferred: Vec<_> = deferred.iter().map(|it| (slot(it.0), since(it.2))).collect();
         let read: Vec<_> = read.iter().map(|it| &it.1).collect();
         let ends = (lines.ended, lines.blocked, lines.broken, lines.closed, lines.unsent, last.is_some());
         let deadline = lines.deadline.map(|at| at - lines.now);
         format!(
-            "{:?} {:?} {open:?} {kept:?} {read:?} {tried:?} {ends:?} {deadline:?} {while_blocked:?}",
+            "{:?} {:?} {open:?} {deferred:?} {read:?} {tried:?} {ends:?} {deadline:?} {while_blocked:?}",
             client.state(),
             client.revision()
         )

@@ -11,10 +11,10 @@ pub(crate) struct Lines {
     incoming: Vec<u8>,
     /// The beginning of a line from the machine.
     begun: Vec<u8>,
-    /// The peer closed its output; the machine knows.
+    /// Whether the peer has closed its output.
     pub(crate) ended: bool,
     told_end: bool,
-    /// The peer does not read; it has gone.
+    /// Whether the peer does not read.
     pub(crate) blocked: bool,
     pub(crate) broken: bool,
     pub(crate) closed: bool,
@@ -23,12 +23,12 @@ pub(crate) struct Lines {
     pub(crate) dialogue: String,
 }
 
-/// The need of a machine after all possible bytes moved.
+/// The next need of a machine, after all possible bytes have moved.
 pub(crate) enum Wants {
     /// An event is available.
     Event,
-    /// Nothing at this time.
-    Rest,
+    /// No event at this time.
+    Idle,
 }
 
 impl Lines {
@@ -37,7 +37,7 @@ impl Lines {
     }
 
     /// The peer writes a line.
-    pub(crate) fn say(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         let shown = if line.len() > 300 { &line[..60] } else { line };
         self.note('>', shown);
         self.incoming.extend_from_slice(line.as_bytes());
@@ -45,7 +45,7 @@ impl Lines {
     }
 
     /// Moves bytes until the machine needs something else. Returns the output lines.
-    pub(crate) fn settle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
+    pub(crate) fn run_until_idle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
         let mut written = Vec::new();
         for _ in 0..1_000 {
             let io = match machine.poll(Millis(self.now)) {
@@ -53,12 +53,15 @@ impl Lines {
                 Action::Closed => {
                     self.closed = true;
                     self.deadline = None;
-                    return (Wants::Rest, written);
+                    return (Wants::Idle, written);
                 }
                 Action::Io(io) => io,
             };
             self.deadline = io.deadline().map(|at| at.0);
-            assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline in the past makes hosts spin");
+            assert!(
+                self.deadline.is_none_or(|at| at > self.now),
+                "a deadline in the past would make callers spin"
+            );
             let (out, mut input) = io.split();
             let length = out.bytes().len();
             self.unsent = length > 0;
@@ -79,7 +82,7 @@ impl Lines {
                 self.incoming.drain(..length);
                 input.filled(length);
             } else {
-                return (Wants::Rest, written);
+                return (Wants::Idle, written);
             }
             while let Some(at) = self.begun.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.begun.drain(..=at).collect();
@@ -87,11 +90,11 @@ impl Lines {
                 written.push(serde_json::from_slice(&line).expect("a line is JSON"));
             }
         }
-        panic!("it does not come to rest");
+        panic!("the machine is never idle");
     }
 
-    /// Replaces the connection.
-    pub(crate) fn begin_again(&mut self) {
+    /// Starts a new connection.
+    pub(crate) fn reconnect(&mut self) {
         let (now, dialogue) = (self.now, std::mem::take(&mut self.dialogue));
         *self = Lines { now, dialogue, ..Lines::default() };
     }

@@ -12,29 +12,29 @@ use mcp_proto_proptests::explore::{Explored, diagram};
 /// The observed state changes.
 type Changes = BTreeSet<(String, String)>;
 
-/// Whether one poll may lead from one state to the other, by one or two steps of the diagram.
-fn is_a_way(diagram: &Changes, from: &str, to: &str) -> bool {
+/// Whether one poll may lead from one state to the other: by one or two transitions of the diagram.
+fn is_allowed(diagram: &Changes, from: &str, to: &str) -> bool {
     let direct = |from: &str, to: &str| diagram.contains(&(from.to_owned(), to.to_owned()));
     direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
 }
 
-/// Asserts that exactly the steps of the diagram were observed.
+/// Asserts that exactly the transitions of the diagram were observed.
 fn assert_all_seen(name: &str, seen: &Changes) {
     let diagram = diagram(name);
     let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
     let missing: Vec<_> =
         inner.filter(|step| !seen.contains(step)).map(|(from, to)| [from.as_str(), to]).collect();
-    assert!(missing.is_empty(), "steps that were never seen: {missing:?}");
+    assert!(missing.is_empty(), "transitions that were never observed: {missing:?}");
     for (from, to) in seen {
-        assert!(is_a_way(&diagram, from, to), "{from} to {to} is no step of the table");
+        assert!(is_allowed(&diagram, from, to), "{from} to {to} is not in the diagram");
     }
 }
 
-/// Asserts the number of states and the distance of the last one.
+/// Asserts the number of states and the largest distance.
 #[track_caller]
 fn assert_counted(role: &str, explored: &Explored, slots: usize, steps: usize, expected: [usize; 2]) {
     let Explored { states, depth } = *explored;
     println!("{states} states of a {role}, at most {depth} steps away, with {slots} slots and {steps} steps");
-    let why = "it is another machine: look at what has become possible, or impossible";
+    let why = "the machine has changed: review the states, then update these numbers";
     assert_eq!([states, depth], expected, "{why}");
 }

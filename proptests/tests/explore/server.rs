@@ -32,20 +32,20 @@ static RESTARTS: ServerConfig = REFUSES.second_initialize(SecondInitialize::Rest
 
 /// A deferred request, or a server request.
 #[derive(Debug)]
-struct Kept {
+struct Deferred {
     ticket: Ticket,
-    /// The id as text; for a server request, known once the client read it.
+    /// The id as text. The id of a server request is unknown until the client reads the request.
     id: String,
     due: u64,
     subscription: bool,
 }
 
-/// Requests with one id.
+/// Counts of requests and responses with one id.
 #[derive(Debug, Default, PartialEq)]
 struct Count {
     sent: usize,
     answered: usize,
-    /// Cancelled, or dropped with their session.
+    /// Requests that need no response: cancelled, or dropped with their session.
     excused: usize,
 }
 
@@ -53,16 +53,16 @@ struct Scene {
     server: Server<'static>,
     lines: Lines,
     changes: Rc<RefCell<Changes>>,
-    kept: Vec<Kept>,
-    asked: Vec<Kept>,
+    deferred: Vec<Deferred>,
+    asked: Vec<Deferred>,
     /// Tickets of ended requests.
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
     grace: Option<u64>,
-    /// No more errors without an id.
+    /// Whether too many bad lines came, so that errors without an id are no longer sent.
     muted: bool,
     nameless: usize,
-    /// The operations while the client did not read.
+    /// The operations that happened while the client did not read.
     while_blocked: Vec<&'static str>,
     /// Subscriptions ended by the application whose response the client has not read.
     ended: usize,
@@ -80,7 +80,7 @@ impl Scene {
             server,
             lines: Lines::default(),
             changes: Rc::clone(changes),
-            kept: Vec::new(),
+            deferred: Vec::new(),
             asked: Vec::new(),
             gone: Vec::new(),
             counts: BTreeMap::new(),
@@ -97,7 +97,7 @@ impl Scene {
         self.counts.entry(id.to_owned()).or_default().sent += 1;
         self.muted = false;
         self.lines
-            .say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#));
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#));
     }
 
     fn call(&mut self, id: &str, tool: &str, meta: &str) {
@@ -108,21 +108,21 @@ impl Scene {
     fn notify(&mut self, method: &str, params: &str) {
         self.muted = false;
         self.lines
-            .say(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
+            .send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#));
     }
 
     fn respond(&mut self, id: &str, rest: &str) {
         self.muted = false;
-        self.lines.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
+        self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
     /// Handles an event.
     fn event(&mut self) {
-        let Scene { server, lines, kept, asked, gone, counts, .. } = self;
-        let event = server.event().expect("poll said that there is one");
-        let take = |kept: &mut Vec<Kept>, ticket| {
-            let at = kept.iter().position(|it| it.ticket == ticket).expect("it was in flight");
-            kept.remove(at)
+        let Scene { server, lines, deferred, asked, gone, counts, .. } = self;
+        let event = server.event().expect("poll returned Event, but event() returned None");
+        let take = |deferred: &mut Vec<Deferred>, ticket| {
+            let at = deferred.iter().position(|it| it.ticket == ticket).expect("the request is in flight");
+            deferred.remove(at)
         };
         let text = match event {
             Event::Call(call) => {
@@ -131,10 +131,15 @@ impl Scene {
                 match call.name() {
                     "later" => match call.defer(None) {
                         Ok(ticket) => {
-                            kept.push(Kept { ticket, id, due: lines.now + DEFERRED, subscription: false });
+                            deferred.push(Deferred {
+                                ticket,
+                                id,
+                                due: lines.now + DEFERRED,
+                                subscription: false,
+                            });
                         }
                         Err(call) => {
-                            text += ", which is too much";
+                            text += ", but all slots are full";
                             call.busy();
                         }
                     },
@@ -144,17 +149,17 @@ impl Scene {
             }
             Event::Listening(listening) => {
                 let ticket = listening.ticket();
-                kept.push(Kept { ticket, id: "3".into(), due: u64::MAX, subscription: true });
+                deferred.push(Deferred { ticket, id: "3".into(), due: u64::MAX, subscription: true });
                 "listening".into()
             }
             Event::Cancelled { ticket, .. } => {
-                let it = take(kept, ticket);
-                counts.get_mut(&it.id).expect("it was sent").excused += 1;
+                let it = take(deferred, ticket);
+                counts.get_mut(&it.id).expect("the id was sent").excused += 1;
                 gone.push(ticket);
                 format!("cancelled {}", it.id)
             }
             Event::Expired(ticket) => {
-                let it = take(kept, ticket);
+                let it = take(deferred, ticket);
                 gone.push(ticket);
                 assert!(
                     it.due <= lines.now || self.grace.is_some_and(|at| at <= lines.now),
@@ -168,8 +173,8 @@ impl Scene {
                 format!("answered {} {:?}", it.id, answered.outcome())
             }
             Event::Restarted => {
-                for it in kept.drain(..) {
-                    counts.get_mut(&it.id).expect("it was sent").excused += 1;
+                for it in deferred.drain(..) {
+                    counts.get_mut(&it.id).expect("the id was sent").excused += 1;
                     gone.push(it.ticket);
                 }
                 "restarted".into()
@@ -188,7 +193,7 @@ impl Scene {
     }
 
     /// Records the state change.
-    fn look(&mut self) {
+    fn record_state(&mut self) {
         let (before, after) = (self.state, self.server.state());
         if before != after {
             self.changes.borrow_mut().insert((format!("{before:?}"), format!("{after:?}")));
@@ -196,18 +201,18 @@ impl Scene {
         self.state = after;
     }
 
-    /// Runs until nothing moves at this time, and checks everything.
-    fn settle(&mut self) {
+    /// Runs until no bytes move at this time, and checks the state.
+    fn run_until_idle(&mut self) {
         loop {
-            self.look();
-            let (wants, written) = self.lines.settle(&mut self.server);
-            self.look();
+            self.record_state();
+            let (wants, written) = self.lines.run_until_idle(&mut self.server);
+            self.record_state();
             for message in written {
                 self.read(&message);
             }
             match wants {
                 Wants::Event => self.event(),
-                Wants::Rest => break,
+                Wants::Idle => break,
             }
         }
         self.check();
@@ -219,24 +224,24 @@ impl Scene {
         match (id, message.get("method").is_some()) {
             (Some(id), true) => {
                 let it = self.asked.iter_mut().find(|it| it.id.is_empty());
-                // It may be cancelled before the client read it.
+                // The server request may be cancelled before the client reads it.
                 if let Some(it) = it {
                     it.id = id;
                 }
             }
             (Some(id), false) => {
-                let count = self.counts.get_mut(&id).expect("an answer to what was asked");
+                let count = self.counts.get_mut(&id).expect("the response has a request");
                 count.answered += 1;
-                assert!(count.answered + count.excused <= count.sent, "{id} is answered twice: {count:?}");
+                assert!(count.answered + count.excused <= count.sent, "{id} has two responses: {count:?}");
                 // A subscription ends with its result, and without an event.
                 let is_result = message.get("result").is_some();
                 if is_result && id == "3" && self.ended > 0 {
                     self.ended -= 1;
                     return;
                 }
-                let ends = |it: &Kept| it.subscription && it.id == id && is_result;
-                self.gone.extend(self.kept.iter().filter(|it| ends(it)).map(|it| it.ticket));
-                self.kept.retain(|it| !ends(it));
+                let ends = |it: &Deferred| it.subscription && it.id == id && is_result;
+                self.gone.extend(self.deferred.iter().filter(|it| ends(it)).map(|it| it.ticket));
+                self.deferred.retain(|it| !ends(it));
             }
             (None, false) => self.nameless += 1,
             (None, true) => {}
@@ -245,7 +250,7 @@ impl Scene {
 
     /// Checks the invariants of every state.
     fn check(&mut self) {
-        let Scene { server, lines, kept, asked, gone, counts, .. } = self;
+        let Scene { server, lines, deferred, asked, gone, counts, .. } = self;
         let state = server.state();
         for ticket in &*gone {
             assert_eq!(server.reply(*ticket).map(drop), Err(SendError::Gone), "{ticket:?} has ended");
@@ -254,14 +259,14 @@ impl Scene {
         }
         if lines.closed {
             assert_eq!(state, State::Closed);
-            assert!(asked.is_empty(), "what was asked has ended: {asked:?}");
-            let told = |it: &Kept| lines.broken || it.subscription;
-            assert!(kept.iter().all(told), "the host was told that they have ended: {kept:?}");
-            gone.extend(kept.drain(..).map(|it| it.ticket));
+            assert!(asked.is_empty(), "server requests are open at the end: {asked:?}");
+            let told = |it: &Deferred| lines.broken || it.subscription;
+            assert!(deferred.iter().all(told), "requests without a cancellation event: {deferred:?}");
+            gone.extend(deferred.drain(..).map(|it| it.ticket));
             return;
         }
-        let ends_unheard = state == State::Draining && kept.iter().any(|it| it.subscription);
-        assert!(server.deferred() == kept.len() || lines.blocked && ends_unheard, "{kept:?}");
+        let ends_unheard = state == State::Draining && deferred.iter().any(|it| it.subscription);
+        assert!(server.deferred() == deferred.len() || lines.blocked && ends_unheard, "{deferred:?}");
         if state == State::Draining {
             self.grace.get_or_insert(lines.now + GRACE);
         }
@@ -270,15 +275,15 @@ impl Scene {
         }
         assert!(!lines.unsent);
         for (id, count) in counts {
-            let open = kept.iter().filter(|it| it.id == *id).count();
+            let open = deferred.iter().filter(|it| it.id == *id).count();
             assert_eq!(
                 count.sent,
                 count.answered + count.excused + open,
                 "{id}: {count:?}, {open} in flight"
             );
         }
-        let dues = kept.iter().chain(&*asked).map(|it| it.due).filter(|due| *due < u64::MAX);
-        assert_eq!(lines.deadline, dues.chain(self.grace).min(), "{kept:?} {asked:?}");
+        let dues = deferred.iter().chain(&*asked).map(|it| it.due).filter(|due| *due < u64::MAX);
+        assert_eq!(lines.deadline, dues.chain(self.grace).min(), "{deferred:?} {asked:?}");
     }
 
     fn host(&mut self, what: &str) {
@@ -288,10 +293,10 @@ impl Scene {
 
 impl World for Scene {
     fn step(&mut self, step: &'static str) -> bool {
-        let first = self.kept.iter().find(|it| !it.subscription).map(|it| it.ticket);
-        let subscription = self.kept.iter().find(|it| it.subscription).map(|it| it.ticket);
+        let first = self.deferred.iter().find(|it| !it.subscription).map(|it| it.ticket);
+        let subscription = self.deferred.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
-        let says = !self.lines.ended && !self.lines.closed && !self.lines.broken;
+        let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
         // Operations that do not affect waiting requests.
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
@@ -301,16 +306,16 @@ impl World for Scene {
         let before = self.nameless;
         let is_possible = match step {
             // The messages of the client.
-            _ if step.starts_with('>') => says,
+            _ if step.starts_with('>') => client_may_send,
             // The operations of the application.
             "answer" => first.is_some(),
             "forget" => first.is_some(),
             "end" => subscription.is_some(),
             "take back" => !self.asked.is_empty(),
             "time" => self.lines.deadline.is_some() && !self.lines.closed,
-            "eof" => says,
+            "eof" => client_may_send,
             "gone" => !self.lines.broken && !self.lines.closed,
-            "stops reading" => !self.lines.blocked && says,
+            "stops reading" => !self.lines.blocked && client_may_send,
             "reads again" => self.lines.blocked && !self.lines.closed,
             "reset" => self.lines.closed,
             _ => !self.lines.closed,
@@ -339,7 +344,7 @@ impl World for Scene {
             "> cancel 2" => self.notify("cancelled", r#""requestId":2"#),
             "> cancel 3" => self.notify("cancelled", r#""requestId":3"#),
             "> shutdown" => self.request("\"s\"", "shutdown", ""),
-            "> exit" => self.lines.say(r#"{"jsonrpc":"2.0","method":"exit"}"#),
+            "> exit" => self.lines.send(r#"{"jsonrpc":"2.0","method":"exit"}"#),
             "> unknown" => self.request("\"u\"", "no/such", ""),
             "> result" => match asked {
                 Some(id) => self.respond(&id, r#""result":{"roots":[]}"#),
@@ -353,10 +358,10 @@ impl World for Scene {
                 Some(id) => self.notify("progress", &format!(r#""progressToken":{id},"progress":1"#)),
                 None => return false,
             },
-            "> result for nobody" => self.respond("99", r#""result":{}"#),
+            "> result for unknown id" => self.respond("99", r#""result":{}"#),
             "> noise" => {
                 for _ in 0..9 {
-                    self.lines.say("noise");
+                    self.lines.send("noise");
                 }
                 self.muted = true;
             }
@@ -367,20 +372,20 @@ impl World for Scene {
             "> given up" => {
                 self.counts.entry("\"g\"".into()).or_default().sent += 1;
                 self.muted = false;
-                self.lines.say("{\"jsonrpc\":\"2.0\",\"id\":\"g\",\"method\":\u{18}");
+                self.lines.send("{\"jsonrpc\":\"2.0\",\"id\":\"g\",\"method\":\u{18}");
             }
             _ => self.host(step),
         }
         let ticket = first.or(subscription);
         match step {
             "answer" | "forget" => {
-                let ticket = ticket.expect("it was looked at");
+                let ticket = ticket.expect("the step is possible");
                 match self.server.reply(ticket) {
                     Ok(reply) => {
-                        // A reply that is dropped without an answer may follow later.
+                        // A reply that is dropped without a response may be requested again.
                         if step == "answer" {
                             reply.text("late");
-                            self.kept.retain(|it| it.ticket != ticket);
+                            self.deferred.retain(|it| it.ticket != ticket);
                             self.gone.push(ticket);
                         }
                     }
@@ -391,24 +396,24 @@ impl World for Scene {
                 }
             }
             "end" => {
-                let ticket = subscription.expect("it was looked at");
+                let ticket = subscription.expect("the step is possible");
                 if let Err(why) = self.server.end_subscription(ticket) {
                     // The subscription is already ending, and the client has not read it.
                     assert!(why == SendError::Gone && self.lines.blocked && self.state == State::Draining);
                     return false;
                 }
-                self.kept.retain(|it| it.ticket != ticket);
+                self.deferred.retain(|it| it.ticket != ticket);
                 self.gone.push(ticket);
                 self.ended += 1;
             }
             "ask" => match self.server.request(&ListRoots, RequestOptions::DEFAULT.with_progress()) {
                 Ok(ticket) => {
                     let due = self.lines.now + ASKED;
-                    self.asked.push(Kept { ticket, id: String::new(), due, subscription: false });
+                    self.asked.push(Deferred { ticket, id: String::new(), due, subscription: false });
                 }
                 Err(why) => {
                     let expected = match self.server.state() {
-                        State::Ready if self.kept.len() + self.asked.len() > 0 => SendError::Full,
+                        State::Ready if self.deferred.len() + self.asked.len() > 0 => SendError::Full,
                         _ => SendError::NotConnected,
                     };
                     assert!(why == expected || why == SendError::Busy && self.lines.blocked, "{why:?}");
@@ -422,7 +427,7 @@ impl World for Scene {
             }
             "changed" => self.server.changed(Change::Tools),
             "shut down" => self.server.shutdown(Millis(self.lines.now)),
-            "time" => self.lines.now = self.lines.deadline.expect("it was looked at"),
+            "time" => self.lines.now = self.lines.deadline.expect("the step is possible"),
             "eof" => self.lines.ended = true,
             "gone" => (self.lines.broken, self.lines.ended) = (true, true),
             "stops reading" => self.lines.blocked = true,
@@ -433,8 +438,8 @@ impl World for Scene {
             "reset" => {
                 self.server.reset();
                 self.state = self.server.state();
-                self.lines.begin_again();
-                self.gone.extend(self.kept.drain(..).chain(self.asked.drain(..)).map(|it| it.ticket));
+                self.lines.reconnect();
+                self.gone.extend(self.deferred.drain(..).chain(self.asked.drain(..)).map(|it| it.ticket));
                 self.counts.clear();
                 (self.grace, self.muted, self.ended) = (None, false, 0);
                 self.while_blocked.clear();
@@ -444,7 +449,7 @@ impl World for Scene {
         if self.lines.blocked && !is_plain {
             self.while_blocked.push(step);
         }
-        self.settle();
+        self.run_until_idle();
         // A client that left sends nothing.
         self.lines.ended |= step == "> exit" && self.server.state() == State::Draining;
         let noise = self.nameless - before;
@@ -453,8 +458,8 @@ impl World for Scene {
     }
 
     fn key(&self) -> String {
-        let Scene { server, lines, kept, asked, muted, while_blocked, .. } = self;
-        let all = kept.iter().chain(asked).map(|it| {
+        let Scene { server, lines, deferred, asked, muted, while_blocked, .. } = self;
+        let all = deferred.iter().chain(asked).map(|it| {
             let (slot, _) = format!("{:?}", it.ticket)
                 .split_once(',')
                 .map(|(slot, rest)| (slot.to_owned(), rest.to_owned()))

@@ -28,8 +28,8 @@ pub struct TypedError {
 }
 
 impl TypedError {
-    /// Returns the path inside the value, such as `motor[2].speed`. It is empty for the value itself, and lacks its
-    /// first steps if it is too long.
+    /// Returns the path inside the value, such as `motor[2].speed`. The path is empty for the value itself, and lacks
+    /// its first steps if it is too long.
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));

@@ -7,7 +7,7 @@
 use super::Decimal;
 
 /// A key that orders like the decimals, if they differ in the first fifteen digits. Peers that read numbers as floats
-/// see no more.
+/// have no more precision.
 ///
 /// Two words, the high one first, so that a struct that contains a key has no padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -54,8 +54,8 @@ enum Expected {
     Object,
 }
 
-/// The number of steps that are stored; a longer path keeps its last steps. With more, clippy's default would call a
-/// caller's `Result` too large.
+/// The number of stored steps. A longer path keeps its last steps. With more, clippy's default would call a caller's
+/// `Result` too large.
 const STEPS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ impl<D: Data> InFlight<'_, D> {
         self.next_deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// Returns the request with the earliest deadline, if this has expired at `now`.
+    /// Returns the request with the earliest deadline, if that deadline has expired at `now`.
     ///
     /// The request keeps the deadline until it ends or the caller sets another one.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {

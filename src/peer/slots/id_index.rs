@@ -35,7 +35,9 @@ impl<D: Data> InFlight<'_, D> {
         let mut index = self.slot(self.bucket_of(id, owner))?.bucket.into();
         while let Some(slot) = self.slot(index) {
             let ticket = Ticket { slot: index, generation: slot.generation };
-            if same_id(Json::trusted(self.id(ticket)), id) && slot.data.owner() == owner {
+            if same_id(Json::trusted(self.id(ticket)), id)
+                && slot.data.as_ref().is_some_and(|data| data.owner() == owner)
+            {
                 return Some(ticket);
             }
             index = slot.next.into();

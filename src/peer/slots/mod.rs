@@ -43,17 +43,15 @@ pub struct Slot<D> {
     lowest_free: u16,
     /// Slot with the earliest deadline in the subtree of this slot.
     earliest: u16,
-    /// Length of the slot's text, or `FREE` if the slot holds no request.
     text_length: u16,
     /// Length of the peer's id at the start of the text. 0 for outbound requests, whose ids encode the slot.
     id_length: u16,
-    data: D,
+    /// `None` if the slot holds no request.
+    data: Option<D>,
 }
 
 /// Per-request data that the server or client stores in a slot.
 pub trait Data: Copy {
-    const EMPTY: Self;
-
     /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
     /// ([`StreamId::NONE`]).
     fn owner(&self) -> StreamId {
@@ -70,9 +68,9 @@ impl<D: Data> Slot<D> {
         bucket: NONE as u16,
         lowest_free: NONE as u16,
         earliest: NONE as u16,
-        text_length: FREE,
+        text_length: 0,
         id_length: 0,
-        data: D::EMPTY,
+        data: None,
     };
 }
 
@@ -80,9 +78,6 @@ impl<D: Data> Slot<D> {
 const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);
-
-/// Text length of a free slot. Other slots have shorter texts.
-const FREE: u16 = u16::MAX;
 
 /// Generation of a retired slot, which is never taken again.
 const RETIRED: u32 = u32::MAX;
@@ -125,7 +120,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     fn from_store(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
-        let part = part.min(usize::from(FREE).saturating_sub(1)) as u16;
+        let part = part.min(u16::MAX.into()) as u16;
         let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
         table.clear();
         table
@@ -168,7 +163,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
         let index = self.free_slot();
         let slot = self.slot_mut(index)?;
-        (slot.text_length, slot.data) = (0, data);
+        slot.data = Some(data);
         slot.set_deadline(deadlines::to_stored(deadline));
         let ticket = Ticket { slot: index, generation: slot.generation };
         self.taken = self.taken.wrapping_add(1);
@@ -178,17 +173,17 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Returns the data of a request. Returns `None` if the request has ended.
     pub(crate) fn get(&self, ticket: Ticket) -> Option<&D> {
-        self.taken_slot(ticket).map(|slot| &slot.data)
+        self.taken_slot(ticket)?.data.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut D> {
-        self.taken_slot_mut(ticket).map(|slot| &mut slot.data)
+        self.taken_slot_mut(ticket)?.data.as_mut()
     }
 
     /// Returns the request in the slot with this index.
     pub(crate) fn request_in_slot(&self, index: u32) -> Option<(Ticket, &D)> {
-        let slot = self.slot(index).filter(|slot| slot.is_taken())?;
-        Some((Ticket { slot: index, generation: slot.generation }, &slot.data))
+        let slot = self.slot(index)?;
+        Some((Ticket { slot: index, generation: slot.generation }, slot.data.as_ref()?))
     }
 
     /// Returns whether the table has issued this ticket, for a request in flight or one that has ended.
@@ -258,7 +253,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken = self.taken.saturating_sub(1);
         if let Some(slot) = self.slot_mut(ticket.slot) {
             slot.set_deadline(NEVER);
-            (slot.text_length, slot.id_length) = (FREE, 0);
+            (slot.text_length, slot.id_length, slot.data) = (0, 0, None);
             slot.generation = slot.generation.saturating_add(1);
         }
         self.update_tree(ticket.slot);
@@ -283,7 +278,7 @@ impl<'b, D: Data> InFlight<'b, D> {
 
 impl<D> Slot<D> {
     fn is_taken(&self) -> bool {
-        self.text_length != FREE
+        self.data.is_some()
     }
 
     fn holds(&self, ticket: Ticket) -> bool {

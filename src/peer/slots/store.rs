@@ -36,7 +36,7 @@ const MIN_PART: u16 = 16;
 #[cfg(feature = "alloc")]
 impl<D> Store<'static, D> {
     pub(crate) fn grown(limit: usize, longest: usize) -> Store<'static, D> {
-        let longest = longest.min(usize::from(crate::peer::slots::FREE).saturating_sub(1)) as u16;
+        let longest = longest.min(u16::MAX.into()) as u16;
         Store::Grown { slots: alloc::vec::Vec::new(), text: alloc::vec::Vec::new(), limit, longest }
     }
 }
@@ -207,9 +207,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    impl Data for u16 {
-        const EMPTY: u16 = 0;
-    }
+    impl Data for u16 {}
 
     #[test]
     fn growth_of_slots_and_parts_keeps_all_texts() {

@@ -9,13 +9,9 @@ use std::vec::Vec;
 #[derive(Clone, Copy)]
 struct Plain;
 
-impl Data for Plain {
-    const EMPTY: Plain = Plain;
-}
+impl Data for Plain {}
 
-impl Data for u8 {
-    const EMPTY: u8 = 0;
-}
+impl Data for u8 {}
 
 fn take(table: &mut InFlight<'_, Plain>, id: &str) -> Option<Ticket> {
     let ticket = table.take(Plain, None)?;
@@ -59,7 +55,7 @@ fn grown_table_reports_its_limit_from_the_start() {
 fn slots_and_text_over_16_bits_are_not_used() {
     let (mut slots, mut text) = (std::vec![Slot::EMPTY; 65_600], std::vec![0; 70_000]);
     assert_eq!(InFlight::<Plain>::lent(&mut slots, &mut text).limit(), 65_535);
-    assert_eq!(InFlight::<Plain>::lent(&mut slots[..1], &mut text).text_limit(), 65_534);
+    assert_eq!(InFlight::<Plain>::lent(&mut slots[..1], &mut text).text_limit(), 65_535);
     assert_eq!(InFlight::<Plain>::grown(70_000, 0).limit(), 65_535);
 }
 
@@ -371,7 +367,7 @@ fn random_operations_agree_with_a_map() {
     }
 }
 
-/// Takes, finds, times and releases requests, with more and more of them in flight.
+/// The cost of taking, finding, timing and releasing requests, with more and more of them in flight.
 #[test]
 fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {

@@ -1,7 +1,7 @@
-//! Runs a client against a scripted server, at every pace that must not make a difference.
+//! Runs a client against a scripted server, at every pace.
 //!
-//! Every script runs at many paces, as lines and as messages, and states its expectations after each step. So it also
-//! shows that the chunks of the input have no effect.
+//! Every script runs at many paces, as lines and as messages, and states its expectations after each step. So the
+//! harness also shows that the chunks of the input have no effect.
 
 mod setup;
 pub(crate) mod text;
@@ -34,7 +34,7 @@ impl Observer for Notes {
         }
         let mut asked = self.0.lock().unwrap();
         if let Some(id) = value["id"].as_u64() {
-            assert!(id > asked.last, "ids only grow: {id} after {}", asked.last);
+            assert!(id > asked.last, "ids must increase: {id} after {}", asked.last);
             asked.last = id;
         }
         let name = match value["params"]["name"].as_str() {
@@ -199,7 +199,7 @@ impl ClientHarness {
         self
     }
 
-    /// The server's input ends, so that writing to it fails.
+    /// The server's input ends, so that writes to it fail.
     pub(crate) fn broken(&mut self) -> &mut ClientHarness {
         self.break_unnoticed().pump();
         self
@@ -290,11 +290,11 @@ impl ClientHarness {
         match self.client.poll(Millis(self.now)) {
             Action::Io(io) => {
                 self.deadline = io.deadline().map(|deadline| deadline.0);
-                assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline that is over: {io:?}");
+                assert!(self.deadline.is_none_or(|at| at > self.now), "a deadline in the past: {io:?}");
                 self.transport.step(io)
             }
             Action::Event => {
-                let event = self.client.event().expect("poll said that there is one");
+                let event = self.client.event().expect("poll returned Event, but event() returned None");
                 let names = &self.tickets;
                 let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
                 let (text, end) = describe(&event, &name);
@@ -317,7 +317,7 @@ impl ClientHarness {
                     self.tickets.extend(ticket.map(|ticket| (ticket, format!("ask {ticket:?}"))));
                 }
                 if let Some(ticket) = about {
-                    assert!(!self.ended.contains(&ticket), "after its end: {text}");
+                    assert!(!self.ended.contains(&ticket), "event after the end of the request: {text}");
                 }
                 self.ended.extend(end);
                 self.events.push(text);
@@ -359,7 +359,7 @@ impl ClientHarness {
         std::mem::take(&mut self.events)
     }
 
-    /// Stops polling after `events` more events, as an application does that is busy with the last one.
+    /// Stops polling after `events` more events, like an application that is busy with the last one.
     pub(crate) fn stop_after(&mut self, events: usize) -> &mut ClientHarness {
         self.events_left = Some(events);
         self
@@ -368,7 +368,7 @@ impl ClientHarness {
     /// Takes the lines since the last call.
     pub(crate) fn take_sent_lines(&mut self) -> Vec<String> {
         let sent = String::from_utf8(std::mem::take(&mut self.transport.output)).unwrap();
-        assert!(sent.is_empty() || sent.ends_with('\n'), "half a line was sent: {sent}");
+        assert!(sent.is_empty() || sent.ends_with('\n'), "an incomplete line was sent: {sent}");
         sent.lines().map(str::to_owned).collect()
     }
 
@@ -380,10 +380,10 @@ impl ClientHarness {
     }
 
     fn nothing_is_left(&mut self) {
-        assert!(self.events.is_empty(), "heard, and not expected: {:?}", self.events);
+        assert!(self.events.is_empty(), "unexpected events: {:?}", self.events);
         assert!(
             self.transport.output.is_empty() || self.transport.peer_input == PeerInput::Blocked,
-            "sent, and not expected: {:?}",
+            "unexpected messages: {:?}",
             self.take_sent_lines()
         );
     }

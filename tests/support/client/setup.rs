@@ -28,13 +28,13 @@ const fn pace(read: usize, write: usize) -> Pace {
 pub(crate) struct Setup {
     pub(crate) info: ClientConfig<'static>,
     pub(crate) rx: usize,
-    /// Whether the script requires this size of `rx`. Otherwise the harness tests other sizes, too.
+    /// Whether the script requires this size of `rx`. Otherwise the harness also tests other sizes.
     pub(crate) exact: bool,
     /// Whether the script can run in message mode.
     pub(crate) frames: bool,
     pub(crate) tx: usize,
     pub(crate) slots: usize,
-    /// Text of all slots together, in bytes.
+    /// Length of the text of all slots together, in bytes.
     pub(crate) text: usize,
     pub(crate) pings: Option<KeepAlive>,
     /// The revision in the server's response to `initialize`.

@@ -11,7 +11,7 @@ pub(crate) const META: &str = concat!(
     r#""io.modelcontextprotocol/clientCapabilities":{}"#
 );
 
-/// An event, and the ticket that ends with it.
+/// Formats an event. Also returns the ticket that ends with the event.
 pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (String, Option<Ticket>) {
     let text = match event {
         Event::Connected(it) => format!("connected {}", it.revision()),
@@ -110,7 +110,7 @@ fn one_page(
     (format!("{about}: {}{end}", names.collect::<Vec<_>>().join(", ")), ended)
 }
 
-/// A server request as text.
+/// Formats a server request.
 fn wanted(input: InputRequest<'_>) -> String {
     match input {
         InputRequest::Roots => "roots".to_owned(),
@@ -133,8 +133,8 @@ fn without_capabilities(text: &str) -> String {
     format!("{before}{key}{}", &after[end.unwrap()..])
 }
 
-/// A message as tests state it: without `jsonrpc`, `@` for the id of a request and for its progress token, `@name`
-/// for an id in a cancellation, and [`META`] as `{..`.
+/// Formats a message for comparison: without `jsonrpc`, with `@` for a request id and its progress token, `@name` for
+/// an id in a cancellation, and `{..` for [`META`].
 pub(crate) fn shorten(line: &str, ids: &[(String, String)]) -> String {
     let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
     let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","#).unwrap_or_else(|| panic!("no envelope: {line}"));

@@ -1,5 +1,5 @@
-//! Connects a client and a server by two pipes. A seed determines the polled machine, the number of bytes per step, and
-//! the capacity of the pipes.
+//! Connects a client and a server by two pipes.
+//! A seed determines the polled machine, the number of bytes per step, and the capacity of the pipes.
 
 pub(crate) mod scenario;
 
@@ -21,7 +21,7 @@ pub(crate) struct Pipe {
 pub(crate) enum ClientEvent {
     Connected(Revision),
     Failed(String),
-    /// The text of a tool result, or the reason of its absence.
+    /// The text of a tool result, or the reason why there is none.
     Response(Ticket, Result<String, String>),
     Page(Vec<String>, bool),
     Progress(Ticket),
@@ -92,7 +92,7 @@ impl<'c, 's> Pair<'c, 's> {
         match self.client.poll(Millis(self.now)) {
             Action::Io(io) => transfer(io, &mut self.up, &mut self.down, &mut self.random, self.most),
             Action::Event => {
-                let client_events = hear(self.client.event().unwrap());
+                let client_events = to_client_event(self.client.event().unwrap());
                 self.client_events.push(client_events);
                 true
             }
@@ -124,7 +124,7 @@ impl<'c, 's> Pair<'c, 's> {
     }
 }
 
-fn hear(event: client::Event<'_>) -> ClientEvent {
+fn to_client_event(event: client::Event<'_>) -> ClientEvent {
     match event {
         client::Event::Connected(it) => ClientEvent::Connected(it.revision()),
         client::Event::ConnectFailed(why) => ClientEvent::Failed(why.to_string()),

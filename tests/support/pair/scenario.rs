@@ -1,7 +1,7 @@
 //! A client and a server with all features, connected by two pipes of random capacity.
 //!
-//! A script states the events of both, and runs in every revision with many seeds. So it also shows that chunks,
-//! partial writes and buffer sizes have no effect.
+//! A script states the events of both, and runs in every revision with many seeds. So the harness also shows that
+//! chunks, partial writes and buffer sizes have no effect.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ use super::{Pipe, transfer};
 use crate::support::client::{TIMES, describe};
 use crate::support::{FailureContext, Random};
 
-/// Entries for more than one page.
+/// Generates enough entries for several pages.
 macro_rules! numbered {
     ($make:path, $prefix:literal, $($number:literal)*) => {
         [$($make(concat!($prefix, $number), concat!("n", $number)).description(LONG)),*]
@@ -93,11 +93,11 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Client requests by name, the pages of each list so far, and the number of ends of each.
+    /// Client requests by name, the pages of each list so far, and the number of ends of each request.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,
-    /// Server requests by name, and whether they ended.
+    /// Server requests by name, and whether they have ended.
     asks: Vec<(Ticket, String, bool)>,
     pub(crate) deferred: Vec<Ticket>,
     pub(crate) listening: Vec<Ticket>,
@@ -199,14 +199,14 @@ impl Scenario {
                 Err(why) => panic!("{name}: {why:?}"),
             }
         }
-        panic!("{name}: there is never room");
+        panic!("{name}: the buffer never has space");
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: &str, options: Options<'_>) -> Ticket {
         self.start(tool, |client| client.call_json(tool, arguments, options))
     }
 
-    /// Cancels a client request. Later events of it are a failure.
+    /// Cancels a client request. Later events of the request fail the test.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         self.client.cancel(ticket, "why").unwrap();
         self.end(ticket);
@@ -228,7 +228,7 @@ impl Scenario {
                 Err(why) => panic!("{name}: {why:?}"),
             }
         }
-        panic!("{name}: there is never room");
+        panic!("{name}: the buffer never has space");
     }
 
     /// Writes a line as the client.
@@ -264,14 +264,14 @@ impl Scenario {
     /// Expects these events of the client since the last call.
     #[track_caller]
     pub(crate) fn expect_client_events(&mut self, expected: &[&str]) -> &mut Scenario {
-        assert_eq!(std::mem::take(&mut self.client_events), expected, "the client has heard");
+        assert_eq!(std::mem::take(&mut self.client_events), expected, "events of the client");
         self
     }
 
     /// Expects these events of the server since the last call, without calls.
     #[track_caller]
     pub(crate) fn expect_server_events(&mut self, expected: &[&str]) -> &mut Scenario {
-        assert_eq!(std::mem::take(&mut self.server_events), expected, "the server has heard");
+        assert_eq!(std::mem::take(&mut self.server_events), expected, "events of the server");
         self
     }
 
@@ -343,7 +343,7 @@ impl Scenario {
                 let pages = self.pages.entry(ticket).or_default();
                 pages.push(text.split_once(": ").unwrap().1.trim_end_matches("..").to_owned());
                 if end.is_some() {
-                    assert!(pages.len() > 1, "it fits into one page: {text}");
+                    assert!(pages.len() > 1, "the list has only one page: {text}");
                     let name = name_of(&self.names, ticket);
                     self.client_events.push(format!("{name}: {}", pages.concat().trim_end_matches('.')));
                 }
@@ -430,7 +430,7 @@ fn name_of(names: &[(Ticket, String)], ticket: Ticket) -> &str {
     names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str())
 }
 
-/// Answers a call, or returns the ticket of its deferral.
+/// Responds to a call, or returns the ticket of its deferral.
 fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
     match call.name() {
         "echo" => {
@@ -481,7 +481,7 @@ fn asks(call: server::Call<'_>) {
                 state,
                 r#"second {"action":"accept","content":{"name":"octocat"}} {"roots":[{"uri":"file:///a"}]}"#
             );
-            assert!(call.input("who").is_none(), "answers are those of the last round");
+            assert!(call.input("who").is_none(), "input responses belong to the last round");
             call.require_input(&[("page", &PAGE), ("model", &MODEL)], None);
         }
         Some(state) => panic!("{state}"),

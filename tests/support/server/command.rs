@@ -6,22 +6,22 @@ use mcp_proto::server::Change;
 use mcp_proto::{Decimal, Level, Millis, SendError};
 
 impl ServerHarness<'_> {
-    /// Runs one command. A failure becomes an event: `not now Gone`.
+    /// Runs one command. An error becomes an event: `not now Gone`.
     pub(crate) fn command(&mut self, text: &str) {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let outcome = match word {
-            // Time passes before the next poll.
+            // Advances the time before the next poll.
             "time" => {
                 self.now = Millis(first.parse().expect("a time"));
                 Ok(())
             }
-            // Time passes, and the command runs before the next poll.
+            // Advances the time, and runs the command before the next poll.
             "late" => {
                 self.now = Millis(first.parse().expect("a time"));
                 return self.command(last);
             }
-            // Expectations.
+            // Commands that state expectations.
             "deadline" => {
                 let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
                 assert_eq!(at, first, "the deadline");
@@ -35,7 +35,7 @@ impl ServerHarness<'_> {
                 assert_eq!(self.server.deferred().to_string(), first, "deferred requests");
                 Ok(())
             }
-            // Deferred requests, by the number of their deferral.
+            // Commands on deferred requests, by the number of the deferral.
             "answer" => self.server.reply(self.record.ticket(first)).map(|reply| reply.text(last)),
             "fail" => self.server.reply(self.record.ticket(first)).map(|reply| reply.error(7, last)),
             "contents" => self.server.reply(self.record.ticket(first)).map(|reply| {
@@ -66,13 +66,13 @@ impl ServerHarness<'_> {
                     .reply(self.record.ticket(first))
                     .and_then(|mut reply| reply.log(level_of(level), None, message))
             }
-            // The server's own requests, by their number.
+            // Commands on the server's requests, by number.
             "ask" => self.request(rest),
             "cancel" => self.server.cancel(self.record.asked[first.parse::<usize>().unwrap()], last),
             "cancel-deferred" => self.server.cancel(self.record.ticket(first), last),
             "reply-asked" => self.server.reply(self.record.asked[0]).map(drop),
             "complete" => self.server.elicitation_complete(rest),
-            // The server as a whole.
+            // Commands on the server.
             "log" => self.server.log(level_of(first), None, last),
             "changed" => {
                 self.server.changed(match first {
@@ -101,7 +101,7 @@ impl ServerHarness<'_> {
                 self.reset();
                 Ok(())
             }
-            // The client.
+            // Commands on the client.
             "send" => {
                 self.transport.write(rest.as_bytes());
                 Ok(())

@@ -1,4 +1,4 @@
-//! Runs a server against a scripted client, at every pace that must not make a difference.
+//! Runs a server against a scripted client, at every pace.
 
 pub(crate) mod catalogue;
 mod command;
@@ -60,7 +60,7 @@ impl<'b> ServerHarness<'b> {
                 }
             }
         }
-        panic!("it does not come to rest; output: {}", String::from_utf8_lossy(&self.transport.output));
+        panic!("the server is never idle; output: {}", String::from_utf8_lossy(&self.transport.output));
     }
 
     /// Replaces the connection by a new one.
@@ -70,7 +70,7 @@ impl<'b> ServerHarness<'b> {
         self.closed = false;
     }
 
-    /// Whether the client reads nothing.
+    /// Whether the client does not read.
     pub(crate) fn is_blocked(&self) -> bool {
         self.transport.peer_input == PeerInput::Blocked
     }

@@ -27,7 +27,7 @@ impl ServerHarness<'_> {
     /// Runs `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
     pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
-        let name = words.next().expect("what to ask for");
+        let name = words.next().expect("the name of a request");
         let mut ask = RequestOptions::DEFAULT;
         while let Some(word) = words.next() {
             let mut next = || words.next().expect("a number");
@@ -52,8 +52,8 @@ impl ServerHarness<'_> {
     }
 }
 
-/// Responds according to the arguments: `inputs` as `key=name`, `state`, `urls`, `lacks`; or with the input responses
-/// of a retried call.
+/// Responds as the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`. Responds to a retried call with
+/// its input responses.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = Json::parse(arguments.as_bytes()).unwrap();
@@ -79,7 +79,7 @@ pub(crate) fn needs(call: Call<'_>) {
     }
 }
 
-/// `a=roots b=form`
+/// Parses `a=roots b=form`.
 pub(crate) fn needed(text: &str) -> Vec<(&str, &'static dyn Input)> {
     text.split_whitespace()
         .map(|word| word.split_once('=').unwrap())
@@ -88,7 +88,7 @@ pub(crate) fn needed(text: &str) -> Vec<(&str, &'static dyn Input)> {
 }
 
 fn number(ticket: Ticket, record: &Record) -> usize {
-    record.asked.iter().position(|asked| *asked == ticket).expect("what was asked")
+    record.asked.iter().position(|asked| *asked == ticket).expect("a known request")
 }
 
 pub(crate) fn answered(answered: Response<'_>, record: &Record) -> String {

@@ -1,4 +1,4 @@
-//! Scripts of server sessions as text, run at every pace that must not make a difference.
+//! Scripts of server sessions as text, run at every pace.
 //!
 //! ```text
 //! > call 1 tools/call {"name":"echo"}    the client sends a request; `> note method params` a notification;
@@ -130,7 +130,7 @@ impl Setup {
                         None => first = Some(events),
                         Some(first) => assert!(
                             *first == events,
-                            "{pace:?} with {rx} bytes to receive makes a difference in\n{dialogue}\n{}\n{}",
+                            "{pace:?} with {rx} bytes to receive changes the result of\n{dialogue}\n{}\n{}",
                             show(first),
                             show(&events),
                         ),
@@ -206,7 +206,10 @@ fn compare(harness: &ServerHarness<'_>, lines: &[String], events: &[String], dia
         emitted.join("\n  "),
         events.join("\n  "),
     );
-    assert!(output.is_empty() || harness.is_blocked() || output.ends_with('\n'), "lines are written whole");
+    assert!(
+        output.is_empty() || harness.is_blocked() || output.ends_with('\n'),
+        "the output ends with a complete line"
+    );
     for line in &written {
         let parsed = mcp_proto::json::Json::parse(line.as_bytes());
         assert!(harness.is_blocked() || parsed.is_ok(), "no JSON: {line}");
@@ -276,7 +279,7 @@ fn message(text: &str) -> String {
         "error" => {
             let (id, code, message) = (next(), next(), next());
             let id = if id == "-" { String::new() } else { format!(r#""id":{id},"#) };
-            // The rest after the message is `data`, or empty.
+            // After the message comes `data`, or nothing.
             let (message, data) = message.split_once(" data ").unwrap_or((message, ""));
             let data = if data.is_empty() { String::new() } else { format!(r#","data":{data}"#) };
             let message = message.replace('"', r#"\""#);

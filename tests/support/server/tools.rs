@@ -35,7 +35,7 @@ impl Record {
     }
 
     fn number(&self, ticket: Ticket) -> usize {
-        self.tickets.iter().position(|known| *known == ticket).expect("a ticket that was given out")
+        self.tickets.iter().position(|known| *known == ticket).expect("a known ticket")
     }
 
     fn not_now(&mut self, outcome: Result<(), SendError>) {

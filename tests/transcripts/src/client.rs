@@ -8,7 +8,7 @@ use mcp_proto::{Client, Level, Millis, SendError, Ticket};
 mod text;
 
 /// A client and its application.
-pub(crate) struct Host<'b> {
+pub(crate) struct Application<'b> {
     pub(crate) client: Client<'b>,
     /// The handling of server requests.
     manner: String,
@@ -21,9 +21,9 @@ pub(crate) struct Host<'b> {
     deferred: Vec<Ticket>,
 }
 
-impl<'b> Host<'b> {
-    pub(crate) fn new(client: Client<'b>, manner: &str) -> Host<'b> {
-        Host {
+impl<'b> Application<'b> {
+    pub(crate) fn new(client: Client<'b>, manner: &str) -> Application<'b> {
+        Application {
             client,
             manner: manner.to_owned(),
             asked: Vec::new(),
@@ -33,9 +33,9 @@ impl<'b> Host<'b> {
         }
     }
 
-    /// Handles an event and returns its text. Server requests are answered.
+    /// Handles an event and returns its text. Responds to server requests.
     pub(crate) fn event(&mut self) -> Option<String> {
-        let Host { client, manner, asked, needed, deferred, .. } = self;
+        let Application { client, manner, asked, needed, deferred, .. } = self;
         let event = client.event()?;
         let name = |ticket| asked.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
         let mut text = text::describe(&event, &name).0;
@@ -60,8 +60,8 @@ impl<'b> Host<'b> {
         let (options, text) = options(text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
-        let Host { client, asked, deferred, calls, needed, .. } = self;
-        // In a mutated transcript, no input request may exist.
+        let Application { client, asked, deferred, calls, needed, .. } = self;
+        // A mutated transcript may refer to an input request that does not exist.
         let known = |name: &str| {
             asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(SendError::Gone)
         };
@@ -77,7 +77,7 @@ impl<'b> Host<'b> {
                 "resources" => client.list_resources(options)?,
                 "templates" => client.list_templates(options)?,
                 "prompts" => client.list_prompts(options)?,
-                _ => panic!("what is {text:?}?"),
+                _ => panic!("unknown command {text:?}"),
             },
             "read" => client.read_resource(rest, options)?,
             "get" => client.get_prompt(first, &[("who", last)], options)?,
@@ -126,7 +126,7 @@ impl<'b> Host<'b> {
                 client.shutdown(Millis::ZERO);
                 return Ok(());
             }
-            _ => panic!("what is {text:?}?"),
+            _ => panic!("unknown command {text:?}"),
         };
         let name = if first.is_empty() { word } else { first };
         asked.push((ticket, name.to_owned()));
@@ -134,7 +134,7 @@ impl<'b> Host<'b> {
     }
 }
 
-/// Parses the options in braces: `{150 ms, progress} call echo`.
+/// Parses options in braces, as in `{150 ms, progress} call echo`.
 fn options(text: &str) -> (Options<'static>, &str) {
     let Some((words, rest)) = text.strip_prefix('{').and_then(|text| text.split_once("} ")) else {
         return (Options::DEFAULT, text);
@@ -150,7 +150,10 @@ fn options(text: &str) -> (Options<'static>, &str) {
 }
 
 fn level(name: &str) -> Level {
-    Level::ALL.into_iter().find(|level| level.as_str() == name).unwrap_or_else(|| panic!("what is {name}?"))
+    Level::ALL
+        .into_iter()
+        .find(|level| level.as_str() == name)
+        .unwrap_or_else(|| panic!("unknown name {name}"))
 }
 
 fn kind(input: &InputRequest<'_>) -> &'static str {
@@ -174,7 +177,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Answers a server request, or returns the ticket of its deferral.
+/// Responds to a server request, or returns the ticket of its deferral.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

@@ -5,12 +5,12 @@ use mcp_proto::{Action, Buffer, Millis};
 use crate::format::{Step, Transcript};
 use crate::subject::{Subject, rx, tx};
 
-/// How bytes move. None of it may make a difference.
+/// Parameters of byte movement, which must not affect the result.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
-    /// The most bytes of one read.
+pub struct Movement {
+    /// Maximum bytes of one read.
     pub read: usize,
-    /// The most bytes of one write.
+    /// Maximum bytes of one write.
     pub write: usize,
     /// Whether reading comes first if both are possible.
     pub reads_first: bool,
@@ -18,87 +18,87 @@ pub struct Way {
     pub ahead: bool,
     /// Whether the buffers are on the heap.
     pub grown: bool,
-    /// The extra bytes of the receive buffer.
+    /// Length of the receive buffer beyond the minimum.
     pub spare: usize,
 }
 
-impl Way {
-    /// As much as possible in each step.
-    pub const PLAIN: Way =
-        Way { read: ALL, write: ALL, reads_first: false, ahead: false, grown: true, spare: 0 };
+impl Movement {
+    /// Moves as many bytes as possible in each step.
+    pub const PLAIN: Movement =
+        Movement { read: ALL, write: ALL, reads_first: false, ahead: false, grown: true, spare: 0 };
 }
 
 const ALL: usize = usize::MAX;
 
-/// Every way to play this transcript.
-pub(crate) fn ways(transcript: &Transcript) -> Vec<Way> {
-    let plain = Way::PLAIN;
-    let mut ways = vec![plain, Way { ahead: true, ..plain }];
-    // The smallest buffer: the given one, or one for the longest line.
-    let fits = Way { grown: false, ..plain };
-    ways.extend([fits, Way { ahead: true, ..fits }, Way { spare: 1, ahead: true, ..fits }]);
+/// Returns every movement to play this transcript with.
+pub(crate) fn movements(transcript: &Transcript) -> Vec<Movement> {
+    let plain = Movement::PLAIN;
+    let mut movements = vec![plain, Movement { ahead: true, ..plain }];
+    // The smallest receive buffer: of the given length, or for the longest line.
+    let fits = Movement { grown: false, ..plain };
+    movements.extend([fits, Movement { ahead: true, ..fits }, Movement { spare: 1, ahead: true, ..fits }]);
     let is_large = transcript.longest() > 10_000;
     let widths: &[usize] = if is_large { &[60_000] } else { &[1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 31, 64] };
     for &width in widths {
-        ways.push(Way { read: width, write: width, ..fits });
-        ways.push(Way { read: width, write: width, ahead: true, reads_first: true, ..plain });
-        ways.push(Way { read: width, ahead: true, ..fits });
-        ways.push(Way { write: width, ahead: true, reads_first: true, ..fits });
+        movements.push(Movement { read: width, write: width, ..fits });
+        movements.push(Movement { read: width, write: width, ahead: true, reads_first: true, ..plain });
+        movements.push(Movement { read: width, ahead: true, ..fits });
+        movements.push(Movement { write: width, ahead: true, reads_first: true, ..fits });
     }
-    // The given length is part of the transcript.
-    ways.retain(|way| way.spare == 0 || transcript.setup.word("line").is_none());
-    ways
+    // A receive buffer length in the transcript excludes other lengths.
+    movements.retain(|movement| movement.spare == 0 || transcript.setup.word("line").is_none());
+    movements
 }
 
-/// Plays a transcript in every way.
+/// Plays a transcript with every movement.
 ///
 /// # Errors
-/// The actual and the expected lines and events.
+/// Returns the actual and the expected lines and events.
 pub fn check(transcript: &Transcript) -> Result<(), String> {
-    let mut ways = ways(transcript).into_iter();
-    ways.try_for_each(|way| {
-        run(transcript, way).map_err(|why| format!("{}\n{way:?}\n{why}", transcript.name()))
+    let mut movements = movements(transcript).into_iter();
+    movements.try_for_each(|movement| {
+        run(transcript, movement).map_err(|why| format!("{}\n{movement:?}\n{why}", transcript.name()))
     })
 }
 
-/// Plays a transcript in one way.
+/// Plays a transcript with one movement.
 ///
 /// # Errors
-/// What was said, and what should have been.
-pub fn run(transcript: &Transcript, way: Way) -> Result<(), String> {
+/// Returns the actual and the expected lines and events.
+pub fn run(transcript: &Transcript, movement: Movement) -> Result<(), String> {
     let smallest =
         if transcript.setup.word("line").is_some() { rx(transcript) } else { transcript.longest().max(160) };
-    let (mut lent_rx, mut lent_tx) = (vec![0; smallest + way.spare], vec![0; tx(transcript)]);
-    let (rx, tx): (Buffer<'_>, Buffer<'_>) = if way.grown {
-        (Buffer::grown(rx(transcript) + way.spare), Buffer::grown(tx(transcript)))
+    let (mut lent_rx, mut lent_tx) = (vec![0; smallest + movement.spare], vec![0; tx(transcript)]);
+    let (rx, tx): (Buffer<'_>, Buffer<'_>) = if movement.grown {
+        (Buffer::grown(rx(transcript) + movement.spare), Buffer::grown(tx(transcript)))
     } else {
         ((&mut lent_rx[..]).into(), (&mut lent_tx[..]).into())
     };
     let subject = Subject::with(transcript, rx, tx);
-    let mut wire = Wire::new(subject, way);
+    let mut wire = Wire::new(subject, movement);
     let (mut lines, mut events) = (Vec::new(), Vec::new());
-    wire.settle()?;
+    wire.run_until_idle()?;
     for (line, step) in &transcript.steps {
         match step {
             Step::Out(text) => {
                 lines.push(text.as_deref());
                 if step.is_request() {
-                    wire.settle()?;
+                    wire.run_until_idle()?;
                 }
             }
             Step::Event(event) => events.push(event.as_str()),
-            Step::Host(_) => {}
+            Step::Command(_) => {}
             Step::In(bytes) => {
-                if !way.ahead {
+                if !movement.ahead {
                     wire.compare(&lines, &events).map_err(|why| format!("before line {line}: {why}"))?;
                 }
                 wire.incoming.extend_from_slice(bytes);
-                if !way.ahead {
-                    wire.settle()?;
+                if !movement.ahead {
+                    wire.run_until_idle()?;
                 }
             }
             _ => {
-                wire.settle()?;
+                wire.run_until_idle()?;
                 if *step != Step::Closed {
                     wire.compare(&lines, &events).map_err(|why| format!("before line {line}: {why}"))?;
                 }
@@ -110,32 +110,32 @@ pub fn run(transcript: &Transcript, way: Way) -> Result<(), String> {
     wire.compare(&lines, &events)
 }
 
-/// Plays a transcript in one way without checks. Returns output and events. For transcripts that a fuzzer
-/// mutated, whose result is unknown.
+/// Plays a transcript with one movement and without checks. Returns output and events. A fuzzer uses this for mutated
+/// transcripts, whose result is unknown.
 ///
 /// # Errors
-/// The machine does not become idle, or does not end.
-pub fn play(transcript: &Transcript, way: Way) -> Result<(Vec<u8>, Vec<String>), String> {
+/// Returns an error if the machine does not become idle, or does not close.
+pub fn play(transcript: &Transcript, movement: Movement) -> Result<(Vec<u8>, Vec<String>), String> {
     let (mut lent_rx, mut lent_tx) = (vec![0; rx(transcript)], vec![0; tx(transcript)]);
-    let (rx, tx): (Buffer<'_>, Buffer<'_>) = if way.grown {
+    let (rx, tx): (Buffer<'_>, Buffer<'_>) = if movement.grown {
         (Buffer::grown(lent_rx.len()), Buffer::grown(lent_tx.len()))
     } else {
         ((&mut lent_rx[..]).into(), (&mut lent_tx[..]).into())
     };
-    let mut wire = Wire::new(Subject::with(transcript, rx, tx), way);
-    wire.settle()?;
+    let mut wire = Wire::new(Subject::with(transcript, rx, tx), movement);
+    wire.run_until_idle()?;
     for (_, step) in &transcript.steps {
         match step {
             Step::In(bytes) => {
                 wire.incoming.extend_from_slice(bytes);
-                if !way.ahead {
-                    wire.settle()?;
+                if !movement.ahead {
+                    wire.run_until_idle()?;
                 }
             }
-            Step::Out(_) if step.is_request() => wire.settle()?,
-            Step::Out(_) | Step::Event(_) | Step::Host(_) | Step::Closed => {}
+            Step::Out(_) if step.is_request() => wire.run_until_idle()?,
+            Step::Out(_) | Step::Event(_) | Step::Command(_) | Step::Closed => {}
             _ => {
-                wire.settle()?;
+                wire.run_until_idle()?;
                 wire.step(step)?;
             }
         }
@@ -147,7 +147,7 @@ pub fn play(transcript: &Transcript, way: Way) -> Result<(Vec<u8>, Vec<String>),
 /// A machine and its bytes in transit.
 pub(crate) struct Wire<'b> {
     pub(crate) subject: Subject<'b>,
-    way: Way,
+    movement: Movement,
     now: Millis,
     pub(crate) incoming: Vec<u8>,
     pub(crate) output: Vec<u8>,
@@ -159,10 +159,10 @@ pub(crate) struct Wire<'b> {
 }
 
 impl<'b> Wire<'b> {
-    pub(crate) fn new(subject: Subject<'b>, way: Way) -> Wire<'b> {
+    pub(crate) fn new(subject: Subject<'b>, movement: Movement) -> Wire<'b> {
         Wire {
             subject,
-            way,
+            movement,
             now: Millis::ZERO,
             incoming: Vec::new(),
             output: Vec::new(),
@@ -174,7 +174,7 @@ impl<'b> Wire<'b> {
         }
     }
 
-    /// Does a step that sends nothing, and runs until the machine is idle.
+    /// Performs a step that sends nothing, and runs until the machine is idle.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Time(time) => self.now = self.now.plus(Millis(*time)),
@@ -187,27 +187,27 @@ impl<'b> Wire<'b> {
             Step::Closed if !self.closed => return Err("the machine has not closed the connection".into()),
             _ => {}
         }
-        self.settle()
+        self.run_until_idle()
     }
 
     /// Ends the input, and runs until the connection ends.
     pub(crate) fn finish(&mut self) -> Result<(), String> {
-        self.settle()?;
+        self.run_until_idle()?;
         self.ended = true;
-        self.settle()?;
+        self.run_until_idle()?;
         for _ in 0..20 {
             if self.closed {
                 return Ok(());
             }
-            self.now = self.deadline.ok_or("it does not end, and waits for no time")?;
-            self.settle()?;
+            self.now = self.deadline.ok_or("the machine is not closed, but has no deadline")?;
+            self.run_until_idle()?;
         }
-        Err("it does not end".into())
+        Err("the machine does not close".into())
     }
 
-    /// Runs until nothing moves at this time.
-    pub(crate) fn settle(&mut self) -> Result<(), String> {
-        let way = self.way;
+    /// Runs until no bytes move at this time.
+    pub(crate) fn run_until_idle(&mut self) -> Result<(), String> {
+        let movement = self.movement;
         let mut incoming = 0;
         for _ in 0..20_000_000_u64 {
             let io = match self.subject.machine().poll(self.now) {
@@ -230,8 +230,8 @@ impl<'b> Wire<'b> {
             let can_write = !out.bytes().is_empty();
             if can_write && self.gone {
                 out.broken();
-            } else if can_write && !(can_read && way.reads_first) {
-                let n = out.bytes().len().min(way.write);
+            } else if can_write && !(can_read && movement.reads_first) {
+                let n = out.bytes().len().min(movement.write);
                 self.output.extend_from_slice(&out.bytes()[..n]);
                 out.sent(n);
             } else if can_read && says_end {
@@ -239,7 +239,7 @@ impl<'b> Wire<'b> {
                 input.eof();
             } else if can_read {
                 let space = input.space();
-                let n = space.len().min(way.read).min(left.len());
+                let n = space.len().min(movement.read).min(left.len());
                 space[..n].copy_from_slice(&left[..n]);
                 input.filled(n);
                 incoming += n;
@@ -248,7 +248,7 @@ impl<'b> Wire<'b> {
                 return Ok(());
             }
         }
-        Err("it does not come to rest".into())
+        Err("the machine is never idle".into())
     }
 
     fn compare(&self, lines: &[Option<&[u8]>], events: &[&str]) -> Result<(), String> {
@@ -272,10 +272,10 @@ pub(crate) fn compare(
         let text = |bytes: &[u8]| format!("  {}\n", String::from_utf8_lossy(bytes).trim_end());
         let written: String = written.iter().map(|line| text(line)).collect();
         let lines: String = lines.iter().map(|line| line.map_or("  …\n".into(), text)).collect();
-        return Err(format!("written:\n{written}expected:\n{lines}heard: {heard:#?}"));
+        return Err(format!("written:\n{written}expected:\n{lines}events: {heard:#?}"));
     }
     if heard != events {
-        return Err(format!("heard: {heard:#?}\nexpected: {events:#?}"));
+        return Err(format!("events: {heard:#?}\nexpected: {events:#?}"));
     }
     Ok(())
 }

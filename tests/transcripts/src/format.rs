@@ -17,11 +17,11 @@ pub struct Transcript {
     pub title: String,
     /// The machine and its configuration.
     pub setup: Setup,
-    /// The number of steps that open the session.
+    /// Number of steps that open the session.
     pub prelude: usize,
     /// The steps in order, each with its line in the file.
     pub steps: Vec<(usize, Step)>,
-    /// The rules that it shows: `2.1.3`, `D17`, `T22`.
+    /// The cited rules: `2.1.3`, `D17`, `T22`.
     pub cited: Vec<String>,
     pub(crate) names: Names,
 }
@@ -34,26 +34,26 @@ pub(crate) type Names = BTreeMap<String, String>;
 pub enum Step {
     /// The peer sends these bytes.
     In(Vec<u8>),
-    /// The machine writes this line; `None`: any line.
+    /// The machine writes this line. `None` stands for any line.
     Out(Option<Vec<u8>>),
     /// The machine emits this event.
     Event(String),
     /// The application runs this command after the previous event.
-    Host(String),
+    Command(String),
     /// Time passes, in milliseconds.
     Time(u64),
     /// The peer closes its side, and still reads.
     End,
-    /// The peer is gone.
+    /// The peer has disconnected.
     Gone,
     /// The machine has closed the connection.
     Closed,
-    /// There is a new connection, for the same machine.
+    /// A new connection of the same machine.
     Again,
 }
 
 impl Step {
-    /// Whether the machine sends a request here, for which the peer has to wait.
+    /// Whether the step is a request of the machine, for which the peer has to wait.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -62,7 +62,7 @@ impl Step {
 }
 
 impl Transcript {
-    /// The file, the line, and the title.
+    /// The file, the line and the title.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.title)
@@ -74,7 +74,7 @@ impl Transcript {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether it can be played over an adapter: in real time, on one connection.
+    /// Whether adapters can play it: in real time, on one connection.
     #[must_use]
     pub fn is_for_adapters(&self) -> bool {
         self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
@@ -145,7 +145,7 @@ pub(crate) fn files() -> Vec<String> {
 /// The transcripts of one file.
 ///
 /// # Panics
-/// The file does not have the format of `README.md`.
+/// Panics if the file does not have the format of `README.md`.
 #[must_use]
 pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
     let mut found: Vec<Transcript> = Vec::new();
@@ -154,10 +154,12 @@ pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
     for (line, text) in text.lines().enumerate().map(|(at, text)| (at + 1, text)) {
         let at = format!("{file}:{line}");
         if let Some(rest) = text.strip_prefix("== ") {
-            assert!(title.is_none(), "{at}: the transcript before says not whom it is about");
+            assert!(title.is_none(), "{at}: the previous transcript has no setup line");
             title = Some((line, rest.to_owned(), cited(rest)));
         } else if let Some(rest) = text.strip_prefix("= ") {
-            let (name, value) = rest.split_once(' ').unwrap_or_else(|| panic!("{at}: a name and its text"));
+            let (name, value) = rest
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("{at}: an abbreviation needs a name and a text"));
             let value = expand(value, &names);
             names.insert(name.to_owned(), String::from_utf8(value).expect("text"));
         } else if let Some(comment) = text.strip_prefix('#') {
@@ -172,23 +174,24 @@ pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
             let (file, prelude, names) = (file.to_owned(), steps.len(), names.clone());
             found.push(Transcript { file, line, title, setup, prelude, steps, cited, names });
         } else if !text.trim().is_empty() {
-            let transcript = found.last_mut().unwrap_or_else(|| panic!("{at}: what is this about?"));
+            let transcript =
+                found.last_mut().unwrap_or_else(|| panic!("{at}: a step before the first setup line"));
             let step = step(text, &names, &at);
-            if matches!(step, Step::Host(_)) && !crate::update::is_requested() {
-                // Only then the order does not depend on the pace.
+            if matches!(step, Step::Command(_)) && !crate::update::is_requested() {
+                // Only after an event, the order of commands does not depend on the pace.
                 let after = |step: &&(usize, Step)| !matches!(step.1, Step::Out(_));
                 let before = transcript.steps.iter().rev().find(after).map(|(_, step)| step);
-                let is_told = matches!(before, None | Some(Step::Event(_) | Step::Host(_)));
-                assert!(is_told, "{at}: a host does something when it has heard something");
+                let is_after_event = matches!(before, None | Some(Step::Event(_) | Step::Command(_)));
+                assert!(is_after_event, "{at}: a command must follow an event");
             }
             transcript.steps.push((line, step));
         }
     }
-    assert!(title.is_none(), "{file}: the last transcript says not whom it is about");
+    assert!(title.is_none(), "{file}: the last transcript has no setup line");
     found
 }
 
-/// The rules in brackets.
+/// Returns the rules in brackets.
 fn cited(text: &str) -> Vec<String> {
     let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
     let is_row = |text: &&str| {
@@ -210,16 +213,16 @@ fn step(text: &str, names: &Names, at: &str) -> Step {
         ("<", "…") => Step::Out(None),
         ("<", _) => Step::Out(Some(line(false))),
         ("!", _) => Step::Event(String::from_utf8(line(false)).expect("text")),
-        ("*", _) => Step::Host(rest.to_owned()),
+        ("*", _) => Step::Command(rest.to_owned()),
         ("~", "end") => Step::End,
         ("~", "gone") => Step::Gone,
         ("~", "closed") => Step::Closed,
         ("~", "again") => Step::Again,
         ("~", _) => {
             let time = rest.strip_suffix(" ms").and_then(|time| time.parse().ok());
-            Step::Time(time.unwrap_or_else(|| panic!("{at}: what is {text:?}?")))
+            Step::Time(time.unwrap_or_else(|| panic!("{at}: unknown step {text:?}")))
         }
-        _ => panic!("{at}: what is {text:?}?"),
+        _ => panic!("{at}: unknown step {text:?}"),
     }
 }
 

@@ -1,11 +1,12 @@
-//! Transcripts of sessions with `mcp-proto` as text files, and a player for the core and for every adapter.
+//! Transcripts of sessions as text files, and players for the core and for every adapter.
 //!
-//! A transcript states what a peer sends, hostile or not, and which bytes the machine must write. `server/` holds those with a
-//! server, `client/` those with a client.
+//! A transcript states what a peer sends, hostile or not, and which bytes the machine must write. The folder
+//! `server/` contains transcripts of servers, `client/` those of clients.
 //!
-//! - [`all`] reads them; `README.md` says how they are written.
-//! - [`direct::check`] runs one with a machine alone, in many ways to cut what is read and written.
-//! - [`partner::over`] runs one over an adapter: give it a function that moves the bytes of a [`Subject`] over a socket.
+//! - [`all`] reads the transcripts; `README.md` describes their format.
+//! - [`direct::check`] plays one with a machine alone, and varies how bytes move.
+//! - [`partner::over`] plays one over an adapter, given a function that moves the bytes of a [`Subject`] over a
+//!   socket.
 
 mod client;
 pub mod direct;

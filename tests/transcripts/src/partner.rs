@@ -1,5 +1,4 @@
-//! Plays the peer of an adapter: sends its part of a transcript from its own threads, in several
-//! manners, and checks the output.
+//! Plays the peer of an adapter: sends a transcript's input in several manners, and checks the output.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -16,20 +15,20 @@ use crate::direct::compare;
 use crate::format::{Step, Transcript, all};
 use crate::subject::Subject;
 
-/// The behavior of the peer. Only leaving may make a difference.
+/// The behavior of the peer. Only [`Leaves`](Manner::Leaves) may affect the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// It sends line by line, and waits for the expected lines in between.
+    /// Sends line by line, and waits for the expected lines in between.
     Plain,
-    /// It sends everything at once, and then reads.
+    /// Sends everything first, and then reads.
     Ahead,
-    /// It writes and reads single bytes.
+    /// Writes and reads single bytes.
     Bytes,
-    /// It pauses after every few bytes.
+    /// Pauses after every few bytes.
     Slow,
-    /// It sends everything at once, and reads after a while.
+    /// Sends everything first, and reads after a pause.
     Stalls,
-    /// It leaves after this many quarters of its bytes, perhaps within a line.
+    /// Disconnects after this many quarters of its bytes, possibly within a line.
     Leaves(usize),
 }
 
@@ -46,26 +45,26 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Whether it sends everything before it reads.
+    /// Whether the peer sends everything before it reads.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
 }
 
-/// The longest duration of a transcript, and of an adapter's end after its peer left.
+/// The longest duration of a transcript, and of an adapter's shutdown after its peer has disconnected.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
-/// The number of failures after which no more transcripts are played, because each may last the limit.
+/// Number of failures after which playing stops, because each may last the whole limit.
 const ENOUGH: usize = 4;
 
-/// The extra time after a pause of a transcript, so that due events have occurred.
+/// Additional time after each pause of a transcript, so that due events occur.
 const SLACK: Duration = Duration::from_millis(40);
 
-/// Plays a transcript over an adapter, which gets the machine with its application and one end of a
-/// socket. It moves bytes until the machine closes the connection, and then drops the socket.
+/// Plays a transcript over an adapter, which receives the machine with its application and one end of a socket. The
+/// adapter moves bytes until the machine closes the connection, and then drops the socket.
 ///
 /// # Errors
-/// A difference, a panic of the adapter, or an adapter that does not return.
+/// Returns a difference, a panic of the adapter, or an error if the adapter does not return in time.
 pub fn over(
     transcript: &Transcript,
     manner: Manner,
@@ -74,10 +73,10 @@ pub fn over(
     over_within(LIMIT, transcript, manner, adapter)
 }
 
-/// The same within this time.
+/// Like [`over`], with this time limit.
 ///
 /// # Errors
-/// As [`over`].
+/// Returns the errors of [`over`].
 pub fn over_within(
     limit: Duration,
     transcript: &Transcript,
@@ -97,12 +96,12 @@ pub fn over_within(
     let written = play(limit, transcript, manner, input, Half(here)).map_err(named)?;
     let heard = match is_done.recv_timeout(limit) {
         Ok(heard) => heard,
-        Err(RecvTimeoutError::Timeout) => return Err(named("the adapter does not come back".into())),
+        Err(RecvTimeoutError::Timeout) => return Err(named("the adapter does not return".into())),
         Err(RecvTimeoutError::Disconnected) => return Err(named("the adapter has panicked".into())),
     };
     let (lines, events) = transcript.expected();
     if matches!(manner, Manner::Leaves(_)) {
-        // The adapter may notice at any time. But no line may be cut or damaged.
+        // The adapter may notice the disconnection at any time, but no line may be cut or damaged.
         let is_whole = |line: &&Vec<u8>| line.ends_with(b"\n") && Json::parse(line).is_ok();
         let broken = written.iter().find(|line| !is_whole(line));
         return broken
@@ -118,10 +117,10 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript over an adapter, in every manner, several at a time.
+/// Plays every transcript over an adapter, in every manner, several in parallel.
 ///
 /// # Panics
-/// If some fail. The message has the first few failures.
+/// Panics if a transcript fails. The message has the first few failures.
 pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
     let mut transcripts = all();
     transcripts.retain(Transcript::is_for_adapters);
@@ -173,10 +172,10 @@ impl Drop for Half {
     }
 }
 
-/// Plays the peer on any two streams. Returns the lines of the machine until its end.
+/// Plays the peer on any two streams. Returns the output lines of the machine.
 ///
 /// # Errors
-/// The machine does not write an expected line, or does not end.
+/// Returns an error if the machine does not write an expected line, or does not close.
 pub fn play(
     limit: Duration,
     transcript: &Transcript,
@@ -197,7 +196,7 @@ pub fn play(
     Ok(partner.written)
 }
 
-/// Passes on each line with its newline, and an incomplete last one.
+/// Passes on each line with its newline, and an incomplete last line.
 fn listen(mut input: impl Read, chunk: usize, pass: &dyn Fn(Vec<u8>) -> bool) {
     let (mut line, mut buffer) = (Vec::new(), vec![0; chunk]);
     loop {
@@ -226,7 +225,7 @@ struct Partner {
 }
 
 impl Partner {
-    /// Waits for this number of lines, or for the end.
+    /// Waits for this number of lines, or for the end of the output.
     fn wait_for(&mut self, count: usize) -> Result<(), String> {
         while self.written.len() < count {
             match self.lines.recv_timeout(self.ends.saturating_duration_since(Instant::now())) {
@@ -252,7 +251,7 @@ impl Partner {
         };
         for (_, step) in &transcript.steps {
             match step {
-                Step::Event(_) | Step::Host(_) => {}
+                Step::Event(_) | Step::Command(_) => {}
                 Step::Out(_) => {
                     lines += 1;
                     if !manner.is_ahead() || step.is_request() {
@@ -276,7 +275,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                // The machine closes by itself: no later bytes of the peer may be the cause.
+                // The machine closes without further input, so later bytes of the peer cannot be the cause.
                 Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}

@@ -9,7 +9,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, Outcome, SendError, Server, Ticket};
 
-/// Each does what its name says.
+/// Each tool does what its name says.
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("add", r#"{"type":"object"}"#).output_schema(r#"{"type":"object"}"#),
@@ -59,25 +59,25 @@ static INPUTS: [(&str, &(dyn Input + Sync)); 5] = [
 ];
 
 fn input(name: &str) -> &'static dyn Input {
-    INPUTS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("what is {name}?")).1
+    INPUTS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("unknown name {name}")).1
 }
 
 /// A server and its application.
-pub(crate) struct Host<'b> {
+pub(crate) struct Application<'b> {
     pub(crate) server: Server<'b>,
-    /// Deferred requests and subscriptions, in order of arrival.
+    /// Tickets of deferred requests and of subscriptions, in order of arrival.
     kept: Vec<Ticket>,
     asked: Vec<Ticket>,
 }
 
-impl<'b> Host<'b> {
-    pub(crate) fn new(server: Server<'b>) -> Host<'b> {
-        Host { server, kept: Vec::new(), asked: Vec::new() }
+impl<'b> Application<'b> {
+    pub(crate) fn new(server: Server<'b>) -> Application<'b> {
+        Application { server, kept: Vec::new(), asked: Vec::new() }
     }
 
-    /// Handles an event and returns its text. Requests are answered.
+    /// Handles an event and returns its text. Responds to requests.
     pub(crate) fn event(&mut self) -> Option<String> {
-        let Host { server, kept, asked } = self;
+        let Application { server, kept, asked } = self;
         let number = |all: &[Ticket], ticket| all.iter().position(|it| *it == ticket).map_or(99, |at| at);
         Some(match server.event()? {
             Event::Connected(client) => {
@@ -162,10 +162,10 @@ impl<'b> Host<'b> {
     pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
-        let Host { server, kept, asked } = self;
-        // A mutated transcript may have no request of that number.
+        let Application { server, kept, asked } = self;
+        // A mutated transcript may refer to a request that does not exist.
         let ticket = |all: &[Ticket]| {
-            let number = first.parse::<usize>().unwrap_or_else(|_| panic!("what is {text}?"));
+            let number = first.parse::<usize>().unwrap_or_else(|_| panic!("invalid number in {text}"));
             all.get(number).copied().ok_or(SendError::Gone)
         };
         match word {
@@ -204,7 +204,7 @@ impl<'b> Host<'b> {
             }
             "opened" => return server.elicitation_complete(rest),
             "shutdown" => server.shutdown(Millis::ZERO),
-            _ => panic!("what is {text:?}?"),
+            _ => panic!("unknown command {text:?}"),
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ struct Add {
     b: i64,
 }
 
-/// Answers a call, or returns the ticket of its deferral.
+/// Responds to a call, or returns the ticket of its deferral.
 fn answer(mut call: Call<'_>) -> Option<Ticket> {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {
@@ -277,7 +277,7 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
     None
 }
 
-/// Requires the input named by `for`, with the `state`; or answers with the input responses.
+/// Requires the input named by `for`, with the `state`, or responds with the input responses.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = mcp_proto::json::Json::parse(arguments.as_bytes()).expect("arguments");

@@ -19,7 +19,7 @@ pub(crate) enum Role {
     Client(&'static ClientConfig<'static>),
 }
 
-/// The allowed words: for both, for a server, for a client.
+/// The valid words: for both roles, for a server, for a client.
 const WORDS: [&[&str]; 3] = [
     &["session", "line", "answer", "depth", "slots", "revisions", "grace", "ping", "tolerant", "exact"],
     &[
@@ -42,7 +42,7 @@ const WORDS: [&[&str]; 3] = [
 ];
 
 impl Setup {
-    /// `server word=value word`.
+    /// Parses a setup line, such as `server word=value word`.
     pub(crate) fn parse(text: &str, at: &str) -> Setup {
         let mut words = text.split_whitespace();
         let role = words.next().unwrap_or_default();
@@ -53,10 +53,10 @@ impl Setup {
         let own = WORDS[match role {
             "server" => 1,
             "client" => 2,
-            _ => panic!("{at}: server or client?"),
+            _ => panic!("{at}: the setup line must start with server or client"),
         }];
         for (word, _) in &words {
-            assert!(own.contains(&&**word) || WORDS[0].contains(&&**word), "{at}: what is {word}?");
+            assert!(own.contains(&&**word) || WORDS[0].contains(&&**word), "{at}: unknown word {word}");
         }
         let mut setup = Setup { role: Role::Server(&server::NOTHING), words };
         setup.role = match role {
@@ -70,7 +70,7 @@ impl Setup {
         matches!(self.role, Role::Server(_))
     }
 
-    /// The value of this word in the second line; empty if the word has none.
+    /// Returns the value of this word in the setup line; empty if the word has none.
     #[must_use]
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())
@@ -95,7 +95,7 @@ impl Setup {
             Some("handshake") => Revisions::HANDSHAKE,
             Some("stateless") => Revisions::STATELESS,
             Some(list) => list.split(',').fold(Revisions::NONE, |all, text| {
-                all.with(Revision::parse(text).unwrap_or_else(|| panic!("what is the revision {text}?")))
+                all.with(Revision::parse(text).unwrap_or_else(|| panic!("unknown revision {text}")))
             }),
         }
     }
@@ -112,7 +112,7 @@ impl Setup {
             Some("tools") => server::ONLY_TOOLS,
             Some("structured") => server::STRUCTURED,
             Some("nothing") => server::NOTHING,
-            Some(other) => panic!("what is offers={other}?"),
+            Some(other) => panic!("unknown value offers={other}"),
         };
         info = info.limits(limits).revisions(self.revisions());
         if self.word("strict").is_some() {
@@ -145,7 +145,7 @@ impl Setup {
             (Some("automatic"), _) | (None, None | Some("2026-07-28")) => Connect::Automatic,
             (Some("stateless"), _) => Connect::Stateless,
             (Some("handshake") | None, _) => Connect::Handshake,
-            (Some(other), _) => panic!("what is connect={other}?"),
+            (Some(other), _) => panic!("unknown value connect={other}"),
         };
         let mut info = ClientConfig::new("c", "1")
             .connect(connect)
@@ -174,12 +174,12 @@ impl Setup {
                 "sampling-tools" => ClientCapabilities::SAMPLING_TOOLS,
                 "form" => ClientCapabilities::ELICITATION_FORM,
                 "url" => ClientCapabilities::ELICITATION_URL,
-                other => panic!("what is declares={other}?"),
+                other => panic!("unknown value declares={other}"),
             })
         })
     }
 
-    /// The steps that open the session.
+    /// Returns the steps that open the session.
     pub(crate) fn prelude(&self) -> String {
         let Some(revision) = self.word("session") else { return String::new() };
         if self.is_server() {
@@ -215,7 +215,7 @@ mod tests {
     fn readme_explains_every_setup_word() {
         let readme = include_str!("../README.md");
         for word in WORDS.concat() {
-            assert!(readme.contains(&format!("`{word}")), "README.md says nothing about {word}");
+            assert!(readme.contains(&format!("`{word}")), "README.md does not explain {word}");
         }
     }
 }

@@ -8,17 +8,17 @@ use crate::format::{Step, Transcript};
 use crate::setup::Role;
 use crate::{client, server};
 
-/// The machine of a transcript with its application. An adapter moves its bytes:
+/// The machine of a transcript with its application. An adapter moves the bytes:
 ///
-/// - when the machine has an event, it calls [`event`](Subject::event);
-/// - when the machine has closed the connection, it is done.
+/// - At an event of the machine, the adapter calls [`event`](Subject::event).
+/// - When the machine has closed the connection, the adapter returns.
 ///
 /// The application runs each command as soon as the events before it have occurred.
 pub struct Subject<'b> {
-    host: Host<'b>,
+    host: Application<'b>,
     /// The commands, each with the number of events before it.
     commands: VecDeque<(usize, String)>,
-    /// The expected events: after others, no command runs.
+    /// The expected events. After an unexpected event, no further command runs.
     expected: Vec<String>,
     begun: bool,
     heard: Vec<String>,
@@ -26,26 +26,26 @@ pub struct Subject<'b> {
     pub(crate) log: Vec<String>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
-enum Host<'b> {
-    Server(server::Host<'b>),
-    Client(client::Host<'b>),
+#[expect(clippy::large_enum_variant, reason = "only one exists at a time")]
+enum Application<'b> {
+    Server(server::Application<'b>),
+    Client(client::Application<'b>),
 }
 
 impl Subject<'static> {
-    /// The machine of this transcript, with buffers on the heap.
+    /// Creates the machine of this transcript, with buffers on the heap.
     #[must_use]
     pub fn new(transcript: &Transcript) -> Subject<'static> {
         Subject::with(transcript, Buffer::grown(rx(transcript)), Buffer::grown(tx(transcript)))
     }
 }
 
-/// The size of the receive buffer.
+/// Returns the size of the receive buffer.
 pub(crate) fn rx(transcript: &Transcript) -> usize {
     transcript.setup.number("line").unwrap_or_else(|| transcript.longest().max(4096))
 }
 
-/// The size of the transmit buffer.
+/// Returns the size of the transmit buffer.
 pub(crate) fn tx(transcript: &Transcript) -> usize {
     transcript.setup.number("answer").unwrap_or(4096)
 }
@@ -66,43 +66,43 @@ impl<'b> Subject<'b> {
                 if let Some(pings) = setup.pings() {
                     server = server.keep_alive(pings);
                 }
-                Host::Server(server::Host::new(server))
+                Application::Server(server::Application::new(server))
             }
             Role::Client(info) => {
                 let mut client = Client::new(info, rx, tx).expect("a client").in_flight_grown(slots);
                 if let Some(pings) = setup.pings() {
                     client = client.keep_alive(pings);
                 }
-                Host::Client(client::Host::new(client, setup.word("asked").unwrap_or_default()))
+                Application::Client(client::Application::new(client, setup.word("asked").unwrap_or_default()))
             }
         };
         let (mut commands, mut expected) = (VecDeque::new(), Vec::new());
         for (_, step) in &transcript.steps {
             match step {
                 Step::Event(event) => expected.push(event.clone()),
-                Step::Host(command) => commands.push_back((expected.len(), command.clone())),
+                Step::Command(command) => commands.push_back((expected.len(), command.clone())),
                 _ => {}
             }
         }
         Subject { host, commands, expected, begun: false, heard: Vec::new(), log: Vec::new() }
     }
 
-    /// The machine, for the adapter.
+    /// Returns the machine, for the adapter.
     pub fn machine(&mut self) -> &mut (dyn Machine + Send) {
         if !std::mem::replace(&mut self.begun, true) {
             self.act();
         }
         match &mut self.host {
-            Host::Server(host) => &mut host.server,
-            Host::Client(host) => &mut host.client,
+            Application::Server(host) => &mut host.server,
+            Application::Client(host) => &mut host.client,
         }
     }
 
     /// Handles the event of the machine.
     pub fn event(&mut self) {
         let event = match &mut self.host {
-            Host::Server(host) => host.event(),
-            Host::Client(host) => host.event(),
+            Application::Server(host) => host.event(),
+            Application::Client(host) => host.event(),
         };
         if let Some(event) = event {
             self.hear(event);
@@ -110,7 +110,7 @@ impl<'b> Subject<'b> {
         self.act();
     }
 
-    /// The events so far.
+    /// Returns the events so far.
     #[must_use]
     pub fn heard(&self) -> &[String] {
         &self.heard
@@ -126,7 +126,7 @@ impl<'b> Subject<'b> {
         while let Some((after, command)) = self.commands.pop_front() {
             let is_time = self.heard.get(..after).is_some_and(|heard| self.expected.starts_with(heard));
             if !is_time || self.command(&command) == Err(SendError::Busy) {
-                // A `Writable` event will follow.
+                // The command runs again after a `Writable` event.
                 self.commands.push_front((after, command));
                 return;
             }
@@ -135,8 +135,8 @@ impl<'b> Subject<'b> {
 
     pub(crate) fn command(&mut self, command: &str) -> Result<(), SendError> {
         let outcome = match &mut self.host {
-            Host::Server(host) => host.command(command),
-            Host::Client(host) => host.command(command),
+            Application::Server(host) => host.command(command),
+            Application::Client(host) => host.command(command),
         };
         if outcome != Err(SendError::Busy) {
             self.log.push(format!("* {command}"));
@@ -152,12 +152,12 @@ impl<'b> Subject<'b> {
     /// Replaces the connection.
     pub(crate) fn connect_again(&mut self) {
         match &mut self.host {
-            Host::Server(host) => host.server.reset(),
-            Host::Client(host) => host.client.reconnect(),
+            Application::Server(host) => host.server.reset(),
+            Application::Client(host) => host.client.reconnect(),
         }
     }
 
-    /// Stops running commands by itself.
+    /// Disables automatic commands.
     pub(crate) fn wait_for_commands(&mut self) {
         self.commands.clear();
     }

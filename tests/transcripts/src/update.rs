@@ -1,30 +1,30 @@
-//! Fills in the output and the events of transcripts. Review the result: it is the actual behavior.
+//! Inserts the actual output and events into transcripts. Review the result.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use mcp_proto::SendError;
 
-use crate::direct::{Way, Wire};
+use crate::direct::{Movement, Wire};
 use crate::format::{Names, Step, Transcript, files, folder, parse};
 use crate::subject::Subject;
 
-/// Whether `UPDATE=1` requests the update.
+/// Returns whether `UPDATE=1` requests the update.
 pub(crate) fn is_requested() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// Rewrites every file if `UPDATE=1`. Returns whether it did.
+/// Rewrites every file if `UPDATE=1`. Returns `true` if it did.
 ///
 /// # Panics
-/// If a file cannot be read or written, or a transcript does not end.
+/// Panics if a file cannot be read or written, or a transcript does not end.
 pub fn update() -> bool {
     if !is_requested() {
         return false;
     }
     for file in files() {
         let path = folder().join(&file);
-        // First commands run when the machine is idle. This shows the events, and so the time of each command.
+        // In the first run, commands wait until the machine is idle. This run shows the events before each command.
         for waits in [true, false] {
             let text = fs::read_to_string(&path).expect("a file");
             fs::write(&path, filled_in(&file, &text, waits)).expect("a file");
@@ -53,22 +53,22 @@ fn filled_in(file: &str, text: &str, waits: bool) -> String {
 
 /// The text to insert after each line.
 fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
-    let mut wire = Wire::new(Subject::new(transcript), Way::PLAIN);
+    let mut wire = Wire::new(Subject::new(transcript), Movement::PLAIN);
     if waits {
         wire.subject.wait_for_commands();
     }
     let mut said = Vec::new();
     let end = |why: String| panic!("{}: {why}", transcript.name());
     let mut last = transcript.line + 1;
-    wire.settle().unwrap_or_else(end);
+    wire.run_until_idle().unwrap_or_else(end);
     let (prelude, steps) = transcript.steps.split_at(transcript.prelude);
     for (_, step) in prelude {
         if let Step::In(bytes) = step {
             wire.incoming.extend_from_slice(bytes);
-            wire.settle().unwrap_or_else(end);
+            wire.run_until_idle().unwrap_or_else(end);
         }
     }
-    // The lines and events of the prelude are not inserted.
+    // Output and events of the prelude are not inserted.
     let (mut lines, mut events) = (0, 0);
     for (_, step) in prelude {
         match step {
@@ -102,14 +102,14 @@ fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
         match step {
             Step::In(bytes) => {
                 wire.incoming.extend_from_slice(bytes);
-                wire.settle().unwrap_or_else(end);
+                wire.run_until_idle().unwrap_or_else(end);
             }
-            Step::Host(command) if waits => {
+            Step::Command(command) if waits => {
                 let outcome = wire.subject.command(command);
                 assert!(outcome != Err(SendError::Busy), "{}: {command}: busy", transcript.name());
-                wire.settle().unwrap_or_else(end);
+                wire.run_until_idle().unwrap_or_else(end);
             }
-            Step::Out(_) | Step::Event(_) | Step::Host(_) => continue,
+            Step::Out(_) | Step::Event(_) | Step::Command(_) => continue,
             other => wire.step(other).unwrap_or_else(end),
         }
         last = *line;
@@ -124,7 +124,7 @@ fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
     said
 }
 
-/// Replaces texts by their abbreviations, the longest first.
+/// Replaces texts by their abbreviations, the longest text first.
 fn shorten(text: &str, names: &Names) -> String {
     let mut names: Vec<_> = names.iter().collect();
     names.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));

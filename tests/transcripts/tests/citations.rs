@@ -1,25 +1,25 @@
-//! Every rule that a peer can notice is shown by a transcript, and every transcript says which.
+//! Every rule that a peer can observe is cited by a transcript, and every citation exists.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
 
 use mcp_proto_transcripts::all;
 
-/// What no transcript on a stream of bytes can show. Of traps, the table in docs/compatibility.md leaves these out.
+/// Rules that no transcript on a byte stream can show. The table in docs/compatibility.md also marks such traps.
 const NOT_SHOWN: [(&str, &str); 6] = [
     ("2.4.4", "HTTP: headers"),
-    ("T39", "HTTP: the order of its checks"),
-    ("T57", "tasks: their two forms"),
-    ("T58", "tasks: the code where they were not declared"),
-    ("T60", "HTTP: where a request comes from"),
-    ("T61", "HTTP: streams of events"),
+    ("T39", "HTTP: order of checks"),
+    ("T57", "tasks: two forms"),
+    ("T58", "tasks: error code without the capability"),
+    ("T60", "HTTP: origin of a request"),
+    ("T61", "HTTP: event streams"),
 ];
 
 fn text(path: &str) -> String {
     read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The rows of `docs/rules.md` and of the tables in `docs/compatibility.md`.
+/// Returns the rows of `docs/rules.md` and of the tables in `docs/compatibility.md`.
 fn rows() -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     let mut section = String::new();
@@ -56,14 +56,14 @@ fn each_rule_is_shown_by_a_transcript() {
     for transcript in &transcripts {
         assert!(!transcript.cited.is_empty(), "{} shows nothing", transcript.name());
         for row in &transcript.cited {
-            assert!(rows.contains(row), "{} shows {row}, which does not exist", transcript.name());
+            assert!(rows.contains(row), "{} cites {row}, which does not exist", transcript.name());
             left.remove(row);
         }
     }
     for (row, why) in NOT_SHOWN {
-        assert!(left.remove(row), "{row} is shown, although it cannot be: {why}");
+        assert!(left.remove(row), "{row} is cited, but listed in NOT_SHOWN: {why}");
     }
-    assert!(left.is_empty(), "no transcript shows {left:?}");
+    assert!(left.is_empty(), "no transcript cites {left:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every transcript with a machine alone, in many ways to cut what is read and written.
+//! Plays every transcript with a machine alone, with many movements of bytes.
 
 use mcp_proto_transcripts::{all, direct};
 

@@ -1,4 +1,4 @@
-//! What is wrong is found: in a file, in what a machine writes, and in what an adapter does.
+//! Faults are detected: in a transcript file, in a machine's output, and in an adapter.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn transcript_file_is_parsed() {
         Step::Out(None),
         Step::Out(Some(b"{\"x\"}".to_vec())),
         Step::Event("heard {\"x\"}".into()),
-        Step::Host("call $a".into()),
+        Step::Command("call $a".into()),
         Step::End,
         Step::Gone,
         Step::Closed,
@@ -51,15 +51,15 @@ fn transcript_file_is_parsed() {
 #[test]
 fn malformed_transcript_file_is_refused() {
     let cases = [
-        ("== Title\nrobot\n", "server or client?"),
-        ("== Title\nserver sesion=2025-11-25\n", "what is sesion?"),
-        ("== Title\nserver declares=roots\n", "what is declares?"),
-        ("== Title\nserver\n? what\n", "what is \"? what\"?"),
-        ("== Title\nserver\n~ soon\n", "what is \"~ soon\"?"),
-        ("== Title\n== Another\nserver\n", "the transcript before"),
+        ("== Title\nrobot\n", "must start with server or client"),
+        ("== Title\nserver sesion=2025-11-25\n", "unknown word sesion"),
+        ("== Title\nserver declares=roots\n", "unknown word declares"),
+        ("== Title\nserver\n? what\n", "unknown step \"? what\""),
+        ("== Title\nserver\n~ soon\n", "unknown step \"~ soon\""),
+        ("== Title\n== Another\nserver\n", "the previous transcript"),
         ("== Title\n", "the last transcript"),
-        ("> {}\n", "what is this about?"),
-        ("== Title\nserver\n> {}\n* changed tools\n", "when it has heard something"),
+        ("> {}\n", "a step before the first setup line"),
+        ("== Title\nserver\n> {}\n* changed tools\n", "must follow an event"),
     ];
     for (text, why) in cases {
         let refused = std::panic::catch_unwind(|| parse("file", text)).expect_err(text);
@@ -69,7 +69,7 @@ fn malformed_transcript_file_is_refused() {
 }
 
 #[test]
-fn deviation_from_a_transcript_is_found() {
+fn deviation_from_a_transcript_is_detected() {
     let answer = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
     assert_eq!(direct::check(&one(&format!("{PING}{answer}"))), Ok(()));
     for wrong in [
@@ -83,8 +83,8 @@ fn deviation_from_a_transcript_is_found() {
     }
 }
 
-/// Moves bytes of a server that has no time to wait for, and does something to what it writes.
-fn moves(subject: &mut Subject<'static>, mut stream: UnixStream, spoil: &dyn Fn(&mut Vec<u8>)) {
+/// Moves bytes of a server without deadlines, and damages its output with `spoil`.
+fn move_bytes(subject: &mut Subject<'static>, mut stream: UnixStream, spoil: &dyn Fn(&mut Vec<u8>)) {
     loop {
         match subject.machine().poll(Millis(0)) {
             Action::Event => subject.event(),
@@ -108,27 +108,28 @@ fn moves(subject: &mut Subject<'static>, mut stream: UnixStream, spoil: &dyn Fn(
 }
 
 #[test]
-fn faulty_adapter_is_found() {
+fn faulty_adapter_is_detected() {
     let transcript = one(&format!("{PING}< {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n"));
     for manner in Manner::ALL {
-        // Only who hangs has to be waited for.
+        // Only an adapter that hangs needs the whole time limit.
         let within = |milliseconds, adapter: fn(&mut Subject<'static>, UnixStream)| {
             partner::over_within(Duration::from_millis(milliseconds), &transcript, manner, adapter)
         };
         let run = |adapter| within(20_000, adapter);
-        assert_eq!(run(|subject, stream| moves(subject, stream, &|_| {})), Ok(()), "{manner:?}");
+        assert_eq!(run(|subject, stream| move_bytes(subject, stream, &|_| {})), Ok(()), "{manner:?}");
         let hangs = within(300, |_, _| std::thread::sleep(Duration::from_secs(5))).unwrap_err();
-        assert!(hangs.contains("does not come back") || hangs.contains("timed out"), "{hangs}");
+        assert!(hangs.contains("does not return") || hangs.contains("timed out"), "{hangs}");
         let panics = run(|_, _| panic!("on purpose")).unwrap_err();
         assert!(panics.contains("has panicked") || panics.contains("closed"), "{panics}");
         if !matches!(manner, Manner::Leaves(_)) {
             let loses = run(|subject, stream| {
-                moves(subject, stream, &|bytes| {
+                move_bytes(subject, stream, &|bytes| {
                     bytes.remove(3);
                 })
             });
             assert!(loses.is_err_and(|why| why.contains("expected")), "{manner:?}");
-            let twice = run(|subject, stream| moves(subject, stream, &|bytes| bytes.extend(bytes.clone())));
+            let twice =
+                run(|subject, stream| move_bytes(subject, stream, &|bytes| bytes.extend(bytes.clone())));
             assert!(twice.is_err_and(|why| why.contains("expected")), "{manner:?}");
         }
     }

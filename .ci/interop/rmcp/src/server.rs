@@ -186,7 +186,7 @@ impl ServerHandler for Server {
                 } else {
                     context.peer.notify_tool_list_changed().await.map_err(invalid)?;
                 }
-                said("clients are told")
+                said("the client was notified")
             }
             "ping" => {
                 let ping = ServerRequest::PingRequest(PingRequest::default());

@@ -18,7 +18,7 @@ pub(crate) enum On {
     End,
 }
 
-/// A UART whose driver reads at most `reads` bytes at once, and writes at most `writes`.
+/// A UART whose driver moves at most `reads` bytes per read, and `writes` bytes per write.
 pub(crate) struct Uart {
     pub(crate) script: VecDeque<On>,
     pub(crate) sent: Vec<u8>,
@@ -175,7 +175,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// Handles a pump status. `false`: the connection is closed, or the pump is idle.
+    /// Handles a pump status. Returns `false` if the connection is closed or the pump is idle.
     pub(crate) fn handle(&mut self, step: PumpStatus, server: &mut Server<'_>) -> bool {
         match step {
             PumpStatus::Event => self.event(server),
@@ -216,7 +216,7 @@ impl App {
     }
 }
 
-/// Runs `run` with a server on buffers of these sizes.
+/// Calls `run` with a server on buffers of these sizes.
 pub(crate) fn with_server<T>(rx: usize, tx: usize, run: impl FnOnce(&mut Server<'_>) -> T) -> T {
     let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 256]);

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 pub(crate) use messages::*;
 
-/// A time limit for each wait. It costs nothing if the clock is paused.
+/// A time limit for each wait. A paused clock makes waits free.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) type Served = JoinHandle<Result<(), ServeError>>;

@@ -46,7 +46,7 @@ static RECEIVED: Queue<256> = Queue::new();
 /// The chip, with its UART at 115,200 baud.
 pub struct Interrupting {
     ticks: Ticks,
-    /// Output is pending because the UART was full.
+    /// Whether output waits because the UART was full.
     waits_to_send: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn start() {
     PORT_CLOCKS.write(1);
     PORT_A_FUNCTION.write(0b11);
     PORT_A_DIGITAL.write(0b11);
-    // 12 MHz / 16 / 115,200 = 6 + 33/64.
+    // The divisor for 115,200 baud: 12 MHz / 16 / 115,200 = 6 + 33/64.
     UART_BAUD_WHOLE.write(6);
     UART_BAUD_64THS.write(33);
     UART_LINE.write(EIGHT_BITS_AND_FIFOS);
@@ -78,7 +78,7 @@ pub(super) fn start() {
 /// The interrupt handler of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
-    // The UART can send again, and this interrupt has already woken the main loop.
+    // The UART can send again, and this interrupt wakes the main loop.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         if RECEIVED.free() == 0 {

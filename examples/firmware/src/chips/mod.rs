@@ -21,8 +21,8 @@ struct Register(usize);
 
 impl Register {
     fn read(self) -> u32 {
-        // SAFETY: the constants of this type in these modules are addresses of registers, always there on their chip,
-        // and four bytes wide.
+        // SAFETY: the constants of this type in these modules are addresses of registers, always present on their
+        // chip, and four bytes wide.
         unsafe { read_volatile(self.0 as *const u32) }
     }
 

@@ -52,13 +52,13 @@ static RECEIVED: Queue<128> = Queue::new();
 /// Bytes to send after the one in the UART.
 static TO_SEND: Queue<64> = Queue::new();
 
-/// A byte is being sent, and an interrupt will follow.
+/// Whether a byte is being sent, so that an interrupt will follow.
 static SENDS: AtomicBool = AtomicBool::new(false);
 
 /// The chip, with its UART at 115,200 baud.
 pub struct Nrf51 {
     ticks: Ticks,
-    /// Output is pending because the queue was full.
+    /// Whether output waits because the queue was full.
     waits_to_send: bool,
 }
 

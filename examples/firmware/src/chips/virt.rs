@@ -1,7 +1,7 @@
 //! Driver for QEMU's RISC-V board `virt` (16550 UART), without interrupt handlers.
 //!
-//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. This suffices if the UART has a
-//! FIFO, and one turn of the loop takes no longer than filling it.
+//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. This suffices if the UART
+//! has a FIFO, and one turn of the loop is faster than the FIFO fills.
 
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
@@ -17,7 +17,8 @@ struct Port(usize);
 
 impl Port {
     fn read(&self) -> u8 {
-        // SAFETY: the constants of this type are addresses of registers, always there on this board, and one byte wide.
+        // SAFETY: the constants of this type are addresses of registers, always present on this board, and one byte
+        // wide.
         unsafe { core::ptr::read_volatile(self.0 as *const u8) }
     }
 

@@ -21,11 +21,11 @@ pub(super) struct LedSet {
     pub(super) on: bool,
 }
 
-/// Writes into the settings: what stands from a byte on becomes this text.
+/// Replaces the settings from a byte offset on with a text.
 #[derive(ToolArguments)]
 pub(super) struct SettingsWrite<'a> {
     pub(super) text: &'a str,
-    /// From which byte on; without it, all of the settings
+    /// The byte offset; 0 by default
     #[tool(range = 0..=1024, default = 0)]
     pub(super) at: u16,
 }
@@ -51,7 +51,7 @@ static RESOURCES: Resources = Resources::new(&[
 .subscribe();
 
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
-    .description("What may be wrong with the board?")
+    .description("Diagnoses a symptom of the board")
     .arguments(&[PromptArgument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
 
 /// The server's configuration. A UART has no connections, so every `initialize` starts a new session.

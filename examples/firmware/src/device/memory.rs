@@ -39,9 +39,9 @@ impl Memory {
     /// Creates a server on these buffers, stored in `place`.
     ///
     /// # Errors
-    /// A buffer is too small for the tables. This depends only on constants, so a test finds it.
-    // Not inlined, because it moves the server and its stack frame is not needed afterwards. In two functions, because
-    // `Server::new` needs a deep stack.
+    /// A buffer is too small for the tables. This depends only on constants, so a test detects it.
+    // Not inlined, because it moves the server and its stack frame is not needed afterwards. It calls `Server::new`
+    // in a separate function, because that needs a deep stack.
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;

@@ -1,7 +1,7 @@
 //! Requests to the client: elicitation, sampling and roots.
 //!
-//! In 2026-07-28 the server responds to the call with the required input, and the client repeats the call with it. In
-//! earlier revisions the call is deferred until the client has responded to a request of the server.
+//! In 2026-07-28 the server responds to the call with the required input, and the client repeats the call with the
+//! input. In earlier revisions the device defers the call until the client has responded to a request of the server.
 
 use heapless::String;
 use mcp_proto::input::{
@@ -11,10 +11,10 @@ use mcp_proto::json::{Json, Str};
 use mcp_proto::server::{Call, RequestOptions, Response};
 use mcp_proto::{Decimal, Outcome, SendError, Server, Ticket, ToolArguments};
 
-/// Asks somebody something.
+/// Asks the user, the model or the client a question.
 #[derive(ToolArguments)]
 pub(super) struct AskSomebody {
-    /// Whom
+    /// Who is asked
     of: Whom,
 }
 
@@ -102,7 +102,7 @@ impl ServerRequest {
         if call.can_require_input() {
             round_trip(call, whom);
         } else if place.is_some() {
-            call.fail("somebody is being asked already");
+            call.fail("another question is pending");
         } else {
             match call.defer(None) {
                 Ok(call) => *place = Some(ServerRequest { call, whom, stage: Stage::ToAsk }),
@@ -148,7 +148,7 @@ impl ServerRequest {
             Ok(reply) => match received {
                 Received::Text(text) => reply.text(("Hello, ", text.as_str(), "!")),
                 Received::Count(count) => reply.text((count, " roots")),
-                Received::Nothing => reply.fail("nobody has answered"),
+                Received::Nothing => reply.fail("no response"),
             },
             Err(SendError::Busy) => return Some(self),
             Err(_) => {}
@@ -171,6 +171,6 @@ fn answer_call(call: Call<'_>, whom: Whom) {
     match call.input(KEY).map_or(Received::Nothing, |answer| whom.read(answer)) {
         Received::Text(text) => call.text(("Hello, ", text.as_str(), "!")),
         Received::Count(count) => call.text((count, " roots")),
-        Received::Nothing => call.fail("nobody has answered"),
+        Received::Nothing => call.fail("no response"),
     }
 }

@@ -50,7 +50,7 @@ impl SelfTest {
             return Some(self);
         }
         _ = reply.log(Level::Info, Some("self_test"), "all steps are done");
-        reply.text("all is well");
+        reply.text("test passed");
         None
     }
 }

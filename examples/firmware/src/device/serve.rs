@@ -15,7 +15,7 @@ pub trait Chip: Link {
     fn sleep(&mut self, until: Millis);
 }
 
-/// Serves for as long as there is power.
+/// Runs the device until power is lost.
 pub fn serve(
     device: &mut Device<'_>,
     server: Result<&mut Server<'_>, ConfigError>,

@@ -22,8 +22,8 @@ pub(super) enum Refused {
 impl WriteText for Refused {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
-            Refused::TooLong => "the settings have room for 1024 bytes",
-            Refused::InvalidPosition => "`at` is behind the end, or in the middle of a character",
+            Refused::TooLong => "the settings hold at most 1024 bytes",
+            Refused::InvalidPosition => "`at` is past the end, or within a character",
             Refused::Control => "the only control characters in settings are newlines and tabs",
         });
     }
@@ -40,9 +40,9 @@ impl Settings {
         self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }
 
-    /// Replaces everything from the byte `at` on with `text`. On error, nothing changes.
+    /// Replaces the text from byte `at` on with `text`. On error, the settings stay unchanged.
     pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
-        // Each would take six bytes in a response, but the transmit buffer is sized for two.
+        // Any other control character would take six bytes in a response, but the transmit buffer is sized for two.
         if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
             return Err(Refused::Control);
         }

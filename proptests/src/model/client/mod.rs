@@ -1,10 +1,10 @@
 //! Runs operations on a client, and checks the results against its model.
 
-mod host;
+mod application;
+mod encode;
 pub mod operation;
 #[cfg(feature = "proptest")]
 pub mod strategy;
-mod text;
 mod tickets;
 
 use mcp_proto::client::{ClientConfig, Connect, Filter, Options, Reference, Slot, Timeouts};
@@ -12,44 +12,44 @@ use mcp_proto::{
     Action, Client, ClientCapabilities, KeepAlive, Level, Millis, Revision, Revisions, SendError, State,
 };
 
-use self::host::{Notes, deal, later};
+use self::application::{AppState, handle_event, reply_to_deferred};
+use self::encode::{Encoder, Read};
 use self::operation::{Call, Message, Operation, Wait};
-use self::text::{Read, Speaker};
-use super::mover::{Mover, buffer};
-use super::text::name;
-use super::{ConnectFailure, Summary, Way, back, shown};
+use super::encode::name;
+use super::transport::{Transport, buffer};
+use super::{Movement, Summary, Violation, nth_back, shown};
 
-/// A client as it is set up, and its server.
+/// Configuration of a modeled client, and of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// The length of the receive buffer, or what holds the longest line.
+    /// Length of the receive buffer, or `None` for one that holds every line.
     pub rx: Option<u16>,
-    /// By so much the transmit buffer is longer than it has to be.
+    /// Length of the transmit buffer beyond the minimum.
     pub tx: u16,
-    /// The transmit buffer is on the heap.
+    /// Whether the transmit buffer is on the heap.
     pub grown: bool,
-    /// How many requests can be in flight, at most 7, and how much is kept of each.
+    /// Maximum number of requests in flight, modulo 8.
     pub slots: u8,
-    /// See there.
+    /// Stored bytes of each request in flight.
     pub text: u8,
-    /// The era that it tries: the stateless one, the one with a handshake, or both.
+    /// The era to connect with, modulo 3: stateless, handshake, or automatic.
     pub connect: u8,
-    /// The revision of the server's handshake.
+    /// Index of the revision that the server's handshake selects.
     pub revision: u8,
-    /// It speaks no other one, beside the stateless era.
+    /// Whether the client supports only this handshake revision, besides the stateless era.
     pub only: bool,
-    /// What the server can do, as bits: tools, resources, subscriptions to them, prompts, completions, logging.
+    /// Server capabilities as bits: tools, resources, resource subscriptions, prompts, completions, logging.
     pub can: u8,
-    /// What the client has declared, as bits.
+    /// Client capabilities as bits: roots, sampling, forms.
     pub declared: u8,
-    /// It asks whether its server is there.
+    /// Whether keep-alive is enabled.
     pub pings: bool,
 }
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Short times, that can be told apart.
+/// Short timeouts that differ from each other.
 const TIMES: Timeouts = Timeouts {
     probe: Millis(300),
     initialize: Millis(3000),
@@ -59,7 +59,7 @@ const TIMES: Timeouts = Timeouts {
 };
 
 impl Setup {
-    /// What the server declares.
+    /// The server capabilities as JSON.
     fn can(self) -> String {
         let resources =
             if self.can & 4 > 0 { r#""resources":{"subscribe":true}"# } else { r#""resources":{}"# };
@@ -86,23 +86,28 @@ impl Setup {
     }
 }
 
-/// Runs the operations, in this way, and ends the connection.
+/// Runs the operations with this byte movement, and ends the connection.
 ///
 /// # Errors
-/// Something happened that may not be.
-pub fn run(setup: Setup, way: Way, operations: &[Operation]) -> Result<Summary, ConnectFailure> {
-    // No message of a server's is longer, but for what comes by chance.
+/// The first violation of the model.
+pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
+    // Apart from random bytes, no server message is longer.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
-    let rx = setup.rx.map_or(usize::from(way.spare) + longest, |rx| rx.max(400).into());
-    with(setup, way, rx, |mut world| {
+    let rx = setup.rx.map_or(usize::from(movement.spare) + longest, |rx| rx.max(400).into());
+    with_machine(setup, movement, rx, |mut world| {
         let outcome = operations.iter().try_for_each(|operation| world.step(operation));
         let outcome = outcome.and_then(|()| world.finish());
         world.summary(outcome).map_err(|failure| failure.with_setup(&setup))
     })
 }
 
-/// A client that has this much room to read to.
-pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<'_>) -> T) -> T {
+/// Calls `run` with a client whose receive buffer has length `rx`.
+pub(super) fn with_machine<T>(
+    setup: Setup,
+    movement: Movement,
+    rx: usize,
+    run: impl FnOnce(World<'_>) -> T,
+) -> T {
     let connect =
         [Connect::Stateless, Connect::Handshake, Connect::Automatic][usize::from(setup.connect) % 3];
     let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
@@ -116,17 +121,17 @@ pub(super) fn with<T>(setup: Setup, way: Way, rx: usize, run: impl FnOnce(World<
     let (mut lent_rx, mut lent_tx) = (vec![0; rx], vec![0; tx]);
     let slots = usize::from(setup.slots % 8);
     let (mut slots, mut text) = (vec![Slot::EMPTY; slots], vec![0; slots * usize::from(setup.text)]);
-    let client = Client::new(&info, buffer(way.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
-    let mut client = client.expect("there is enough room").in_flight(&mut slots, &mut text);
+    let client = Client::new(&info, buffer(movement.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
+    let mut client = client.expect("the buffers are large enough").in_flight(&mut slots, &mut text);
     if setup.pings {
         client = client.keep_alive(KeepAlive { interval: Millis(400), timeout: Millis(100), close: false });
     }
-    let speaker = Speaker { capabilities: setup.can(), revision, ..Speaker::default() };
+    let encoder = Encoder { capabilities: setup.can(), revision, ..Encoder::default() };
     run(World {
         client,
-        mover: Mover::new(way, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
-        speaker,
-        notes: Notes::default(),
+        transport: Transport::new(movement, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
+        encoder,
+        app: AppState::default(),
         calls: Vec::new(),
         seen: 0,
         closed: false,
@@ -147,12 +152,12 @@ fn length(operation: &Operation) -> usize {
 
 pub(super) struct World<'b> {
     pub(super) client: Client<'b>,
-    pub(super) mover: Mover,
-    speaker: Speaker,
-    pub(super) notes: Notes,
-    /// What was begun, by its number.
+    pub(super) transport: Transport,
+    encoder: Encoder,
+    pub(super) app: AppState,
+    /// Requests of the client by number.
     pub(super) calls: Vec<Call>,
-    /// So much of the output was looked at.
+    /// Number of output bytes already checked.
     seen: usize,
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
@@ -165,27 +170,27 @@ impl World<'_> {
     fn send(&mut self, mut line: Vec<u8>) {
         line.retain(|byte| *byte != b'\n');
         self.dialogue.push(shown(">", &line));
-        if self.closed || self.mover.ended {
+        if self.closed || self.transport.ended {
             return;
         }
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
-        self.mover.pending.extend(&line);
+        self.transport.pending.extend(&line);
     }
 
-    /// The text of a message, and what the model has to know of it. `alone`: it is a whole line.
+    /// Encodes a message, and records it in the model. `alone` means that the message is a whole line.
     fn message(&mut self, message: &Message, alone: bool) -> String {
-        let text = self.speaker.message(message);
-        let in_session = self.client.state() == State::Ready && !self.closed && !self.mover.ended;
+        let text = self.encoder.message(message);
+        let in_session = self.client.state() == State::Ready && !self.closed && !self.transport.ended;
         match message {
             Message::Ask(..) => {
-                let id = self.speaker.asked.last().cloned().unwrap_or_default();
-                self.notes.tickets.request(id, in_session && alone);
+                let id = self.encoder.asked.last().cloned().unwrap_or_default();
+                self.app.tickets.request(id, in_session && alone);
             }
-            Message::TakeBack(nth) => {
-                if let Some(id) = back(&self.speaker.asked, *nth) {
-                    self.notes.tickets.take_back(&id);
+            Message::CancelRequest(nth) => {
+                if let Some(id) = nth_back(&self.encoder.asked, *nth) {
+                    self.app.tickets.cancel_request(&id);
                 }
             }
             _ => {}
@@ -195,13 +200,13 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // What is sent depends on what was read, but for notifications.
+        // Apart from notifications, messages depend on the requests that the server has read.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))
         );
         if !free {
-            self.settle()?;
+            self.run_until_idle()?;
         }
         match operation {
             Operation::Send(message) => {
@@ -222,30 +227,30 @@ impl World<'_> {
             _ => {
                 self.dialogue.push(format!("* {operation:?}"));
                 if let Err(why) = self.host(operation)? {
-                    self.notes.events.push(format!("! not now {why:?}"));
-                    self.dialogue.push(format!("! not now {why:?}"));
+                    self.app.events.push(format!("! refused: {why:?}"));
+                    self.dialogue.push(format!("! refused: {why:?}"));
                 }
-                self.settle()?;
+                self.run_until_idle()?;
             }
         }
         Ok(())
     }
 
     pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), SendError>, String> {
-        let World { client, notes, mover, .. } = self;
+        let World { client, app, transport, .. } = self;
         match operation {
             Operation::Begin(call, wait) => return self.begin(*call, *wait),
             Operation::Cancel(nth) => {
-                let Some((ticket, _)) = back(&notes.begun, *nth) else { return Ok(Ok(())) };
-                let (open, outcome) = (notes.tickets.is_open(ticket), client.cancel(ticket, "why"));
+                let Some((ticket, _)) = nth_back(&app.begun, *nth) else { return Ok(Ok(())) };
+                let (open, outcome) = (app.tickets.is_open(ticket), client.cancel(ticket, "why"));
                 if open != outcome.is_ok() {
                     return Err(format!("{ticket:?} is open: {open}; it can be cancelled: {outcome:?}"));
                 }
-                notes.tickets.cancelled(ticket);
+                app.tickets.cancelled(ticket);
                 return Ok(outcome);
             }
             Operation::Resume(nth) => {
-                let Some((ticket, tool)) = back(&notes.needs, *nth) else { return Ok(Ok(())) };
+                let Some((ticket, tool)) = nth_back(&app.needs, *nth) else { return Ok(Ok(())) };
                 return Ok(match tool {
                     true => {
                         client.resume_call_json(ticket, "answer", "{}", |answers| answers.roots("r", |_| {}))
@@ -254,16 +259,18 @@ impl World<'_> {
                 });
             }
             Operation::Later(nth, reaction) => {
-                let Some(ticket) = back(&notes.deferred, *nth) else { return Ok(Ok(())) };
-                let open = notes.tickets.is_deferred(ticket);
+                let Some(ticket) = nth_back(&app.deferred, *nth) else { return Ok(Ok(())) };
+                let open = app.tickets.is_deferred(ticket);
                 let reply = match client.reply(ticket) {
-                    Ok(_) if !open => return Err(format!("{ticket:?} has ended, and may be answered")),
+                    Ok(_) if !open => return Err(format!("{ticket:?} has ended, but reply() accepts it")),
                     Ok(reply) => reply,
-                    Err(SendError::Gone) if open => return Err(format!("{ticket:?} is open, and gone")),
+                    Err(SendError::Gone) if open => {
+                        return Err(format!("{ticket:?} is open, but reply() returns Gone"));
+                    }
                     Err(why) => return Ok(Err(why)),
                 };
-                if later(reply, *reaction) {
-                    notes.tickets.undeferred(ticket, false)?;
+                if reply_to_deferred(reply, *reaction) {
+                    app.tickets.undeferred(ticket, false)?;
                 }
             }
             Operation::Notify(bytes) => {
@@ -271,31 +278,31 @@ impl World<'_> {
                 return Ok(client.notify("example/own", |out| out.field_string("x", &filler)));
             }
             Operation::RootsChanged => return Ok(client.roots_changed()),
-            Operation::Time(time) => mover.now = mover.now.plus(Millis((*time).into())),
-            Operation::Block(blocked) => mover.blocked = *blocked,
-            Operation::EndOfInput => mover.ended = true,
-            Operation::Broken => mover.broken = true,
-            Operation::Shutdown => client.shutdown(mover.now),
+            Operation::Time(time) => transport.now = transport.now.plus(Millis((*time).into())),
+            Operation::Block(blocked) => transport.blocked = *blocked,
+            Operation::EndOfInput => transport.ended = true,
+            Operation::Broken => transport.broken = true,
+            Operation::Shutdown => client.shutdown(transport.now),
             Operation::Reconnect => {
                 client.reconnect();
-                notes.tickets.reconnect();
-                self.leave();
+                app.tickets.reconnect();
+                self.start_connection();
             }
             Operation::Reset => {
                 client.reset();
-                notes.tickets.reset();
-                self.leave();
+                app.tickets.reset();
+                self.start_connection();
             }
             Operation::Send(_) | Operation::Batch(_) | Operation::Cut(..) | Operation::Bytes(_) => {}
         }
         Ok(Ok(()))
     }
 
-    fn leave(&mut self) {
-        self.mover.reset();
-        self.speaker.read.clear();
-        (self.seen, self.closed) = (self.mover.output.len(), false);
-        self.notes.events.push("* a new connection".into());
+    fn start_connection(&mut self) {
+        self.transport.reset();
+        self.encoder.read.clear();
+        (self.seen, self.closed) = (self.transport.output.len(), false);
+        self.app.events.push("* a new connection".into());
     }
 
     fn begin(&mut self, call: Call, wait: Wait) -> Result<Result<(), SendError>, String> {
@@ -339,95 +346,99 @@ impl World<'_> {
         Ok(match begun {
             Ok(ticket) => {
                 self.calls.push(call);
-                self.notes.begun.push((ticket, matches!(call, Call::Tool(..))));
-                self.notes.tickets.begun(ticket, n, call == Call::Listen)?;
+                self.app.begun.push((ticket, matches!(call, Call::Tool(..))));
+                self.app.tickets.begin(ticket, n, call == Call::Listen)?;
                 Ok(())
             }
             Err(why) => Err(why),
         })
     }
 
-    /// Goes on until nothing more can be done at this time, and looks at what has come of it.
-    pub(super) fn settle(&mut self) -> Result<(), String> {
+    /// Polls until no progress is possible at this time, and checks the model.
+    pub(super) fn run_until_idle(&mut self) -> Result<(), String> {
         let mut left = 4 * self.work + 100;
         loop {
             self.polls += 1;
-            let World { client, notes, dialogue, mover, .. } = self;
-            match client.poll(mover.now) {
-                Action::Closed => break self.closes()?,
+            let World { client, app, dialogue, transport, .. } = self;
+            match client.poll(transport.now) {
+                Action::Closed => break self.close()?,
                 Action::Event => {
                     let Some(event) = client.event() else {
-                        return Err("poll said that there is an event".into());
+                        return Err("poll returned Event, but event() returned None".into());
                     };
-                    let known = notes.events.len();
-                    let outcome = deal(event, notes);
-                    dialogue.extend_from_slice(&notes.events[known..]);
+                    let known = app.events.len();
+                    let outcome = handle_event(event, app);
+                    dialogue.extend_from_slice(&app.events[known..]);
                     outcome?;
                     left -= 1;
                     if left == 0 {
-                        return Err("it does not come to rest".into());
+                        return Err("the machine emits too many events".into());
                     }
                 }
                 Action::Io(io) => {
-                    if !mover.io(io)? {
+                    if !transport.io(io)? {
                         break;
                     }
-                    self.look()?;
+                    self.check_output()?;
                 }
             }
         }
         self.work = 0;
-        let rests = !self.closed && !self.mover.blocked && self.mover.pending.is_empty();
-        if rests { self.notes.tickets.at_rest(self.client.pending()) } else { Ok(()) }
+        let rests = !self.closed && !self.transport.blocked && self.transport.pending.is_empty();
+        if rests { self.app.tickets.check_idle(self.client.pending()) } else { Ok(()) }
     }
 
-    /// Looks at the lines that were written since.
-    fn look(&mut self) -> Result<(), String> {
-        while let Some(line) = self.mover.line(&mut self.seen)? {
+    /// Checks the lines written since the last call.
+    fn check_output(&mut self) -> Result<(), String> {
+        while let Some(line) = self.transport.line(&mut self.seen)? {
             self.dialogue.push(shown("<", line.as_bytes()));
-            if let Some((id, method, n)) = self.notes.tickets.written(&line)? {
-                self.speaker.read.push(Read { id, method, n, answered: false });
+            if let Some((id, method, n)) = self.app.tickets.check_line(&line)? {
+                self.encoder.read.push(Read { id, method, n, answered: false });
             }
         }
         Ok(())
     }
 
-    fn closes(&mut self) -> Result<(), String> {
+    fn close(&mut self) -> Result<(), String> {
         if std::mem::replace(&mut self.closed, true) {
             return Ok(());
         }
         self.dialogue.push("! closed".into());
-        self.notes.events.push("! closed".into());
-        if !self.mover.broken && !self.mover.blocked && self.seen < self.mover.output.len() {
-            return Err("the last line is not whole".into());
+        self.app.events.push("! closed".into());
+        if !self.transport.broken && !self.transport.blocked && self.seen < self.transport.output.len() {
+            return Err("the last output line is incomplete".into());
         }
-        self.notes.tickets.over()
+        self.app.tickets.check_end()
     }
 
-    fn summary(self, outcome: Result<(), String>) -> Result<Summary, ConnectFailure> {
-        let World { mover, notes, polls, longest, mut dialogue, .. } = self;
+    fn summary(self, outcome: Result<(), String>) -> Result<Summary, Violation> {
+        let World { transport, app, polls, longest, mut dialogue, .. } = self;
         match outcome {
-            Ok(()) => Ok(Summary { output: mover.output, events: notes.events, longest, polls }),
+            Ok(()) => Ok(Summary { output: transport.output, events: app.events, longest, polls }),
             Err(why) => {
-                dialogue.push(format!("in {:?}", mover.way));
-                Err(ConnectFailure { why, dialogue })
+                dialogue.push(format!("in {:?}", transport.movement));
+                Err(Violation { why, dialogue })
             }
         }
     }
 
-    /// The server says nothing more, time passes, and then it closes its side.
+    /// Lets time pass without further input, then closes the input.
     fn finish(&mut self) -> Result<(), String> {
         self.dialogue.push("* the end".into());
-        self.mover.blocked = false;
-        let end = self.mover.now.plus(Millis(25_000));
-        while !self.closed && self.mover.now < end {
-            self.settle()?;
-            self.mover.now = self.mover.deadline.unwrap_or(end).min(end);
+        self.transport.blocked = false;
+        let end = self.transport.now.plus(Millis(25_000));
+        while !self.closed && self.transport.now < end {
+            self.run_until_idle()?;
+            self.transport.now = self.transport.deadline.unwrap_or(end).min(end);
         }
-        self.settle()?;
-        self.notes.tickets.over()?;
-        self.mover.ended = true;
-        self.settle()?;
-        if self.closed { Ok(()) } else { Err(format!("it does not end: {:?}", self.client.state())) }
+        self.run_until_idle()?;
+        self.app.tickets.check_end()?;
+        self.transport.ended = true;
+        self.run_until_idle()?;
+        if self.closed {
+            Ok(())
+        } else {
+            Err(format!("the connection does not close: {:?}", self.client.state()))
+        }
     }
 }

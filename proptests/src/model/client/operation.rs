@@ -2,49 +2,49 @@
 
 use crate::model::operation::Behaviour;
 
-/// One operation. Numbers of requests and tickets count back from the last one, and wrap.
+/// One operation. Request and ticket numbers count back from the latest, and wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
     /// The server sends a line.
     Send(Message),
-    /// It sends several messages in one line.
+    /// The server sends a batch in one line.
     Batch(Vec<Message>),
-    /// It sends a line that is cut off there.
+    /// The server sends a line truncated at this position.
     Cut(Message, u16),
-    /// It sends any bytes, and a line break.
+    /// The server sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
     /// The application sends a request.
     Begin(Call, Wait),
-    /// It gives one up.
+    /// The application cancels a request.
     Cancel(u8),
-    /// It goes on with one that needs input.
+    /// The application resumes a request that requires input.
     Resume(u8),
-    /// It does something with a request of the server's that it has deferred.
+    /// The application reacts to a deferred server request.
     Later(u8, Reaction),
-    /// It sends a notification with so many bytes.
+    /// The application sends a notification with this many bytes of filler.
     Notify(u16),
-    /// It says that its roots have changed.
+    /// The application reports that its roots have changed.
     RootsChanged,
     /// Time passes, in milliseconds.
     Time(u16),
-    /// The server stops reading, or begins again.
+    /// The server stops reading (`true`) or reads again (`false`).
     Block(bool),
     /// The server closes its side.
     EndOfInput,
-    /// Nothing can be written any more.
+    /// All later writes fail.
     Broken,
-    /// The application ends the connection.
+    /// The application shuts down.
     Shutdown,
-    /// A new connection, on which subscriptions go on.
+    /// A new connection starts, and subscriptions continue.
     Reconnect,
-    /// A new connection, and nothing of the old one.
+    /// A new connection starts without any state of the old one.
     Reset,
 }
 
 impl Operation {
-    /// Whether it is the application that does something.
-    pub(crate) fn is_of_host(&self) -> bool {
+    /// Whether the application performs the operation.
+    pub(crate) fn is_application_action(&self) -> bool {
         use Operation::{Begin, Cancel, Later, Notify, Resume, RootsChanged, Shutdown};
         matches!(self, Begin(..) | Cancel(_) | Resume(_) | Later(..) | Notify(_) | RootsChanged | Shutdown)
     }
@@ -54,23 +54,23 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Message {
-    /// It answers a request that it has not answered yet.
+    /// Responds to a request without a response.
     Answer(u8, Answer),
-    /// It answers any request, perhaps again.
+    /// Responds to any request, possibly again.
     Again(u8, Answer),
-    /// It reports progress of a request.
+    /// Reports progress on a request.
     Progress(u8),
-    /// It takes up a subscription.
+    /// Acknowledges a subscription.
     Acknowledge(u8),
-    /// It says that something has changed, to a subscription or to all.
+    /// Reports a change, to one subscription or without one.
     Changed(Option<u8>),
-    /// It says that a request is cancelled.
+    /// Cancels a client request.
     Ends(u8),
-    /// It asks for something; the application defers it, or deals with it at once. The last: bytes of filler.
+    /// Sends a request. The application reacts as the second field says; the last is the length of the filler.
     Ask(Question, Reaction, u16),
-    /// It cancels its request.
-    TakeBack(u8),
-    /// Another notification, or what is none.
+    /// Cancels a request of the server.
+    CancelRequest(u8),
+    /// Another notification, or a line that is not a message.
     Odd(u8),
 }
 
@@ -78,23 +78,23 @@ pub enum Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Answer {
-    /// With what was asked for, and so many bytes of filler.
+    /// A valid result with this many bytes of filler.
     Good(u16),
-    /// With an id that is a string of digits.
+    /// A result whose id is written as a string.
     Text,
-    /// With a page that is not the last one.
+    /// A page that is not the last one.
     Page,
-    /// That it needs input first, perhaps with a state.
+    /// A result that requires input, with a request state if `true`.
     Needs(bool),
-    /// With an error.
+    /// An error.
     Error,
-    /// With a result that is none, or with both a result and an error.
+    /// An invalid result (`true`), or both result and error (`false`).
     Malformed(bool),
-    /// Of a revision or shape that nobody knows.
+    /// A result with an unknown revision or of an unexpected shape.
     Strange,
 }
 
-/// What a server asks.
+/// A request of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Question {
@@ -106,35 +106,35 @@ pub enum Question {
     Sample,
     /// `elicitation/create`
     Form,
-    /// No method of the protocol.
+    /// A method that the protocol does not define.
     Unknown,
 }
 
-/// What the application does with what a server asks.
+/// The application's reaction to a server request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {
-    /// It answers.
+    /// Responds with a result.
     Answer,
-    /// It says no.
+    /// Declines.
     Decline,
-    /// It answers with an error that has more than there is room for.
+    /// Responds with an error that is too large for the transmit buffer.
     Large,
-    /// It lets it go.
+    /// Drops the request token without a response.
     Drop,
-    /// It reports progress, and says no.
+    /// Reports progress, then declines.
     Progress,
-    /// It leaves the answer for later.
+    /// Defers the request.
     Defer,
 }
 
-/// What a host asks for; and what a server that is there does then.
+/// A client request, with the behavior that it selects in a modeled server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {
-    /// `tools/call`, with so many bytes of filler.
+    /// `tools/call` with this many bytes of filler.
     Tool(Behaviour, u16),
-    /// A list, by its number.
+    /// A list method by number.
     List(u8),
     /// `resources/read`
     Read(Behaviour),
@@ -142,7 +142,7 @@ pub enum Call {
     Prompt(Behaviour),
     /// `completion/complete`
     Complete(Behaviour),
-    /// `resources/subscribe`, or the opposite.
+    /// `resources/subscribe` if `true`, otherwise `resources/unsubscribe`.
     Subscribe(bool),
     /// `subscriptions/listen`
     Listen,
@@ -150,16 +150,16 @@ pub enum Call {
     Level,
     /// `ping`
     Ping,
-    /// Something of the application's own.
+    /// A method of the application.
     Own,
 }
 
-/// How long the application waits, and what it wants to hear.
+/// Options of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Wait {
-    /// 10 milliseconds times this, or the usual time.
+    /// The timeout in units of 10 milliseconds; 0 means the default.
     pub time: u8,
-    /// Progress, which gives it more time.
+    /// Whether to request progress, which extends the timeout.
     pub progress: bool,
 }

@@ -8,7 +8,7 @@ use super::Setup;
 use super::operation::{Answer, Call, Message, Operation, Question, Reaction, Wait};
 use crate::model::strategy::{behaviour, filler, one_of};
 
-/// A client.
+/// Client configurations.
 pub fn client() -> impl Strategy<Value = Setup> {
     let rx = weighted(0.6, 400..1500u16);
     (
@@ -71,7 +71,7 @@ fn message() -> impl Strategy<Value = Message> {
         1 => weighted(0.5, 0..4u8).prop_map(Message::Changed),
         1 => (0..4u8).prop_map(Message::Ends),
         6 => (question, reaction(), filler()).prop_map(|(what, how, filler)| Message::Ask(what, how, filler)),
-        2 => (0..3u8).prop_map(Message::TakeBack),
+        2 => (0..3u8).prop_map(Message::CancelRequest),
         2 => (0..14u8).prop_map(Message::Odd),
     ]
 }
@@ -87,7 +87,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// What the host does.
+/// Actions of the application.
 pub(crate) fn host() -> impl Strategy<Value = Operation> {
     let wait =
         (one_of(&[0u8, 0, 10, 60]), any::<bool>()).prop_map(|(time, progress)| Wait { time, progress });
@@ -113,7 +113,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// How a connection ends, or does not.
+/// Ends of a connection.
 fn end() -> impl Strategy<Value = Operation> {
     one_of(&[
         Operation::EndOfInput,
@@ -124,7 +124,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ])
 }
 
-/// What happens on some connections of one client: `count` operations at most on each. `reads`: the server reads at the end.
+/// Operations on several connections of one client, at most `count` on each. With `reads`, the server reads at the
+/// end.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = weighted(0.9, Just(vec![Operation::Send(Message::Answer(0, Answer::Good(0)))]));
     let next = one_of(&[Operation::Reconnect, Operation::Reset]);

@@ -10,7 +10,7 @@ pub(super) fn is_connecting(method: &str) -> bool {
 }
 
 /// A ping is answered where the server may send one.
-fn answers_a_ping(scene: &mut Scene) {
+fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.blocked {
         assert!(scene.step("reads again") || scene.lines.closed);
     }
@@ -21,11 +21,11 @@ fn answers_a_ping(scene: &mut Scene) {
 }
 
 /// The server closes: every request ends, and the client can reconnect.
-fn ends(scene: &mut Scene) {
+fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
     }
-    comes_to_an_end(scene);
+    assert_closes(scene);
     assert!(scene.step("reconnect"));
     assert!(scene.open.iter().all(|it| it.kind == Kind::Subscription));
     if scene.step("> accept") {
@@ -33,20 +33,20 @@ fn ends(scene: &mut Scene) {
     }
 }
 
-fn comes_to_an_end(scene: &mut Scene) {
+fn assert_closes(scene: &mut Scene) {
     for _ in 0..8 {
         if scene.lines.closed {
             return;
         }
-        assert!(scene.step("time"), "it waits for nothing, and does not end");
+        assert!(scene.step("time"), "the client has no deadline, but is not closed");
     }
-    panic!("it does not end");
+    panic!("the client does not close");
 }
 
 fn shuts_down(scene: &mut Scene) {
     if !scene.lines.closed {
         assert!(scene.step("shut down"));
-        comes_to_an_end(scene);
+        assert_closes(scene);
     }
 }
 
@@ -55,16 +55,16 @@ fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {
             assert!(scene.open.iter().all(|it| it.kind == Kind::Subscription), "{:?} never ends", scene.open);
-            assert!(scene.kept.is_empty());
+            assert!(scene.deferred.is_empty());
             return;
         }
     }
-    panic!("it never comes to rest");
+    panic!("the client is never idle");
 }
 
-const CHECKS: [Check<Scene>; 4] = [answers_a_ping, ends, shuts_down, times_out];
+const CHECKS: [Check<Scene>; 4] = [ping_gets_response, closes_with_peer, shuts_down, times_out];
 
-/// The number of states, and the distance of the last one.
+/// Explores all states, and checks their number and the largest distance.
 #[track_caller]
 fn run(
     info: &'static ClientConfig<'static>,

@@ -5,8 +5,8 @@ use mcp_proto_proptests::explore::{Check, explore};
 use super::super::{assert_all_seen, assert_counted};
 use super::*;
 
-/// A ping is answered, with a result unless the server is ending.
-fn answers_a_ping(scene: &mut Scene) {
+/// A ping gets a response: a result, or an error while the server is draining.
+fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.ended || scene.lines.closed || scene.lines.broken {
         return;
     }
@@ -23,7 +23,7 @@ fn answers_a_ping(scene: &mut Scene) {
 }
 
 /// The client closes: the server ends, and no response is missing.
-fn ends(scene: &mut Scene) {
+fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
     }
@@ -31,9 +31,9 @@ fn ends(scene: &mut Scene) {
         if scene.lines.closed {
             break;
         }
-        assert!(scene.step("time"), "it waits for nothing, and does not end");
+        assert!(scene.step("time"), "the server has no deadline, but is not closed");
     }
-    assert!(scene.lines.closed, "it does not end");
+    assert!(scene.lines.closed, "the server does not close");
     if !scene.lines.blocked && !scene.lines.broken {
         for (id, count) in &scene.counts {
             assert_eq!(count.sent, count.answered + count.excused, "{id}: {count:?}");
@@ -55,14 +55,14 @@ fn shuts_down(scene: &mut Scene) {
         if scene.lines.closed {
             return;
         }
-        assert!(scene.step("time"), "it waits for nothing, and does not end");
+        assert!(scene.step("time"), "the server has no deadline, but is not closed");
     }
-    panic!("it does not end");
+    panic!("the server does not close");
 }
 
-const CHECKS: [Check<Scene>; 3] = [answers_a_ping, ends, shuts_down];
+const CHECKS: [Check<Scene>; 3] = [ping_gets_response, closes_with_peer, shuts_down];
 
-/// The number of states, and the distance of the last one.
+/// Explores all states, and checks their number and the largest distance.
 #[track_caller]
 fn run(
     info: &'static ServerConfig<'static>,
@@ -92,7 +92,7 @@ fn server_session_has_no_lost_request_or_dead_end() {
         "> result",
         "> error",
         "> progress",
-        "> result for nobody",
+        "> result for unknown id",
         "> noise",
         "> too long",
         "> given up",

@@ -1,4 +1,4 @@
-//! An observer changes nothing: the client and the application see the same with and without one.
+//! An observer has no effect: output and events are the same with and without one.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{ServerHarness, hello};
@@ -6,7 +6,7 @@ use crate::support::transport::Pace;
 use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Direction, Observer, ProtocolError};
 
-/// Both orders that clients write their members in.
+/// The two member orders that clients use.
 const LINES: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"echo","arguments":@}}"#,
     r#"{"method":"tools/call","params":{"name":"echo","arguments":@},"jsonrpc":"2.0","id":#}"#,
@@ -40,7 +40,7 @@ fn session(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) ->
     (String::from_utf8_lossy(&harness.transport.output).into_owned(), harness.record.events.clone())
 }
 
-/// Asserts that an observer changes nothing, and that the last request is answered. Returns the output.
+/// Asserts that an observer has no effect, and that the last request gets a response. Returns the output.
 #[track_caller]
 fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], pace: Pace) -> String {
     let mut input = Vec::new();

@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::rebuild::{block, number, object, open, some, string, tool};
 
 /// The members of `inputRequests`, rebuilt from the views.
-fn questions(event: &Event<'_>) -> Value {
+fn input_request_members(event: &Event<'_>) -> Value {
     let Event::InputRequired(needs) = event else { panic!("{event:?}") };
     let asked = needs.requests().map(|(key, input)| {
         let value = match input {
@@ -83,9 +83,9 @@ fn property(it: FieldView<'_>) -> Value {
 }
 
 fn sample(it: CreateMessageView<'_>) -> Value {
-    assert_eq!(it.include_context(), IncludeContext::None, "no example says anything else");
+    assert_eq!(it.include_context(), IncludeContext::None, "every example has this value");
     let choice = match it.tool_choice() {
-        // Present or absent, the meaning is the same.
+        // An absent tool choice means `auto`.
         ToolChoice::Auto => None,
         other => panic!("{other:?}"),
     };
@@ -111,7 +111,7 @@ fn preferences(it: ModelPreferencesView<'_>) -> Value {
     ])
 }
 
-/// A single block is no array, as in every example.
+/// In every example, a single block is written without an array.
 fn message(it: SampleMessageView<'_>) -> Value {
     let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
@@ -119,7 +119,7 @@ fn message(it: SampleMessageView<'_>) -> Value {
 }
 
 /// A client whose request got these input requests.
-fn asks(requests: &Value, state: Option<&Value>) -> Value {
+fn input_required_response(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {
         result["requestState"] = state.clone();
@@ -127,21 +127,21 @@ fn asks(requests: &Value, state: Option<&Value>) -> Value {
     json!({"result": result})
 }
 
-/// These input requests, rebuilt from the views.
-pub(crate) fn asked(requests: &Value) -> Value {
-    let mut peer = Peer::that_does_everything();
+/// Rebuilds input requests from the views.
+pub(crate) fn rebuild(requests: &Value) -> Value {
+    let mut peer = Peer::with_all_capabilities();
     peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
-    peer.answer(&asks(requests, None), questions)
+    peer.answer(&input_required_response(requests, None), input_request_members)
 }
 
-/// A whole result: its input requests from the views, and its state from the retry.
+/// Rebuilds a whole result: its input requests from the views, and its state from the retry.
 pub(crate) fn input_required(result: &Value) -> Value {
-    let mut peer = Peer::that_does_everything();
+    let mut peer = Peer::with_all_capabilities();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
     let found = peer.answer(&json!({"result": result}), |event| {
         let Event::InputRequired(needs) = event else { panic!("{event:?}") };
         assert_eq!(needs.has_state(), result.get("requestState").is_some());
-        questions(event)
+        input_request_members(event)
     });
     let answers = |answers: &mut InputResponses<'_, '_>| {
         for key in found.as_object().unwrap().keys() {
@@ -157,13 +157,13 @@ pub(crate) fn input_required(result: &Value) -> Value {
     ])
 }
 
-/// These input responses as a client writes them. Each is also compared with the server's view.
+/// Writes input responses as a client does. Each is also compared with the server's view.
 pub(crate) fn answered(responses: &Value) -> Value {
     let responses = responses.as_object().unwrap();
     let requests = responses.iter().map(|(key, response)| (key.clone(), question(response))).collect();
-    let mut peer = Peer::that_does_everything();
+    let mut peer = Peer::with_all_capabilities();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();
-    peer.answer(&asks(&Value::Object(requests), None), questions);
+    peer.answer(&input_required_response(&Value::Object(requests), None), input_request_members);
     let answers = |answers: &mut InputResponses<'_, '_>| {
         for (key, response) in responses {
             write(answers, key, response);
@@ -178,7 +178,7 @@ pub(crate) fn answered(responses: &Value) -> Value {
     found
 }
 
-/// The input request for such a response.
+/// The input request for this response.
 fn question(response: &Value) -> Value {
     let (method, params) = match response {
         it if it.get("roots").is_some() => return json!({"method": "roots/list"}),
@@ -227,7 +227,7 @@ fn write(answers: &mut InputResponses<'_, '_>, key: &str, response: &Value) {
             }
         });
     } else {
-        assert_eq!(text(response, "action"), "accept", "no example says anything else");
+        assert_eq!(text(response, "action"), "accept", "every example has this value");
         answers.agree(key);
     }
 }
@@ -252,7 +252,7 @@ fn seen_by_a_server(response: Json<'_>) -> Value {
             ("stopReason", said.stop_reason().map(string)),
         ]);
     }
-    let roots = RootsView::from_json(response).expect("it is one of these");
+    let roots = RootsView::from_json(response).expect("the response contains roots");
     let roots =
         roots.map(|root| object([("uri", Some(string(root.uri()))), ("name", root.name().map(string))]));
     json!({"roots": roots.collect::<Vec<_>>()})

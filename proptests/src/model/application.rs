@@ -5,18 +5,20 @@ use mcp_proto::json::Json;
 use mcp_proto::server::{Change, Event, Prompt, Reply, Resource, ResourceTemplate, Tool};
 use mcp_proto::{ClientCapabilities, Level, Millis, SendError, Ticket};
 
+use super::encode::BEHAVIOURS;
+use super::obligations::Obligations;
 use super::operation::{Behaviour, Changed};
-use super::owed::Owed;
-use super::text::BEHAVIOURS;
 
-/// What the host keeps.
+/// State of the application.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
-    pub(crate) owed: Owed,
+pub(crate) struct AppState {
+    pub(crate) obligations: Obligations,
     pub(crate) events: Vec<String>,
-    /// Deferred requests with their numbers, subscriptions, and questions: all that there ever were.
+    /// All deferred requests of the run, with their request numbers.
     pub(crate) later: Vec<(Ticket, Option<u64>)>,
+    /// All subscriptions of the run.
     pub(crate) listening: Vec<Ticket>,
+    /// All server requests of the run.
     pub(crate) asked: Vec<Ticket>,
 }
 
@@ -38,62 +40,62 @@ pub(crate) fn change(what: Changed) -> Change<'static> {
     }
 }
 
-/// What it says to a request: nobody else says that.
-fn words(n: Option<u64>) -> String {
+/// The response text of request `n`. No other request has this text.
+fn response_text(n: Option<u64>) -> String {
     n.map_or("answer".into(), |n| format!("answer of {n}."))
 }
 
-/// So many bytes: more than is promised to an answer, but perhaps not more than are free.
+/// A size above the guaranteed response space. The transmit buffer may still have that much space.
 fn large(n: Option<u64>) -> usize {
     [20_000, 1_300, 1_600, 2_000, 3_500][(n.unwrap_or(0) % 5) as usize]
 }
 
-fn not_now(what: &str, told: Result<(), SendError>, notes: &mut Notes) {
+fn record_result(what: &str, told: Result<(), SendError>, app: &mut AppState) {
     if let Err(why) = told {
-        notes.events.push(format!("! {what}: not now {why:?}"));
+        app.events.push(format!("! {what}: refused: {why:?}"));
     }
 }
 
-/// Deals with one request: `$answer` says something, `$needs` that input is needed, where that can be said.
-macro_rules! deal {
-    ($request:ident: $Type:ident, $name:expr, $time:expr, $notes:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
+/// Handles one request by its `Behaviour`: `$answer` responds, `$needs` requires input, `$lacks` a capability.
+macro_rules! handle_request {
+    ($request:ident: $Type:ident, $name:expr, $time:expr, $app:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
         let n = $request.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
         let (name, time): (String, Option<Millis>) = ($name, $time);
-        $notes.events.push(format!("! {} {name} {n:?} in {}", stringify!($request), $request.revision()));
-        $notes.owed.heard(n)?;
-        let answer = |$token: mcp_proto::server::$Type<'_>, $notes: &mut Notes| {
-            let $text = words(n);
-            $notes.owed.said(n, $text.clone());
+        $app.events.push(format!("! {} {name} {n:?} in {}", stringify!($request), $request.revision()));
+        $app.obligations.record_event_of(n)?;
+        let answer = |$token: mcp_proto::server::$Type<'_>, $app: &mut AppState| {
+            let $text = response_text(n);
+            $app.obligations.expect_text(n, $text.clone());
             $answer
         };
         match behaviour(&name) {
-            Behaviour::Answer => answer($request, $notes),
+            Behaviour::Answer => answer($request, $app),
             Behaviour::Error => {
-                $notes.owed.said(n, words(n));
-                $request.error(7, words(n));
+                $app.obligations.expect_text(n, response_text(n));
+                $request.error(7, response_text(n));
             }
             Behaviour::Drop => drop($request),
             Behaviour::Busy => $request.busy(),
             Behaviour::Defer(_) => match $request.defer(time) {
                 Ok(ticket) => {
-                    $notes.later.push((ticket, n));
-                    $notes.owed.deferred(ticket, n)?;
+                    $app.later.push((ticket, n));
+                    $app.obligations.deferred(ticket, n)?;
                 }
                 Err(request) => request.busy(),
             },
             Behaviour::Progress => {
-                not_now("progress", $request.progress(1, None, "a"), $notes);
-                not_now("progress", $request.progress(1, None, "b"), $notes);
-                answer($request, $notes);
+                record_result("progress", $request.progress(1, None, "a"), $app);
+                record_result("progress", $request.progress(1, None, "b"), $app);
+                answer($request, $app);
             }
             Behaviour::Log => {
-                not_now("log", $request.log(Level::Warning, None, "something"), $notes);
-                answer($request, $notes);
+                record_result("log", $request.log(Level::Warning, None, "something"), $app);
+                answer($request, $app);
             }
             Behaviour::Change => {
                 $request.changed(Change::Tools);
                 $request.changed(Change::Resource("m:log"));
-                answer($request, $notes);
+                answer($request, $app);
             }
             Behaviour::Needs => $needs($request),
             Behaviour::Lacks => $lacks($request),
@@ -104,30 +106,30 @@ macro_rules! deal {
 }
 
 /// Handles an event.
-pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
-    notes.owed.event(&event)?;
+pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), String> {
+    app.obligations.event(&event)?;
     match event {
         Event::Call(mut call) => {
             let time = call.raw_arguments().get("ms").and_then(Json::integer);
             let time = time.filter(|time| *time > 0).map(|time| Millis(time as u64));
-            deal!(call: Call, call.name().into(), time, notes, |call, text| call.text(text),
+            handle_request!(call: Call, call.name().into(), time, app, |call, text| call.text(text),
                 |call: mcp_proto::server::Call<'_>| call.require_input(&INPUTS, Some("s")),
                 |call: mcp_proto::server::Call<'_>| call.require_capability(ClientCapabilities::SAMPLING_TOOLS));
         }
         Event::ReadResource(mut read) => {
             let name = read.uri().trim_start_matches("m:").into();
-            deal!(read: ReadResource, name, None, notes, |read, text| read.text(text),
+            handle_request!(read: ReadResource, name, None, app, |read, text| read.text(text),
                 |read: mcp_proto::server::ReadResource<'_>| read.require_urls(&[PAGE]),
                 mcp_proto::server::ReadResource::not_found);
         }
         Event::GetPrompt(mut prompt) => {
-            deal!(prompt: GetPrompt, prompt.name().into(), None, notes,
+            handle_request!(prompt: GetPrompt, prompt.name().into(), None, app,
                 |prompt, text| prompt.messages(|messages| messages.user().text(text)),
                 |prompt: mcp_proto::server::GetPrompt<'_>| prompt.require_input(&INPUTS, None),
                 mcp_proto::server::GetPrompt::unknown_prompt);
         }
         Event::Complete(mut complete) => {
-            deal!(complete: Complete, complete.value().to_string(), None, notes, |complete, text| complete.values([text]), drop, drop);
+            handle_request!(complete: Complete, complete.value().to_string(), None, app, |complete, text| complete.values([text]), drop, drop);
         }
         Event::ListTools(list) => list.tools(|index| (index < 30).then_some(Tool::new("a", "{}"))),
         Event::ListResources(list) => {
@@ -138,15 +140,15 @@ pub(crate) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
         }
         Event::ListPrompts(list) => list.prompts(|index| (index < 30).then_some(Prompt::new("a"))),
         Event::Listening(listening) => {
-            notes.listening.push(listening.ticket());
-            notes.events.push(format!("! listening {:?}", listening.uris().collect::<Vec<_>>()));
+            app.listening.push(listening.ticket());
+            app.events.push(format!("! listening {:?}", listening.uris().collect::<Vec<_>>()));
         }
-        other => notes.events.push(shown(&other)),
+        other => app.events.push(shown(&other)),
     }
     Ok(())
 }
 
-/// Of what can be seen of an event, what does not depend on where anything stands.
+/// Describes an event, without anything that depends on byte positions.
 fn shown(event: &Event<'_>) -> String {
     match event {
         Event::Connected(client) => format!("! connected {} {:?}", client.revision(), client.client()),
@@ -161,12 +163,12 @@ fn shown(event: &Event<'_>) -> String {
     }
 }
 
-/// Does something with a deferred request.
-pub(crate) fn later(
+/// Applies a behavior to a deferred request.
+pub(crate) fn reply_to_deferred(
     mut reply: Reply<'_>,
     (ticket, n): (Ticket, Option<u64>),
     what: Behaviour,
-    notes: &mut Notes,
+    app: &mut AppState,
 ) -> Result<(), SendError> {
     match what {
         Behaviour::Progress => return reply.progress(1, None, "later"),
@@ -175,12 +177,12 @@ pub(crate) fn later(
             reply.changed(Change::Prompts);
             return Ok(());
         }
-        // Which kind of answer it is the host knows: an error always is one.
+        // The deferred request may be of any kind. Every kind can respond with an error.
         Behaviour::Answer | Behaviour::Error | Behaviour::Defer(_) => {
-            notes.owed.said(n, words(n));
-            reply.error(7, words(n));
+            app.obligations.expect_text(n, response_text(n));
+            reply.error(7, response_text(n));
         }
-        // It stays open.
+        // The request stays deferred.
         Behaviour::Drop => return Ok(()),
         Behaviour::Busy => reply.busy(),
         Behaviour::Needs => reply.require_input(&INPUTS, None),
@@ -188,6 +190,6 @@ pub(crate) fn later(
         Behaviour::Large => reply.error(7, "x".repeat(large(n))),
         Behaviour::Unbalanced => reply.error_with(7, "no", |out| out.begin_object()),
     }
-    let _ = notes.owed.close(ticket, true);
+    let _ = app.obligations.close(ticket, true);
     Ok(())
 }

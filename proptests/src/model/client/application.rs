@@ -6,42 +6,44 @@ use mcp_proto::{Millis, Ticket};
 use super::operation::Reaction;
 use super::tickets::Tickets;
 
-/// What the host keeps.
+/// State of the application.
 #[derive(Debug, Default)]
-pub(in crate::model) struct Notes {
+pub(in crate::model) struct AppState {
     pub(in crate::model) tickets: Tickets,
     pub(super) events: Vec<String>,
-    /// All requests that there ever were, and whether they are calls of tools; those that need input; and what was deferred.
+    /// All requests of the run, and whether each is a tool call.
     pub(super) begun: Vec<(Ticket, bool)>,
+    /// All requests that required input, and whether each is a tool call.
     pub(super) needs: Vec<(Ticket, bool)>,
+    /// All deferred server requests.
     pub(super) deferred: Vec<Ticket>,
 }
 
 /// Handles an event.
-pub(super) fn deal(event: Event<'_>, notes: &mut Notes) -> Result<(), String> {
-    notes.tickets.event(&event)?;
+pub(super) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), String> {
+    app.tickets.event(&event)?;
     match event {
         Event::ServerRequest(asked) => {
             let value: serde_json::Value = serde_json::from_str(asked.raw().raw()).unwrap_or_default();
-            notes.events.push(format!("! asked {}", asked.raw()));
-            return react(asked, &value, notes);
+            app.events.push(format!("! asked {}", asked.raw()));
+            return react(asked, &value, app);
         }
         Event::Connected(connected) => {
-            notes.tickets.server = Some((connected.capabilities(), connected.revision()));
-            notes.events.push(format!("! connected {}", connected.revision()));
+            app.tickets.server = Some((connected.capabilities(), connected.revision()));
+            app.events.push(format!("! connected {}", connected.revision()));
         }
         Event::InputRequired(it) => {
-            let tool = notes.begun.iter().any(|begun| *begun == (it.ticket(), true));
-            notes.needs.push((it.ticket(), tool));
-            notes.events.push(format!("! {it:?}"));
+            let tool = app.begun.iter().any(|begun| *begun == (it.ticket(), true));
+            app.needs.push((it.ticket(), tool));
+            app.events.push(format!("! {it:?}"));
         }
-        other => notes.events.push(format!("! {other:?}")),
+        other => app.events.push(format!("! {other:?}")),
     }
     Ok(())
 }
 
-/// What the question says is done with it.
-fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, notes: &mut Notes) -> Result<(), String> {
+/// Reacts as the server request says in its params.
+fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppState) -> Result<(), String> {
     let id = value["k"].to_string();
     match value["how"].as_str().unwrap_or_default() {
         "Answer" => asked.roots(|roots| roots.add("file:///a", "a")),
@@ -49,13 +51,13 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, notes: &mut No
         "Drop" => drop(asked),
         "Progress" => {
             let told = asked.progress(1, None, "a");
-            notes.events.push(format!("! progress: {told:?}"));
+            app.events.push(format!("! progress: {told:?}"));
             asked.decline();
         }
         "Defer" => match asked.defer(Some(Millis(700))) {
             Ok(ticket) => {
-                notes.deferred.push(ticket);
-                notes.tickets.deferred(ticket, id)?;
+                app.deferred.push(ticket);
+                app.tickets.deferred(ticket, id)?;
             }
             Err(asked) => asked.cancel(),
         },
@@ -64,8 +66,8 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, notes: &mut No
     Ok(())
 }
 
-/// Whether it was answered.
-pub(super) fn later(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
+/// Reacts to a deferred server request. Returns `true` if a response was sent.
+pub(super) fn reply_to_deferred(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),
         Reaction::Decline => reply.decline(),

@@ -9,21 +9,21 @@ static PADDING: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).always_stru
 static PLAIN: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&TOOLS]);
 static PADDED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&PADDING]);
 
-/// How a call is answered.
+/// The way in which a call gets its response.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// As a content block instead of a text.
+    /// Whether to send a content block instead of a text.
     piece: bool,
     failed: bool,
     later: bool,
 }
 
-/// Answers a call or a deferred call.
+/// Responds to a call or a deferred call.
 macro_rules! answer {
     ($reply:expr, $answer:expr, $text:expr) => {
         match ($answer.piece, $answer.failed) {
             (false, false) => {
-                // In three parts.
+                // Write the text in three parts.
                 let third = $text.chars().count() / 3;
                 let (before, after) = $text.split_at($text.char_indices().nth(third).map_or(0, |(at, _)| at));
                 $reply.text((before, "", after));
@@ -71,7 +71,7 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
     (String::from_utf8(output).expect("text"), faults)
 }
 
-/// Expects equal output for text and content, with `room` bytes. Returns all output.
+/// Expects equal output for text and content in buffers of `room` bytes. Returns the output.
 fn alike(info: &'static ServerConfig<'static>, lines: &str, text: &str, room: usize) -> String {
     let mut all = String::new();
     for (failed, later, grown) in [(false, false, false), (true, false, true), (false, true, false)] {

@@ -147,14 +147,14 @@ fn timed_out_server_request_is_cancelled() {
         cancelled(1, ""),
         cancelled(2, ""),
     ));
-    // The default timeout of the server, and a deferred request that expires earlier.
+    // The server's default timeout applies, unless the deferred request expires earlier.
     with(INFO.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
         "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
         defer(1),
         asked(2, "roots/list"),
         cancelled(2, ""),
     ));
-    // The buffer has no space for the cancellation: the event is emitted anyway, and a late response is not reported.
+    // The buffer has no space for the cancellation. The event is still emitted, and a late response is not reported.
     for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
         let notified = if late.is_empty() { cancelled(2, "") } else { String::new() };
         session().tx(1024).check(&format!(
@@ -186,10 +186,10 @@ fn application_can_cancel_its_request() {
         cancelled(1, "too \\\"late\\\""),
         asked(5, "roots/list"),
     ));
-    // A deferred request cannot be cancelled, and a request of the server cannot be answered.
+    // A deferred request cannot be cancelled. A request of the server has no reply.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
-    // The reason is kept with the waiting cancellation if it fits.
+    // The reason is stored with the waiting cancellation if it fits.
     for (reason, kept) in [("why", "why"), (&*"x".repeat(65), "")] {
         session().tx(1024).check(&format!(
             "{}* ask roots\n{}* block\n* answer 0 done\n* cancel 0 {reason}\n* unblock\n< result 1 {DONE}\n{}",
@@ -215,7 +215,7 @@ fn unreadable_response_ends_its_request() {
         session().rx(&[350]).check(&format!(
             "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
             asked(1, "roots/list"),
-            // The same response again is late: it is ignored if it is readable.
+            // The same response again is late. It is ignored if it is readable.
             if lost == "TooLong" {
                 "! fault LineTooLong\n"
             } else if answer.contains("[[") {
@@ -271,7 +271,7 @@ fn server_requests_end_with_the_connection() {
             defer(1)
         ));
     }
-    // A new client cannot answer requests to the old one.
+    // A new client cannot respond to requests to the old one.
     let hello = crate::support::server::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
@@ -279,7 +279,7 @@ fn server_requests_end_with_the_connection() {
          > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}}",
         defer(1)
     ));
-    // After a reset no event concerns the old connection.
+    // After a reset, no event belongs to the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
     // A waiting cancellation is dropped with the old client.
     with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
@@ -315,7 +315,7 @@ fn roots_change_is_reported_if_declared() {
     let note = "> note notifications/roots/list_changed\n";
     let ask = format!("* ask ping\n{}", asked(1, "ping"));
     session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
-    // A server that never requested the roots gets no event about their change.
+    // A server that never requested the roots gets no event for their change.
     session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
         Setup::new(INFO)

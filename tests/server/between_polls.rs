@@ -18,8 +18,8 @@ pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec
     }
 }
 
-/// Drops a call, runs `then`, and expects the error of the call, for every size of the transmit buffer.
-fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
+/// Drops a call, runs `then`, and expects the call's error for every size of the transmit buffer.
+fn assert_dropped_call_gets_error(then: &dyn Fn(&mut Server<'_>, Ticket)) {
     let hello = crate::support::server::hello("2025-11-25")
         .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
     let id = "7".repeat(62);
@@ -61,10 +61,10 @@ fn let_go(then: &dyn Fn(&mut Server<'_>, Ticket)) {
 #[test]
 fn dropped_call_gets_its_error_whatever_follows() {
     let reason = "x".repeat(180);
-    let_go(&|_, _| {});
-    let_go(&|server, asked| server.cancel(asked, &reason).unwrap());
-    let_go(&|server, _| server.shutdown(Millis(0)));
-    let_go(&|server, asked| {
+    assert_dropped_call_gets_error(&|_, _| {});
+    assert_dropped_call_gets_error(&|server, asked| server.cancel(asked, &reason).unwrap());
+    assert_dropped_call_gets_error(&|server, _| server.shutdown(Millis(0)));
+    assert_dropped_call_gets_error(&|server, asked| {
         server.cancel(asked, &reason).unwrap();
         server.shutdown(Millis(0));
     });

@@ -86,7 +86,7 @@ fn retried_call_has_its_input_responses() {
     {
         setup.check(&malformed(more));
     }
-    // Older revisions ignore them.
+    // Older revisions ignore input responses.
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/call {"name":"echo","inputResponses":7,"requestState":7}
            ! call echo {}
@@ -139,7 +139,7 @@ fn invalid_input_request_is_reported_and_answered_with_error() {
     setup.check(&(needs(r#"{"inputs":"a=broken"}"#, "") + &wrong("InvalidReply")));
     let small = needs(&format!(r#"{{"state":"{}"}}"#, "x".repeat(1000)), "");
     Setup::new(info()).tx(1000).check(&(small + &wrong("ReplyTooLarge")));
-    // In a session a call is not retried.
+    // A session has no retries.
     Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{{\"state\":\"s\"}}}}\n! call needs {{\"state\":\"s\"}}\n{}",
         wrong("NoRoundTrip")

@@ -5,7 +5,7 @@ use mcp_proto::{Action, Buffer, Client, Level, Millis, Revision, Revisions};
 use mcp_proto_proptests::schema::Schemas;
 use serde_json::{Value, json};
 
-/// A client whose server is the test, with its output.
+/// A client connected to the test, with its output.
 struct Peer {
     client: Client<'static>,
     sent: Vec<String>,
@@ -30,7 +30,7 @@ impl Peer {
         peer
     }
 
-    /// Answers the last request.
+    /// Responds to the last request.
     fn answer(&mut self, result: Value) {
         self.pump(&[]);
         let asked: Value = serde_json::from_str(self.sent.last().unwrap()).unwrap();

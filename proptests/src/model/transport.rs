@@ -7,22 +7,22 @@ use mcp_proto::{Buffer, Io, Millis};
 /// The parameters of byte movement. They must not affect messages or events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-pub struct Way {
-    /// The receive buffer is on the heap.
+pub struct Movement {
+    /// Whether the receive buffer is on the heap.
     pub grown: bool,
-    /// The most bytes of one read, and of one write, most of the time: see `SMALL_MOVES`. 0: any number.
+    /// Maximum bytes of one read within `SMALL_MOVES`; 0 means no limit.
     pub read: u8,
-    /// See there.
+    /// Maximum bytes of one write within `SMALL_MOVES`; 0 means no limit.
     pub write: u8,
-    /// Reading comes first where both are possible.
+    /// Whether a read comes before a write when both are possible.
     pub reads_first: bool,
-    /// By so much the receive buffer is longer than it has to be.
+    /// Length of the receive buffer beyond the minimum.
     pub spare: u16,
 }
 
-impl Way {
-    /// As fast as it goes.
-    pub const WHOLE: Way = Way { grown: false, read: 0, write: 0, reads_first: false, spare: 0 };
+impl Movement {
+    /// Moves as many bytes as possible.
+    pub const WHOLE: Movement = Movement { grown: false, read: 0, write: 0, reads_first: false, spare: 0 };
 }
 
 pub(crate) fn buffer(grown: bool, lent: &mut [u8]) -> Buffer<'_> {
@@ -31,19 +31,22 @@ pub(crate) fn buffer(grown: bool, lent: &mut [u8]) -> Buffer<'_> {
 
 /// The other end of a machine's connection.
 #[derive(Debug)]
-pub(crate) struct Mover {
-    pub(crate) way: Way,
-    /// How long the buffers are.
+pub(crate) struct Transport {
+    pub(crate) movement: Movement,
+    /// Length of the receive buffer.
     rx: usize,
+    /// Length of the transmit buffer.
     tx: usize,
     pub(crate) now: Millis,
-    /// What the peer has sent and the machine has not read.
+    /// Bytes sent by the peer that the machine has not read.
     pub(crate) pending: VecDeque<u8>,
-    /// The peer has closed its side; the machine knows.
+    /// Whether the peer has closed its side.
     pub(crate) ended: bool,
-    pub(crate) eof_told: bool,
-    /// The peer does not read, or is gone.
+    /// Whether the machine was told the end of input.
+    pub(crate) eof_reported: bool,
+    /// Whether the peer does not read.
     pub(crate) blocked: bool,
+    /// Whether the peer has disconnected.
     pub(crate) broken: bool,
     pub(crate) output: Vec<u8>,
     /// The end of the part of the output that was searched for a newline.
@@ -53,14 +56,14 @@ pub(crate) struct Mover {
     pub(crate) deadline: Option<Millis>,
 }
 
-/// The number of reads and writes in a row that keep to the limits of a [`Way`]. Three times as many follow that move more, so
-/// that a run stays short and small pieces still occur all along it.
+/// The number of consecutive reads and writes limited by [`Movement`]. Three times as many larger moves follow, so
+/// runs stay short and small pieces still occur throughout.
 const SMALL_MOVES: u32 = 64;
 
-/// The factor by which the other moves are larger.
+/// The factor by which the larger moves exceed the limits of [`Movement`].
 const LARGER: usize = 16;
 
-/// The length of the next move.
+/// The maximum length of the next move.
 fn at_most(limit: u8, moves: u32) -> usize {
     match limit {
         0 => usize::MAX,
@@ -69,10 +72,10 @@ fn at_most(limit: u8, moves: u32) -> usize {
     }
 }
 
-impl Mover {
-    pub(crate) fn new(way: Way, rx: usize, tx: usize) -> Mover {
-        Mover {
-            way,
+impl Transport {
+    pub(crate) fn new(movement: Movement, rx: usize, tx: usize) -> Transport {
+        Transport {
+            movement,
             rx,
             tx,
             now: Millis::ZERO,
@@ -80,7 +83,7 @@ impl Mover {
             searched: 0,
             moves: 0,
             ended: false,
-            eof_told: false,
+            eof_reported: false,
             blocked: false,
             broken: false,
             output: Vec::new(),
@@ -88,20 +91,20 @@ impl Mover {
         }
     }
 
-    /// A new connection, at the same time.
+    /// Starts a new connection at the current time.
     pub(crate) fn reset(&mut self) {
         let output = std::mem::take(&mut self.output);
         let searched = output.len();
-        *self = Mover {
+        *self = Transport {
             now: self.now,
             moves: self.moves,
             output,
             searched,
-            ..Mover::new(self.way, self.rx, self.tx)
+            ..Transport::new(self.movement, self.rx, self.tx)
         };
     }
 
-    /// The next line of the output that was not looked at, if it is whole.
+    /// The next complete output line after `seen`, or `None` if the next line is incomplete.
     pub(crate) fn line(&mut self, seen: &mut usize) -> Result<Option<String>, String> {
         let from = self.searched.max(*seen);
         let new = self.output.get(from..).unwrap_or_default();
@@ -111,40 +114,40 @@ impl Mover {
         };
         let line = &self.output[*seen..from + length];
         *seen = from + length + 1;
-        let line = std::str::from_utf8(line).map_err(|error| format!("no UTF-8: {error}"))?;
+        let line = std::str::from_utf8(line).map_err(|error| format!("invalid UTF-8: {error}"))?;
         Ok(Some(line.into()))
     }
 
-    /// Moves some bytes. `false`: there are none that could be moved now.
+    /// Moves bytes once. Returns `false` if no bytes can move now.
     pub(crate) fn io(&mut self, io: Io<'_>) -> Result<bool, String> {
         self.deadline = io.deadline();
         if self.deadline.is_some_and(|at| at <= self.now) {
-            return Err("a deadline in the past makes hosts spin".into());
+            return Err("a deadline in the past would make callers spin".into());
         }
         self.moves = self.moves.saturating_add(1);
         let (out, mut input) = io.split();
         if out.bytes().len() > self.tx {
-            return Err(format!("{} bytes are unsent, more than the buffer has", out.bytes().len()));
+            return Err(format!("{} unsent bytes exceed the transmit buffer", out.bytes().len()));
         }
-        let says_eof = self.ended && !self.eof_told && self.pending.is_empty();
-        let can_read = input.is_ready() && (!self.pending.is_empty() || says_eof);
+        let reports_eof = self.ended && !self.eof_reported && self.pending.is_empty();
+        let can_read = input.is_ready() && (!self.pending.is_empty() || reports_eof);
         let can_write = self.broken || !out.bytes().is_empty() && !self.blocked;
-        if can_write && !(can_read && self.way.reads_first) {
+        if can_write && !(can_read && self.movement.reads_first) {
             if self.broken {
                 out.broken();
                 return Ok(true);
             }
-            let n = out.bytes().len().min(at_most(self.way.write, self.moves));
+            let n = out.bytes().len().min(at_most(self.movement.write, self.moves));
             self.output.extend_from_slice(&out.bytes()[..n]);
             out.sent(n);
-        } else if can_read && says_eof {
-            self.eof_told = true;
+        } else if can_read && reports_eof {
+            self.eof_reported = true;
             input.eof();
         } else if can_read {
             let space = input.space();
-            let n = space.len().min(at_most(self.way.read, self.moves)).min(self.pending.len());
+            let n = space.len().min(at_most(self.movement.read, self.moves)).min(self.pending.len());
             if n == 0 || space.len() > self.rx {
-                return Err(format!("there is space for {} of {} bytes", space.len(), self.rx));
+                return Err(format!("receive space of {} bytes in a buffer of {}", space.len(), self.rx));
             }
             for (to, from) in space.iter_mut().zip(self.pending.drain(..n)) {
                 *to = from;

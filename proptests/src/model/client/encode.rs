@@ -1,14 +1,14 @@
 //! Encodes the server's operations as JSON-RPC lines.
 
-use super::super::text::note;
+use super::super::encode::note;
 use super::operation::{Answer, Message, Question};
 
-/// What is in the answer to the request with this number, and in no other.
-pub(crate) fn words(n: u64) -> String {
+/// A text in the response to request `n`, and in no other response.
+pub(crate) fn response_text(n: u64) -> String {
     format!("answer of {n}.")
 }
 
-/// A request of the client's that the server has read.
+/// A client request that the server has read.
 #[derive(Debug, Clone)]
 pub(crate) struct Read {
     pub(crate) id: String,
@@ -17,32 +17,33 @@ pub(crate) struct Read {
     pub(crate) answered: bool,
 }
 
-/// The server, as far as what it says depends on what was said before.
+/// Encoder of the server's lines, with the ids that later lines refer to.
 #[derive(Debug, Default)]
-pub(crate) struct Speaker {
-    /// What it can do, and the revision of its handshake.
+pub(crate) struct Encoder {
+    /// The declared capabilities as JSON.
     pub(crate) capabilities: String,
+    /// The revision that the handshake selects.
     pub(crate) revision: &'static str,
     pub(crate) read: Vec<Read>,
-    /// The ids of what it has asked.
+    /// The ids of server requests.
     pub(crate) asked: Vec<String>,
 }
 
-fn back(count: usize, nth: u8) -> Option<usize> {
+fn nth_back(count: usize, nth: u8) -> Option<usize> {
     count.checked_sub(1 + usize::from(nth) % count.max(1))
 }
 
-impl Speaker {
-    /// The message, and whether it asks something: under which id.
+impl Encoder {
+    /// Encodes a message. A server request also adds its id to `asked`.
     pub(crate) fn message(&mut self, message: &Message) -> String {
         match message {
             Message::Answer(nth, answer) => {
                 let open: Vec<usize> = (0..self.read.len()).filter(|at| !self.read[*at].answered).collect();
-                let at = back(open.len(), *nth).map(|at| open[at]);
+                let at = nth_back(open.len(), *nth).map(|at| open[at]);
                 at.map_or_else(|| odd(*nth), |at| self.answer(at, *answer))
             }
             Message::Again(nth, answer) => {
-                back(self.read.len(), *nth).map_or_else(|| odd(*nth), |at| self.answer(at, *answer))
+                nth_back(self.read.len(), *nth).map_or_else(|| odd(*nth), |at| self.answer(at, *answer))
             }
             Message::Progress(nth) => {
                 let id = self.id(*nth);
@@ -86,8 +87,8 @@ impl Speaker {
                     r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"k":{id},"how":"{how:?}","x":"{filler}","_meta":{{"progressToken":1}}}}}}"#
                 )
             }
-            Message::TakeBack(nth) => {
-                let id = back(self.asked.len(), *nth).map_or("7", |at| &self.asked[at]);
+            Message::CancelRequest(nth) => {
+                let id = nth_back(self.asked.len(), *nth).map_or("7", |at| &self.asked[at]);
                 note("notifications/cancelled", &format!(r#"{{"requestId":{id}}}"#))
             }
             Message::Odd(which) => odd(*which),
@@ -95,7 +96,7 @@ impl Speaker {
     }
 
     fn id(&self, nth: u8) -> &str {
-        back(self.read.len(), nth).map_or("7", |at| &self.read[at].id)
+        nth_back(self.read.len(), nth).map_or("7", |at| &self.read[at].id)
     }
 
     fn subscription(&self, nth: Option<u8>) -> String {
@@ -106,7 +107,7 @@ impl Speaker {
     fn answer(&mut self, at: usize, answer: Answer) -> String {
         let Read { id, method, n, .. } = self.read[at].clone();
         self.read[at].answered = true;
-        let own = n.map(words).unwrap_or_default();
+        let own = n.map(response_text).unwrap_or_default();
         let result = self.result(&method, answer);
         let filler = if let Answer::Good(bytes) = answer {
             "x".repeat(usize::from(bytes % 2000))
@@ -131,7 +132,7 @@ impl Speaker {
         }
     }
 
-    /// The members of a result, with a comma behind each.
+    /// The members of a result, each with a trailing comma.
     fn result(&self, method: &str, answer: Answer) -> String {
         let strange = answer == Answer::Strange;
         let list = |key: &str| {

@@ -1,11 +1,11 @@
-//! Room for the answers to a batch, to the byte.
+//! Space for batch responses, tested to the byte.
 
 use super::batches::{INFO, PING, SMALL, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::Setup;
 use mcp_proto::Revision;
 use mcp_proto::server::Limits;
 
-/// Brackets and the newline of an array.
+/// The length of the brackets and the newline of an array.
 const ARRAY: usize = 3;
 
 fn setup(tx: usize, answers: usize) -> Setup {
@@ -19,7 +19,7 @@ fn large(id: &str, bytes: usize) -> String {
 }
 
 #[test]
-fn a_batch_is_taken_if_each_member_has_room_for_an_error() {
+fn batch_is_accepted_if_each_error_would_fit() {
     for count in [4, 5, 9] {
         let ids: Vec<String> = (0..count).map(|id| ping(&id.to_string())).collect();
         let members: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -35,7 +35,7 @@ fn a_batch_is_taken_if_each_member_has_room_for_an_error() {
         );
         let batch = sends(&members);
         let needed = count * SMALL;
-        // The transmit buffer decides, then the buffer of the batch.
+        // The transmit buffer sets the limit, then the batch buffer does.
         setup(needed + ARRAY, 5000).check(&format!("{batch}{answers}{batch}{answers}"));
         setup(needed + ARRAY - 1, 5000).check(&format!("{batch}{refused}"));
         setup(5000, needed).check(&format!("{batch}{answers}{batch}{answers}"));
@@ -44,14 +44,14 @@ fn a_batch_is_taken_if_each_member_has_room_for_an_error() {
 }
 
 #[test]
-fn the_last_answer_may_use_all_that_is_left() {
+fn last_batch_response_may_use_all_remaining_space() {
     let (all, frame) = (1997, text("1", "").len());
     let too_large = |id: &str, limit: usize| {
         error(id, -32603, &format!("Internal error: the answer is too large (at most {limit} bytes)"))
     };
     for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
         let setup = setup(tx, answers);
-        // Behind two short answers and their commas.
+        // The space left after two short responses and their commas.
         let left = all - 2 * (pong("1").len() + 1) - frame;
         let batch = |bytes: usize| {
             let call = format!("! call large {{\"bytes\":{bytes}}}\n");
@@ -60,14 +60,14 @@ fn the_last_answer_may_use_all_that_is_left() {
         let fits = gets(&[&pong("1"), &pong("2"), &text("3", &"x".repeat(left))]);
         let limit = left + frame + 1;
         let refused = gets(&[&pong("1"), &pong("2"), &too_large("3", limit)]);
-        // The byte of the newline is counted with an answer.
+        // Each response includes one byte for the newline.
         setup.check(&format!("{}{fits}{PING}", batch(left)));
         setup.check(&format!("{}! fault ReplyTooLarge\n{refused}{PING}", batch(left + 1)));
     }
 }
 
 #[test]
-fn deferred_answers_may_use_all_that_is_left() {
+fn deferred_responses_may_use_all_remaining_space() {
     let (all, frame) = (1997, text("1", "").len());
     let open = format!(
         "{}! call defer {{}}\n! call defer {{}}\n",
@@ -76,7 +76,7 @@ fn deferred_answers_may_use_all_that_is_left() {
     let x = |bytes: usize| "x".repeat(bytes);
     for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
         let setup = setup(tx, answers);
-        // The first one leaves room for the smallest error of the other.
+        // The first response leaves space for the smallest error of the second.
         let (before, rest) = (pong("1").len(), all - SMALL);
         let first = rest - before - frame - 1;
         let last = all - (before + 1 + frame + first) - 1 - frame;

@@ -10,26 +10,31 @@ use mcp_proto::server::Event;
 use mcp_proto::{ClientCapabilities, Revision, Ticket};
 use serde_json::Value;
 
-/// The longest id that every server of a run can keep; longer ones in a run are much longer.
+/// The longest id that every modeled server can store. Ids meant to be too long exceed it by far.
 const READABLE: usize = 40;
 
-/// The record of one id.
+/// The obligations for one id.
 #[derive(Debug, Default)]
 struct Account {
-    /// So many answers are due in the end, so many more may come, and so many have come.
+    /// Responses that must come.
     must: usize,
+    /// Further responses that may come.
     may: usize,
+    /// Responses that have come.
     answers: usize,
-    /// So many of them are the application's to give later; so many were cancelled, perhaps when something was on its way.
+    /// Deferred requests with this id.
     open: usize,
+    /// Cancelled requests with this id. Some of their messages may still be in transit.
     cancelled: usize,
-    /// It is the id of a subscription, which is answered when it ends; a member of a batch, which waits for the others.
+    /// Whether the id belongs to a subscription, which gets its response when it ends.
     listens: bool,
+    /// Whether the id was used in a batch, whose responses wait for each other.
     batched: bool,
-    /// It was a line by itself, too.
+    /// Whether the id was also used outside a batch.
     alone: bool,
-    /// What the application has answered and was not seen yet; in a batch there may be too little room for it.
-    said: Vec<(String, bool)>,
+    /// Response texts of the application that the output does not contain yet. `true` marks a text that must come,
+    /// because a batch may lack space for it.
+    texts: Vec<(String, bool)>,
 }
 
 /// A deferred request.
@@ -41,36 +46,40 @@ struct Open {
 
 /// All obligations of a server.
 #[derive(Debug, Default)]
-pub(crate) struct Owed {
+pub(crate) struct Obligations {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
-    /// Subscriptions that the application has ended; the client may not have read that.
+    /// Subscriptions ended by the application. The client may not have read the end yet.
     ending: Vec<Ticket>,
-    /// So many subscriptions were cancelled.
-    unlistened: usize,
-    /// By the number of the request: its id, and whether it is a member of a batch. Bytes by chance may use one twice.
+    /// Number of cancelled subscriptions.
+    cancelled_subscriptions: usize,
+    /// By request number: the id, and whether the request is in a batch. Random bytes may reuse a number.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
-    handed_out: BTreeMap<u64, usize>,
-    /// The ids in each batch.
+    /// By request number: the number of events.
+    events_by_number: BTreeMap<u64, usize>,
+    /// The readable ids in each batch.
     batches: Vec<Vec<String>>,
-    /// Requests of the server's own.
+    /// Open requests of the server.
     asked: Vec<Ticket>,
     pub(crate) asked_ids: Vec<String>,
-    /// Sessions whose client was not told yet, and the one that is on the wire.
+    /// Sessions whose `initialize` result the client has not received.
     connected: VecDeque<(Revision, ClientCapabilities)>,
+    /// The session that the client knows.
     session: Option<(Revision, ClientCapabilities)>,
     tokens: BTreeMap<String, String>,
     logs: bool,
-    /// Lines that are no messages: so many in a row; errors without an id that are allowed, that came; and answers to
-    /// what has an id that may not be one.
-    in_a_row: usize,
-    nameless_allowed: usize,
-    nameless: usize,
-    strays: usize,
+    /// Consecutive lines that are not messages.
+    consecutive_bad_lines: usize,
+    /// Errors without an id that the server may send.
+    errors_without_id_allowed: usize,
+    /// Errors without an id that the server has sent.
+    errors_without_id: usize,
+    /// Lines that are not JSON. A server may read an id in each, and respond to it.
+    not_json: usize,
 }
 
-/// An id as the model names it: decoded.
+/// Returns the decoded id as text, or `None` if it is not a valid id.
 fn readable(id: &Value) -> Option<String> {
     let text = id.to_string();
     (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)
@@ -80,39 +89,39 @@ pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), Str
     if holds { Ok(()) } else { Err(why()) }
 }
 
-impl Owed {
-    /// Records a line that the client has sent.
-    pub(crate) fn sent(&mut self, line: &[u8], rx: usize) {
+impl Obligations {
+    /// Records a line sent by the client.
+    pub(crate) fn record_line(&mut self, line: &[u8], rx: usize) {
         if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
         }
         let too_long = line.len() + 1 > rx;
         match serde_json::from_slice::<Value>(line) {
             Ok(Value::Array(members)) if !members.is_empty() => {
-                // Whether batches are taken depends on the session: each member is answered, or none.
+                // The session decides whether batches are accepted. Either each member gets a response, or none does.
                 self.batches.push(members.iter().filter_map(|member| readable(member.get("id")?)).collect());
                 for member in &members {
-                    self.sent_message(member, true, false);
+                    self.record_message(member, true, false);
                 }
-                self.bad_line();
-                self.in_a_row = if too_long { self.in_a_row } else { 0 };
+                self.record_bad_line();
+                self.consecutive_bad_lines = if too_long { self.consecutive_bad_lines } else { 0 };
             }
-            Ok(value) => self.sent_message(&value, false, too_long),
+            Ok(value) => self.record_message(&value, false, too_long),
             Err(_) => {
-                self.strays += 1;
-                self.bad_line();
+                self.not_json += 1;
+                self.record_bad_line();
             }
         }
     }
 
-    fn bad_line(&mut self) {
-        if self.in_a_row < 8 {
-            self.nameless_allowed += 1;
-            self.in_a_row += 1;
+    fn record_bad_line(&mut self) {
+        if self.consecutive_bad_lines < 8 {
+            self.errors_without_id_allowed += 1;
+            self.consecutive_bad_lines += 1;
         }
     }
 
-    fn sent_message(&mut self, value: &Value, batched: bool, too_long: bool) {
+    fn record_message(&mut self, value: &Value, batched: bool, too_long: bool) {
         let id = value.get("id");
         let is_method = value.get("method").is_some_and(Value::is_string);
         let responds = value.get("result").is_some() || value.get("error").is_some();
@@ -137,41 +146,41 @@ impl Owed {
             Some(name) if !responds => self.accounts.entry(name).or_default().may += 1,
             _ => {}
         }
-        // An error without an id may be the echo of one, and proves nothing.
+        // An error response without a valid id does not prove that the line is a message.
         let responds = responds && !is_method && id.and_then(readable).is_some();
         if whole
             && (responds
                 || is_method
                     && (id.is_none() || id.and_then(readable).is_some_and(|id| id.len() <= READABLE)))
         {
-            self.in_a_row = 0;
+            self.consecutive_bad_lines = 0;
         } else {
-            self.bad_line();
+            self.record_bad_line();
         }
     }
 
-    /// The application was handed the request with this number, or one without a number.
-    pub(crate) fn heard(&mut self, n: Option<u64>) -> Result<(), String> {
+    /// Records the event of request `n`. `None` is a request without a number.
+    pub(crate) fn record_event_of(&mut self, n: Option<u64>) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
         let twice = open.is_some_and(|account| account.open > 0);
         check(!twice, || format!("the id of request {n} is in flight"))?;
-        let heard = self.handed_out.entry(n).or_default();
-        *heard += 1;
+        let count = self.events_by_number.entry(n).or_default();
+        *count += 1;
         let sent = self.requests.get(&n).map_or(0, Vec::len);
-        check(*heard <= sent, || format!("request {n} was sent {sent} times, and handed out once more"))
+        check(*count <= sent, || format!("request {n} was sent {sent} times, and emitted more often"))
     }
 
-    /// The request with this number; it may have come more than once, but not under several ids.
+    /// The id of request `n`, and whether it is in a batch. Returns `None` if `n` stands for several ids.
     fn request(&self, n: Option<u64>) -> Option<(String, bool)> {
         let requests = n.and_then(|n| self.requests.get(&n))?;
         let first = requests.first()?;
         requests.iter().all(|other| other == first).then(|| first.clone())
     }
 
-    pub(crate) fn said(&mut self, n: Option<u64>, text: String) {
+    pub(crate) fn expect_text(&mut self, n: Option<u64>, text: String) {
         if let Some((id, batched)) = self.request(n) {
-            self.accounts.entry(id).or_default().said.push((text, !batched));
+            self.accounts.entry(id).or_default().texts.push((text, !batched));
         }
     }
 
@@ -187,15 +196,15 @@ impl Owed {
         self.open.contains_key(&ticket)
     }
 
-    /// A deferred request is the application's no more. `owed`: it gets its answer.
+    /// Records that a deferred request has ended. `owed` means that its response must come.
     pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);
-            self.unlistened += usize::from(!owed);
+            self.cancelled_subscriptions += usize::from(!owed);
             return Ok(());
         }
         if self.ending.contains(&ticket) {
-            self.unlistened += usize::from(!owed);
+            self.cancelled_subscriptions += usize::from(!owed);
             return Ok(());
         }
         let Some(open) = self.open.remove(&ticket) else { return Err(format!("{ticket:?} is not open")) };
@@ -215,18 +224,18 @@ impl Owed {
         Ok(())
     }
 
-    /// What was asked has ended: the application has heard so, or has taken it back. Whether it was open.
-    pub(crate) fn asked_is_over(&mut self, ticket: Ticket) -> bool {
+    /// Records that a server request has ended. Returns `true` if it was open.
+    pub(crate) fn end_asked(&mut self, ticket: Ticket) -> bool {
         let at = self.asked.iter().position(|it| *it == ticket);
         at.map(|at| self.asked.remove(at)).is_some()
     }
 
-    /// The application hears of what is no request.
+    /// Records an event that is not a request.
     pub(crate) fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         match event {
             Event::Connected(client) => self.connected.push_back((client.revision(), client.client())),
             Event::Restarted => {
-                // What was in flight is never answered; answers that are on their way may still come.
+                // Open requests get no response anymore, but responses in transit may still arrive.
                 self.open.clear();
                 self.listening.clear();
                 self.batches.clear();
@@ -240,71 +249,73 @@ impl Owed {
             Event::Expired(ticket) => self.close(*ticket, true)?,
             Event::Response(answered) => {
                 let ticket = answered.ticket();
-                check(self.asked_is_over(ticket), || format!("{ticket:?} had ended, or was never asked"))?;
+                check(self.end_asked(ticket), || format!("{ticket:?} is no open server request"))?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// Checks a line that the server has written.
-    pub(crate) fn written(&mut self, line: &str) -> Result<(), String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
+    /// Checks a line written by the server.
+    pub(crate) fn check_line(&mut self, line: &str) -> Result<(), String> {
+        let value: Value = serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         match &value {
             Value::Array(answers) => {
                 check(!answers.is_empty(), || "an empty batch".into())?;
-                answers.iter().try_for_each(|answer| self.answered(answer, &answer.to_string(), true))
+                answers.iter().try_for_each(|answer| self.check_response(answer, &answer.to_string(), true))
             }
             _ if value["jsonrpc"] != "2.0" => Err("`jsonrpc` is missing".into()),
-            _ if value.get("method").is_none() => self.answered(&value, line, false),
-            _ => self.says(&value),
+            _ if value.get("method").is_none() => self.check_response(&value, line, false),
+            _ => self.check_sent(&value),
         }
     }
 
-    fn answered(&mut self, value: &Value, line: &str, batched: bool) -> Result<(), String> {
+    fn check_response(&mut self, value: &Value, line: &str, batched: bool) -> Result<(), String> {
         let is_error = value.get("error").is_some();
-        check(is_error != value.get("result").is_some(), || "an answer is a result or an error".into())?;
+        check(is_error != value.get("result").is_some(), || {
+            "a response needs either a result or an error".into()
+        })?;
         check(!is_error || value["error"]["code"].is_i64() && value["error"]["message"].is_string(), || {
             "a malformed error".into()
         })?;
         let Some(id) = value.get("id").filter(|id| !id.is_null()) else {
             let omits = self.session.is_some_and(|(revision, _)| revision >= Revision::V2025_11_25);
-            check(is_error && omits == value.get("id").is_none(), || "an answer without an id".into())?;
-            self.nameless += 1;
-            // In a batch every member that is none gets one.
-            self.nameless_allowed += usize::from(batched);
-            let (came, allowed) = (self.nameless, self.nameless_allowed);
+            check(is_error && omits == value.get("id").is_none(), || "a response without an id".into())?;
+            self.errors_without_id += 1;
+            // In a batch, each member that is not a message may get an error.
+            self.errors_without_id_allowed += usize::from(batched);
+            let (came, allowed) = (self.errors_without_id, self.errors_without_id_allowed);
             return check(came <= allowed, || {
-                format!("{came} errors without an id, at most {allowed} are due")
+                format!("{came} errors without an id, at most {allowed} are allowed")
             });
         };
         let id = id.to_string();
         let account = self.accounts.entry(id.clone()).or_default();
         account.answers += 1;
         let apart = !batched && account.batched && !account.alone;
-        // What cannot be read may have any id.
-        let apart = apart && (!is_error || self.strays == 0);
-        check(!apart, || format!("{id} was asked in a batch, and is answered by itself"))?;
-        if let Some(at) = account.said.iter().position(|(said, _)| line.contains(said)) {
-            account.said.remove(at);
+        // A line that is not JSON may contain any id.
+        let apart = apart && (!is_error || self.not_json == 0);
+        check(!apart, || format!("{id} is a batch request, but its response is not in a batch"))?;
+        if let Some(at) = account.texts.iter().position(|(texts, _)| line.contains(texts)) {
+            account.texts.remove(at);
         } else if !is_error && line.contains("answer of ") {
-            return Err("the answer is not what the host has said, or comes twice".into());
+            return Err("the application did not send this response, or it is a duplicate".into());
         }
         if account.answers > account.must + account.may {
-            check(is_error && self.strays > 0, || format!("{id} gets an answer that nobody waits for"))?;
-            self.strays -= 1;
+            check(is_error && self.not_json > 0, || format!("{id} has too many responses"))?;
+            self.not_json -= 1;
             account.may += 1;
         }
         if let Some(revision) = value.pointer("/result/protocolVersion").and_then(Value::as_str) {
             self.session = self.connected.pop_front();
             let told = self.session.is_some_and(|(known, _)| known.as_str() == revision);
-            return check(told, || format!("the host did not hear that {revision} was agreed on"));
+            return check(told, || format!("no Connected event for revision {revision}"));
         }
         Ok(())
     }
 
-    /// Whether it may say that.
-    fn says(&mut self, value: &Value) -> Result<(), String> {
+    /// Checks that the server may send this request or notification.
+    fn check_sent(&mut self, value: &Value) -> Result<(), String> {
         let (method, params) = (value["method"].as_str().unwrap_or_default(), &value["params"]);
         let awaited = |id: &str| {
             let account = self.accounts.get(id);
@@ -315,7 +326,9 @@ impl Owed {
             let id = id.to_string();
             check(!self.asked_ids.contains(&id), || format!("the id {id} was used before"))?;
             self.asked_ids.push(id);
-            let Some((revision, can)) = self.session else { return Err("asked without a session".into()) };
+            let Some((revision, can)) = self.session else {
+                return Err("a server request without a session".into());
+            };
             let may = match method {
                 "roots/list" => can.has(ClientCapabilities::ROOTS),
                 "sampling/createMessage" => can.has(ClientCapabilities::SAMPLING),
@@ -327,49 +340,51 @@ impl Owed {
                 }
                 _ => true,
             };
-            return check(may, || format!("{method} was not declared in {revision}"));
+            return check(may, || format!("the client did not declare {method} in {revision}"));
         }
         if let Some(id) = params.pointer("/_meta/io.modelcontextprotocol~1subscriptionId") {
             let id = id.to_string();
-            return check(awaited(&id), || format!("{id} is no open subscription"));
+            return check(awaited(&id), || format!("{id} is not an open subscription"));
         }
         match method {
             "notifications/progress" => {
                 let id = self.tokens.get(&params["progressToken"].to_string());
-                check(id.is_some_and(|id| awaited(id)), || "progress of nothing that is in flight".into())
+                check(id.is_some_and(|id| awaited(id)), || {
+                    "progress of a request that is not in flight".into()
+                })
             }
-            "notifications/message" => {
-                check(self.session.is_some() || self.logs, || "nobody wants logs".into())
-            }
+            "notifications/message" => check(self.session.is_some() || self.logs, || {
+                "a log message without a session or a log level".into()
+            }),
             "notifications/cancelled" => {
                 let id = params["requestId"].to_string();
                 let known = self.asked_ids.contains(&id)
                     || self.accounts.get(&id).is_some_and(|account| account.listens);
-                check(known, || format!("{id} was never asked"))
+                check(known, || format!("{id} is not a known request"))
             }
             _ => check(self.session.is_some(), || format!("{method} without a session")),
         }
     }
 
-    /// The application ends a subscription, perhaps again.
+    /// Records that the application ends a subscription, possibly again.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) {
         self.listening.retain(|it| *it != ticket);
         self.ending.push(ticket);
     }
 
-    /// The connection ends, and with it every subscription: the application does not have to hear so.
+    /// Records that the connection ends all subscriptions. The application need not get an event for each.
     pub(crate) fn subscriptions_end(&mut self) {
         self.listening.clear();
     }
 
-    /// Everything that could be read was read, and everything that was written has gone: only what the application keeps is open.
-    pub(crate) fn at_rest(&self, deferred: Option<usize>) -> Result<(), String> {
+    /// Checks all obligations when input and output are empty: only deferred requests may be open.
+    pub(crate) fn check_idle(&self, deferred: Option<usize>) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
-        // Whose answer the host keeps must be known.
+        // An empty id means that the id of the deferred request is unknown.
         let known = self.open.values().all(|open| !open.id.is_empty());
         let (mut fewest, mut most) = (0, 0);
         for (id, account) in &self.accounts {
-            let Account { must, may, answers, open, listens: may_listen, batched, said, .. } = account;
+            let Account { must, may, answers, open, listens: may_listen, batched, texts, .. } = account;
             if !known || *batched && in_batch {
                 continue;
             }
@@ -379,25 +394,23 @@ impl Owed {
                 continue;
             }
             check(answers + open >= *must, || {
-                format!("{id} has {answers} answers, {must} are due, {open} later")
+                format!("{id} has {answers} responses instead of {must}, and {open} deferred requests")
             })?;
-            check(said.iter().all(|(_, surely)| !surely), || {
-                format!("{id} was answered with {said:?}, and nothing came")
-            })?;
+            check(texts.iter().all(|(_, surely)| !surely), || format!("{id} lacks the responses {texts:?}"))?;
         }
         let is_clear =
             |account: &&Account| account.batched && !account.alone && account.may == 1 && !account.listens;
-        for batch in self.batches.iter().filter(|_| known && !in_batch && self.strays == 0) {
+        for batch in self.batches.iter().filter(|_| known && !in_batch && self.not_json == 0) {
             let members: Vec<_> =
                 batch.iter().filter_map(|id| self.accounts.get(id)).filter(is_clear).collect();
             let answered = members.iter().filter(|account| account.answers == 1).count();
             let whole = answered == 0 || answered == members.len();
-            check(whole, || format!("of the batch {batch:?} only {answered} are answered"))?;
+            check(whole, || format!("only {answered} requests of the batch {batch:?} have a response"))?;
         }
-        let due = self.listening.len() + self.unlistened;
+        let due = self.listening.len() + self.cancelled_subscriptions;
         let fits = (fewest..=most).contains(&due);
         check(fits || !known, || {
-            format!("{due} subscriptions are open or cancelled, {fewest} to {most} have no answer")
+            format!("{due} subscriptions are open or cancelled, {fewest} to {most} have no response")
         })?;
         let Some(deferred) = deferred else { return Ok(()) };
         let open = self.open.len() + self.listening.len();
@@ -409,23 +422,23 @@ impl Owed {
         self.open.is_empty() && self.asked.is_empty()
     }
 
-    /// The connection is over: nothing is open any more.
-    pub(crate) fn over(&mut self, clean: bool) -> Result<(), String> {
+    /// Checks the end of the connection: no request may stay open.
+    pub(crate) fn check_end(&mut self, clean: bool) -> Result<(), String> {
         if clean {
             let left = self.open.len();
             check(left == 0, || format!("{left} requests are open at the end"))?;
-            // Each subscription was answered, unless it was cancelled.
+            // Each subscription got a response, unless it was cancelled.
             self.subscriptions_end();
-            self.at_rest(None)?;
+            self.check_idle(None)?;
         }
-        check(self.asked.is_empty(), || format!("{:?} have not ended with the connection", self.asked))?;
+        check(self.asked.is_empty(), || format!("{:?} are open at the end of the connection", self.asked))?;
         self.open.clear();
         self.listening.clear();
         Ok(())
     }
 
-    /// A new connection. Numbers go on.
+    /// Starts a new connection. Request numbers continue.
     pub(crate) fn reset(&mut self) {
-        *self = Owed::default();
+        *self = Obligations::default();
     }
 }

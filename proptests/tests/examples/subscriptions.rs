@@ -35,7 +35,7 @@ fn listening() -> (Peer, Ticket, Value) {
     (peer, ticket, id)
 }
 
-/// A notification for a subscription, or its params. The subscription id became a ticket.
+/// Reads a notification for a subscription, or its params. The subscription id is now a ticket.
 pub(crate) fn notification(method: &str, params: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
     let mut params = params.clone();
@@ -44,9 +44,9 @@ pub(crate) fn notification(method: &str, params: &Value) -> Value {
     let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
     if method != "notifications/subscriptions/acknowledged" {
         let taken_up = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {"_meta": {ID: id}, "notifications": {}}});
-        peer.hear(&taken_up, |_| Value::Null);
+        peer.receive(&taken_up, |_| Value::Null);
     }
-    let mut found = peer.hear(&message, |event| read(event, method, ticket));
+    let mut found = peer.receive(&message, |event| read(event, method, ticket));
     match under {
         Some(under) => found["_meta"] = json!({ID: under}),
         None => _ = found.as_object_mut().unwrap().remove("_meta"),
@@ -89,7 +89,7 @@ fn read(event: &Event<'_>, method: &str, ticket: Ticket) -> Value {
 /// The result that ends a subscription.
 pub(crate) fn end(result: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
-    peer.hear(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |event| {
+    peer.receive(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |event| {
         let Event::Response(end) = event else { panic!("{event:?}") };
         let Outcome::Result(result) = end.outcome() else { panic!("{end:?}") };
         assert_eq!(end.ticket(), ticket);
@@ -97,7 +97,7 @@ pub(crate) fn end(result: &Value) -> Value {
     })
 }
 
-/// The cancellation of a request, for the reason of the example.
+/// Reads the cancellation of a request, with the reason of the example.
 pub(crate) fn cancelled(params: &Value) -> Value {
     let mut peer = Peer::connected();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();

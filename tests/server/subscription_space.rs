@@ -1,11 +1,11 @@
-//! Room for the URIs of watched resources, to the byte, and what becomes of it when one is watched no more.
+//! Space for subscribed URIs, tested to the byte: limits, and reuse after unsubscribing.
 
 use crate::support::server::Setup;
 use crate::support::server::catalogue::EVERYTHING;
 use crate::support::server::hello;
 use mcp_proto::Revision;
 
-/// What an entry takes beside its URI.
+/// Bytes of an entry besides its URI.
 const HEAD: usize = 11;
 
 /// Three URIs of different lengths.
@@ -39,7 +39,7 @@ fn told(uri: &str) -> String {
     format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n")
 }
 
-/// Exactly these are watched.
+/// A script that shows that exactly these URIs are subscribed.
 fn watched(uris: &[&str]) -> String {
     let all: String = URIS
         .iter()
@@ -53,10 +53,10 @@ fn watched(uris: &[&str]) -> String {
 }
 
 #[test]
-fn a_full_table_refuses_one_more_and_keeps_the_others() {
+fn full_table_refuses_one_more_and_keeps_the_others() {
     let all: String = URIS.map(subscribe).concat();
     let exact = room(&URIS);
-    // What is watched already takes nothing more.
+    // A repeated subscription takes no more space.
     let again = format!("> call 1 resources/subscribe {{\"uri\":\"{}\"}}\n< result 1\n", URIS[1]);
     session(exact).check(&format!(
         "{all}{}{}{again}{}",
@@ -72,12 +72,12 @@ fn a_full_table_refuses_one_more_and_keeps_the_others() {
 }
 
 #[test]
-fn room_of_an_unsubscribed_resource_is_used_again() {
+fn space_of_an_unsubscribed_resource_is_reused() {
     let all: String = URIS.map(subscribe).concat();
     let exact = room(&URIS);
     for out in URIS {
         let others: Vec<&str> = URIS.into_iter().filter(|uri| *uri != out).collect();
-        // One that is as long, and one that is a byte longer.
+        // The new URI has the same length, or one byte more.
         let same = format!("lib:s/{}", "y".repeat(out.len() - 6));
         let longer = format!("{same}y");
         session(exact).check(&format!(
@@ -96,8 +96,8 @@ fn room_of_an_unsubscribed_resource_is_used_again() {
 }
 
 #[test]
-fn changes_that_wait_survive_when_others_unsubscribe() {
-    // Changes are told when the handshake is complete.
+fn waiting_changes_survive_other_unsubscriptions() {
+    // Notifications are sent once the handshake is complete.
     let open = format!("> call 0 initialize {}\n< result 0 …\n! connected …\n", hello("2025-11-25"));
     let all: String = URIS.map(subscribe).concat();
     for out in URIS {
@@ -112,7 +112,7 @@ fn changes_that_wait_survive_when_others_unsubscribe() {
 }
 
 #[test]
-fn room_of_an_ended_subscription_is_used_again() {
+fn space_of_an_ended_subscription_is_reused() {
     let listen = |id: u32, uris: &[&str], taken: &[&str]| {
         format!(
             "> call {id} subscriptions/listen {{\"_meta\":{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
@@ -127,7 +127,7 @@ fn room_of_an_ended_subscription_is_used_again() {
     };
     let [first, second, third] = URIS;
     let exact = room(&URIS);
-    // One of the session between those of two subscriptions: the first ends.
+    // The session's entry is between those of two subscriptions, and the first subscription ends.
     session(exact).check(&format!(
         "{}{}{}{}> note notifications/cancelled {{\"requestId\":11}}\n! cancelled 0\n{}* updated {first}\n{}\
          * updated {second}\n{}* updated {third}\n{}{}",
@@ -141,7 +141,7 @@ fn room_of_an_ended_subscription_is_used_again() {
         updated(12, third),
         full("lib:x/y", exact),
     ));
-    // One byte less, and the last one is left out.
+    // With one byte less, the last URI does not fit.
     session(exact - 1).check(&format!(
         "{}* updated {second}\n{}* updated {third}\n",
         listen(11, &URIS, &[first, second]),

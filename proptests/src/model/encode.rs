@@ -1,6 +1,6 @@
 //! Encodes the client's operations as JSON-RPC lines.
 
-use super::back;
+use super::nth_back;
 use super::operation::{Behaviour, Id, Message, Reaction, Request, What};
 
 const REVISIONS: [&str; 6] =
@@ -8,7 +8,7 @@ const REVISIONS: [&str; 6] =
 
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
-/// By these names the host knows what to do.
+/// Names that select the behavior of the application.
 pub(crate) const BEHAVIOURS: [(&str, Behaviour); 12] = [
     ("answer", Behaviour::Answer),
     ("error", Behaviour::Error),
@@ -29,12 +29,12 @@ pub(crate) fn name(behaviour: Behaviour) -> &'static str {
     BEHAVIOURS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
 }
 
-/// The client, as far as what it says depends on what was said before.
+/// Encoder of the client's lines, with the ids that later lines refer to.
 #[derive(Debug, Default)]
-pub(crate) struct Speaker {
-    /// The ids of its requests, in order: as they were written.
+pub(crate) struct Encoder {
+    /// The ids of client requests in order, as written.
     pub(crate) ids: Vec<String>,
-    /// The ids of what the server has asked.
+    /// The ids of server requests.
     pub(crate) asked: Vec<String>,
 }
 
@@ -42,17 +42,17 @@ pub(crate) fn note(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-impl Speaker {
+impl Encoder {
     pub(crate) fn message(&mut self, message: &Message) -> String {
         match message {
             Message::Request(request) => self.request(request),
             Message::Cancel(nth) => {
-                let id = back(&self.ids, *nth).unwrap_or("null".into());
+                let id = nth_back(&self.ids, *nth).unwrap_or("null".into());
                 note("notifications/cancelled", &format!(r#"{{"requestId":{id},"reason":"why"}}"#))
             }
             Message::Answer(nth, reaction) => self.answer(*nth, *reaction),
             Message::Progress(nth) => {
-                let token = back(&self.asked, *nth).unwrap_or("7".into());
+                let token = nth_back(&self.asked, *nth).unwrap_or("7".into());
                 note("notifications/progress", &format!(r#"{{"progressToken":{token},"progress":1}}"#))
             }
             Message::Initialized => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
@@ -77,7 +77,7 @@ impl Speaker {
     }
 
     fn answer(&self, nth: u8, reaction: Reaction) -> String {
-        let id = back(&self.asked, nth).unwrap_or("7".into());
+        let id = nth_back(&self.asked, nth).unwrap_or("7".into());
         match reaction {
             Reaction::Result(bytes) => {
                 let filler = "x".repeat(usize::from(bytes % 2000));
@@ -103,7 +103,7 @@ impl Speaker {
             Id::Text => format!("\"r{n}\""),
             Id::Number => format!("{}", 1000 + n),
             Id::Again(nth) => {
-                back(&self.ids, nth).map_or("0".into(), |id| id.replacen("\"r", "\"\\u0072", 1))
+                nth_back(&self.ids, nth).map_or("0".into(), |id| id.replacen("\"r", "\"\\u0072", 1))
             }
             Id::Long => format!("\"{n}{}\"", "x".repeat(100)),
             Id::None(which) => ["null", "1.5", "{}", "1e3", "true"][usize::from(which) % 5].into(),
@@ -132,7 +132,7 @@ impl Speaker {
     }
 }
 
-/// The method, and the members of its parameters, with a comma behind each.
+/// The method, and the members of its params, each with a trailing comma.
 fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
     let arguments = |behaviour| match behaviour {
         Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
@@ -194,7 +194,7 @@ fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
         ),
         What::Unknown => ("no/such", String::new()),
         What::Deep(depth) => {
-            // As deep as `serde_json` can follow.
+            // `serde_json` parses at most this depth.
             let depth = usize::from(depth) % 100;
             ("ping", format!(r#""y":{}{},"#, "[".repeat(depth), "]".repeat(depth)))
         }
