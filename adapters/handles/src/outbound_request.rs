@@ -8,7 +8,7 @@ use mcp_proto::input::{ElicitResultView, Input, RootsView, SampledView};
 use mcp_proto::json::Json;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
-    ClientCapabilities, Era, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket,
+    ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
 };
 
 use crate::error::PeerError;
@@ -160,7 +160,7 @@ impl OutboundRequest {
         timeout: Option<Duration>,
         during: Option<Ticket>,
     ) -> Result<(OutboundRequest, Arc<ResponseCell>), RequestError> {
-        if revision.era() == Era::Stateless || !input.fits(revision, client) {
+        if !revision.has(WireFeature::ServerRequests) || !input.fits(revision, client) {
             return Err(RequestError::Unsupported);
         }
         let params = input.params(revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
