@@ -46,7 +46,7 @@ step_firmware() {
     done <<<"$images"
     # A variant that only `.ci/footprint --codecs` builds.
     target=$(awk '$1 == "footprint" { print $3 }' boards/images)
-    say cargo clippy --quiet --locked --features footprint,fields,json-core --lib --bin footprint --target "$target" -- -D warnings
+    say cargo clippy --quiet --locked --features footprint,fields,core-decoder,core-encoder --lib --bin footprint --target "$target" -- -D warnings
     image=$(target_directory)/thumbv6m-none-eabi/release/blinky
     # A function that is called once may be inlined and have no symbol, but method names remain as strings.
     others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$unused" || true)

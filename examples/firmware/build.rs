@@ -31,7 +31,7 @@ fn variants() {
     if var("CARGO_FEATURE_FLOAT").is_ok() {
         code = code.replace("on: bool }", "on: f32 }").replace("set_led(on)", "set_led(on > 0.5)");
     }
-    if var("CARGO_FEATURE_JSON_CORE").is_ok() {
+    if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
         let theirs = "crate::codec::arguments::<LedSet>(&call, None)";
         code = code.replace("call.arguments::<LedSet>()", theirs).replace("Call(mut call)", "Call(call)");
     }

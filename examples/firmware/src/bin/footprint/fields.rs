@@ -35,11 +35,11 @@ pub(super) const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":12345,"method":"tools/c
 "#;
 
 pub(super) fn answer(#[allow(unused_mut)] mut call: Call<'_>) {
-    #[cfg(not(feature = "json-core"))]
+    #[cfg(not(feature = "core-decoder"))]
     let arguments = call.arguments::<Settings<'_>>();
-    #[cfg(feature = "json-core")]
+    #[cfg(feature = "core-decoder")]
     let mut escapes = [0; 32];
-    #[cfg(feature = "json-core")]
+    #[cfg(feature = "core-decoder")]
     let arguments = mcp_proto_firmware::codec::arguments::<Settings<'_>>(&call, Some(&mut escapes));
     let Ok(Settings { label, level, offset, mode, limits: [least, middle, most], until, on }) = arguments
     else {
@@ -53,8 +53,8 @@ pub(super) fn answer(#[allow(unused_mut)] mut call: Call<'_>) {
         next: until.or(u32::try_from(label.len()).ok()),
         on,
     };
-    #[cfg(not(feature = "json-core"))]
+    #[cfg(not(feature = "core-encoder"))]
     call.structured(&report);
-    #[cfg(feature = "json-core")]
+    #[cfg(feature = "core-encoder")]
     mcp_proto_firmware::codec::structured(call, &report);
 }

@@ -13,9 +13,9 @@ pub(super) const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":12345,"method":"tools/c
 const ANSWER: &str = "the LED is on, as told";
 
 pub(super) fn answer(#[allow(unused_mut)] mut call: Call<'_>) {
-    #[cfg(not(feature = "json-core"))]
+    #[cfg(not(feature = "core-decoder"))]
     let arguments = call.arguments::<LedSet>();
-    #[cfg(feature = "json-core")]
+    #[cfg(feature = "core-decoder")]
     let arguments = mcp_proto_firmware::codec::arguments::<LedSet>(&call, None);
     match arguments {
         Ok(LedSet { on: true }) => call.text(ANSWER),
