@@ -370,7 +370,7 @@ fn show(difference: Difference) {
             assert_eq!(Difference::of_tokens("1", "1.0"), None);
         }
         Difference::FloatTie => {
-            writes(&1235188.25f32, Some("1235188.3"), Some("1235188.2"));
+            writes(&1_235_188.3_f32, Some("1235188.3"), Some("1235188.2"));
             assert_eq!(Difference::of_tokens("1235188.3", "1235188.2"), listed);
             assert_eq!(Difference::of_tokens("1235188.3", "1235188.1"), None);
             assert_eq!(Difference::of_tokens("0.3", "0.2"), None);

@@ -71,7 +71,7 @@ pub(super) struct Wrapped(i64);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct InOrder(u16, String, [u8; 2]);
 
-/// Variants of both, without the tuple variant, which `serde-json-core` does not write.
+/// Variants of every kind. The tuple variant is only read, because `serde-json-core` does not write it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum Choice {
@@ -84,6 +84,7 @@ pub(super) enum Choice {
     },
     Wrapped(Wrapped),
     #[serde(skip_serializing)]
+    #[allow(dead_code)]
     Tuple(u8, String),
 }
 
