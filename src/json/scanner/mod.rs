@@ -247,19 +247,18 @@ impl Scanner {
                     self.close(tail);
                     rest = tail;
                 } else {
-                    if self.depth <= 2 {
-                        self.begin_value(*byte, rest);
-                    }
-                    rest = match rest {
+                    let behind = match rest {
                         [b'"', ..] => match plain_text(tail) {
                             Some((_, tail)) => tail,
                             None => {
+                                self.begin_value(rest);
                                 self.state = State::Text;
                                 return tail;
                             }
                         },
                         [b'{' | b'[', ..] => {
                             let is_object = *byte == b'{';
+                            self.begin_value(rest);
                             if !self.open(is_object, rest) {
                                 self.state = State::Deep;
                                 return tail;
@@ -271,6 +270,7 @@ impl Scanner {
                         [b'-' | b'0'..=b'9', ..] => {
                             let (digits, tail) = Digits::Start.take(rest);
                             if tail.is_empty() || !digits.may_end() {
+                                self.begin_value(rest);
                                 self.state = State::Number(digits);
                                 return tail;
                             }
@@ -280,12 +280,14 @@ impl Scanner {
                         | [b'n', b'u', b'l', b'l', tail @ ..]
                         | [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
                         [b't' | b'f' | b'n', ..] => {
+                            self.begin_value(rest);
                             self.state = State::Literal;
                             return rest;
                         }
                         _ => return self.fail(ScanErrorKind::Syntax, rest),
                     };
-                    self.end_value(rest);
+                    self.scalar(rest, behind);
+                    rest = behind;
                 }
                 step = Step::After;
             }
@@ -343,51 +345,63 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// Records the start of a value, with the first byte `byte`. At most two containers are open; `rest` starts with
-    /// the value.
-    #[inline]
-    fn begin_value(&mut self, byte: u8, rest: &[u8]) {
+    /// Records the start of a value; `rest` starts with it.
+    #[inline(never)]
+    fn begin_value(&mut self, rest: &[u8]) {
+        let start = self.at(rest);
         match self.depth {
             0 => {
-                self.shape = match byte {
-                    b'{' => Shape::Object,
-                    b'[' => Shape::Array,
+                self.shape = match rest {
+                    [b'{', ..] => Shape::Object,
+                    [b'[', ..] => Shape::Array,
                     _ => Shape::Other,
                 };
             }
             1 => {
-                let start = self.at(rest);
                 if let Some(member) = self.current
                     && let Some(slot) = self.members.get_mut(member as usize)
                 {
                     *slot = Span { start, end: NOWHERE };
-                    self.record(|index| index.begin_member(member, byte));
+                    let is_object = rest.first() == Some(&b'{');
+                    self.record(|index| index.begin_member(member, is_object));
                 }
             }
-            _ => {
-                let start = self.at(rest);
-                self.record(|index| index.begin_value(start));
-            }
+            2 => self.record(|index| index.begin_value(start)),
+            _ => {}
+        }
+    }
+
+    /// Records a complete string, number or literal between `rest` and `behind`.
+    #[inline]
+    fn scalar(&mut self, rest: &[u8], behind: &[u8]) {
+        if self.depth > 2 {
+            return;
+        }
+        let (start, end) = (self.at(rest), self.at(behind));
+        if self.depth == 2 {
+            self.record(|index| index.value(start, end));
+        } else if let Some(member) = self.current
+            && let Some(slot) = self.members.get_mut(member as usize)
+        {
+            *slot = Span { start, end };
+            self.record(|index| index.begin_member(member, false));
         }
     }
 
     /// Records the end of a value; `rest` follows it.
     #[inline]
     fn end_value(&mut self, rest: &[u8]) {
+        let end = self.at(rest);
         match self.depth {
             1 => {
-                if let Some(member) = self.current.take() {
-                    let end = self.at(rest);
-                    if let Some(slot) = self.members.get_mut(member as usize) {
-                        slot.end = end;
-                    }
+                if let Some(member) = self.current
+                    && let Some(slot) = self.members.get_mut(member as usize)
+                {
+                    slot.end = end;
                     self.record(|index| index.end_member(member));
                 }
             }
-            2 => {
-                let end = self.at(rest);
-                self.record(|index| index.end_value(end));
-            }
+            2 => self.record(|index| index.end_value(end)),
             _ => {}
         }
     }
