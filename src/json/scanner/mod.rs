@@ -25,14 +25,12 @@ use number::Digits;
 /// A step from one member or element to the next, in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// Expects a name or the end of the object.
-    FirstName,
-    /// Expects a name.
-    Name,
+    /// Expects a name or an element, or the end of the container.
+    First,
+    /// Expects a name or an element.
+    Next,
     /// Expects the colon after a name.
     Colon,
-    /// Expects a value or the end of the array.
-    FirstValue,
     /// Expects a value.
     Value,
     /// Expects a comma or the end of the container; at the top level, only white space.
@@ -214,107 +212,93 @@ impl Scanner {
     fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
         loop {
-            if step <= Step::Name {
-                if let [b'"', text @ ..] = rest {
-                    let Some((name, tail)) = plain_text(text) else {
-                        self.begin_name(text);
-                        return text;
-                    };
-                    if self.depth == 1 {
-                        self.current = Member::from_name(name);
-                    } else if self.depth == 2 {
-                        let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
-                        self.record(|index| index.name(start, end));
-                    }
-                    (rest, step) = (tail, Step::Colon);
-                } else if let [b'}', tail @ ..] = rest
-                    && step == Step::FirstName
-                {
-                    self.close(tail);
-                    (rest, step) = (tail, Step::After);
+            if step == Step::After
+                && let [b',', tail @ ..] = rest
+                && self.depth > 0
+            {
+                (rest, step) = (tail, Step::Next);
+            }
+            if step <= Step::Next
+                && self.in_object()
+                && let [b'"', text @ ..] = rest
+            {
+                let Some((name, tail)) = plain_text(text) else {
+                    self.begin_name(text);
+                    return text;
+                };
+                if self.depth == 1 {
+                    self.current = Member::from_name(name);
+                } else if self.depth == 2 {
+                    let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
+                    self.record(|index| index.name(start, end));
                 }
+                (rest, step) = (tail, Step::Colon);
             }
             if step == Step::Colon
                 && let [b':', tail @ ..] = rest
             {
                 (rest, step) = (tail, Step::Value);
             }
-            if (step == Step::Value || step == Step::FirstValue)
-                && let [byte, tail @ ..] = rest
-                && !is_space(*byte)
-            {
-                if *byte == b']' && step == Step::FirstValue {
-                    self.close(tail);
-                    rest = tail;
-                } else {
-                    let behind = match rest {
-                        [b'"', ..] => match plain_text(tail) {
-                            Some((_, tail)) => tail,
-                            None => {
-                                self.begin_value(rest);
-                                self.state = State::Text;
-                                return tail;
-                            }
-                        },
-                        [b'{' | b'[', ..] => {
-                            let is_object = *byte == b'{';
+            if step == Step::Value || step <= Step::Next && !self.in_object() {
+                let behind = match rest {
+                    [b'"', text @ ..] => match plain_text(text) {
+                        Some((_, tail)) => Some(tail),
+                        None => {
                             self.begin_value(rest);
-                            if !self.open(is_object, rest) {
-                                self.state = State::Deep;
-                                return tail;
-                            }
-                            step = if is_object { Step::FirstName } else { Step::FirstValue };
-                            rest = tail;
-                            continue;
+                            self.state = State::Text;
+                            return text;
                         }
-                        [b'-' | b'0'..=b'9', ..] => {
-                            let (digits, tail) = Digits::Start.take(rest);
-                            if tail.is_empty() || !digits.may_end() {
-                                self.begin_value(rest);
-                                self.state = State::Number(digits);
-                                return tail;
-                            }
-                            tail
+                    },
+                    [byte @ (b'{' | b'['), tail @ ..] => {
+                        self.begin_value(rest);
+                        if !self.open(*byte == b'{', rest) {
+                            self.state = State::Deep;
+                            return tail;
                         }
-                        [b't', b'r', b'u', b'e', tail @ ..]
-                        | [b'n', b'u', b'l', b'l', tail @ ..]
-                        | [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
-                        [b't' | b'f' | b'n', ..] => {
+                        (rest, step) = (tail, Step::First);
+                        continue;
+                    }
+                    [b'-' | b'0'..=b'9', ..] => {
+                        let (digits, tail) = Digits::Start.take(rest);
+                        if tail.is_empty() || !digits.may_end() {
                             self.begin_value(rest);
-                            self.state = State::Literal;
-                            return rest;
+                            self.state = State::Number(digits);
+                            return tail;
                         }
-                        _ => return self.fail(ScanErrorKind::Syntax, rest),
-                    };
+                        Some(tail)
+                    }
+                    [b't', b'r', b'u', b'e', tail @ ..]
+                    | [b'n', b'u', b'l', b'l', tail @ ..]
+                    | [b'f', b'a', b'l', b's', b'e', tail @ ..] => Some(tail),
+                    [b't' | b'f' | b'n', ..] => {
+                        self.begin_value(rest);
+                        self.state = State::Literal;
+                        return rest;
+                    }
+                    _ => None,
+                };
+                if let Some(behind) = behind {
                     self.scalar(rest, behind);
-                    rest = behind;
-                }
-                step = Step::After;
-            }
-            if step == Step::After && self.depth > 0 {
-                match rest {
-                    [b',', tail @ ..] => {
-                        step = if self.in_object() { Step::Name } else { Step::Value };
-                        rest = tail;
-                        continue;
-                    }
-                    [b'}', tail @ ..] if self.in_object() => {
-                        self.close(tail);
-                        rest = tail;
-                        continue;
-                    }
-                    [b']', tail @ ..] if !self.in_object() => {
-                        self.close(tail);
-                        rest = tail;
-                        continue;
-                    }
-                    _ => {}
+                    (rest, step) = (behind, Step::After);
+                    continue;
                 }
             }
             rest = match rest {
                 [] => {
                     self.state = State::Between(step);
                     return rest;
+                }
+                [b'}', tail @ ..] if matches!(step, Step::First | Step::After) && self.in_object() => {
+                    step = Step::After;
+                    self.close(tail);
+                    tail
+                }
+                [b']', tail @ ..]
+                    if matches!(step, Step::First | Step::After) && self.depth > 0 && !self.in_object() =>
+                {
+                    step = Step::After;
+                    self.close(tail);
+                    tail
                 }
                 [byte, tail @ ..] if is_space(*byte) => after_space(tail),
                 _ => return self.fail(ScanErrorKind::Syntax, rest),
@@ -433,7 +417,7 @@ impl Scanner {
     }
 
     /// Closes the innermost container; `tail` follows its bracket.
-    #[inline]
+    #[inline(never)]
     fn close(&mut self, tail: &[u8]) {
         let mut carry = 0;
         for word in self.objects.iter_mut().rev() {
