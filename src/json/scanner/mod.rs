@@ -226,11 +226,8 @@ impl Scanner {
                     self.begin_name(text);
                     return text;
                 };
-                if self.depth == 1 {
-                    self.current = Member::from_name(name);
-                } else if self.depth == 2 {
-                    let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
-                    self.record(|index| index.name(start, end));
+                if self.depth <= 2 {
+                    self.name(name, text);
                 }
                 (rest, step) = (tail, Step::Colon);
             }
@@ -327,6 +324,17 @@ impl Scanner {
         }
         self.name = PartialName::EMPTY;
         self.state = State::Name;
+    }
+
+    /// Records the name of a member of the outermost object or of one in it; `text` starts with the name.
+    #[inline(never)]
+    fn name(&mut self, name: &[u8], text: &[u8]) {
+        if self.depth == 1 {
+            self.current = Member::from_name(name);
+        } else {
+            let start = self.at(text);
+            self.record(|index| index.name(start, start.wrapping_add(name.len())));
+        }
     }
 
     /// Records the start of a value; `rest` starts with it.
