@@ -3,7 +3,7 @@
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
 use super::write_text::{WriteText, prints};
-use crate::platform::{copy, find, move_down};
+use crate::platform::{copy, move_down};
 use core::fmt;
 
 /// The text of a JSON string, still escaped, without its quotes. It compares, iterates and copies the decoded text
@@ -301,19 +301,23 @@ pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Decodes the text between the quotes in place. Returns the new length, which is never longer than the old one.
-pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = find(b'\\', text) else { return text.len() };
-    let (mut from, mut to) = (first, first);
-    while let Some([byte, tail @ ..]) = text.get(from..) {
-        if *byte != b'\\' {
-            let run = text_run(tail).wrapping_add(1);
+/// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, which is never
+/// longer than the escaped one, and the length of the escaped text.
+pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
+    let (mut from, mut to) = (0usize, 0usize);
+    loop {
+        let rest = text.get(from..).unwrap_or_default();
+        let run = text_run(rest);
+        let escape = match rest.get(run..) {
+            Some([b'\\', tail @ ..]) => Some((unescape(tail), tail.len())),
+            _ => None,
+        };
+        if to < from {
             move_down(text, from, to, run);
-            (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
-            continue;
         }
-        let (character, length) = unescape(tail);
-        let escape = length.min(tail.len()).wrapping_add(1);
+        (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
+        let Some(((character, length), most)) = escape else { return (to, from) };
+        let escape = length.min(most).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // An escape is at least as long as its character, except for a truncated one, which no scanned text contains.
@@ -323,7 +327,6 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
         }
         (from, to) = (from.wrapping_add(escape), to.wrapping_add(length));
     }
-    to.min(text.len())
 }
 
 #[cfg(test)]
