@@ -1,7 +1,7 @@
 //! `Json`: a view of one valid value.
 
 use super::scanner::{ScanError, scan};
-use super::skip::{after_space, split, text_length, trimmed, value_length};
+use super::skip::{after_space, split, split_text, trimmed, value_length};
 use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
 use core::fmt;
@@ -252,9 +252,8 @@ impl<'a> Iterator for Members<'a> {
             self.rest = &[];
             return None;
         };
-        let (name, rest) = split(rest, text_length(rest));
-        let rest = after_space(rest.get(1..).unwrap_or_default());
-        let rest = match rest {
+        let (name, rest) = split_text(rest);
+        let rest = match after_space(rest) {
             [b':', rest @ ..] => after_space(rest),
             rest => rest,
         };
