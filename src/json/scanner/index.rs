@@ -74,6 +74,11 @@ impl MemberIndex {
         found
     }
 
+    /// Resets the index for the next text.
+    pub(super) fn reset(&mut self) {
+        (self.of, self.next) = (None, OFF);
+    }
+
     /// Records that the value of a message member starts.
     #[inline]
     pub(super) fn begin_member(&mut self, member: Member, is_object: bool) {

@@ -105,6 +105,7 @@ pub struct Scanner {
 }
 
 const NOWHERE: usize = usize::MAX;
+const MISSING: Span = Span { start: NOWHERE, end: NOWHERE };
 
 /// The number of words that hold one bit per open container.
 const WORDS: usize = (DEPTH_LIMIT as usize).div_ceil(usize::BITS as usize);
@@ -128,14 +129,19 @@ impl Scanner {
             position: 0,
             deep_at: NOWHERE,
             objects: [0; WORDS],
-            members: [Span { start: NOWHERE, end: NOWHERE }; 6],
+            members: [MISSING; 6],
             index: index::EMPTY,
         }
     }
 
     /// Resets the scanner for the next text, with the same depth limit.
     pub fn reset(&mut self) {
-        *self = Scanner::new(self.limit);
+        // Not a new scanner, because that also clears tables whose content does not matter.
+        (self.state, self.current, self.shape) = (State::Between(Step::Value), None, Shape::Other);
+        (self.half, self.carried, self.depth, self.position) = (false, 0, 0, 0);
+        (self.deep_at, self.objects) = (NOWHERE, [0; WORDS]);
+        self.members = [MISSING; 6];
+        self.record(MemberIndex::reset);
     }
 
     /// Scans the next piece of the text. Does nothing after an error.

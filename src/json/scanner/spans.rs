@@ -1,7 +1,7 @@
 //! The results of a scanner for the framing layer.
 #![allow(clippy::as_conversions, reason = "members are few: they index a table of that size")]
 
-use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Span, State, Step};
+use super::{Envelope, MISSING, Member, ScanError, ScanErrorKind, Scanner, Span, State, Step};
 
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
@@ -39,7 +39,7 @@ impl Scanner {
         if envelope.id.is_none()
             && let Some(id) = self.members.get_mut(Member::Id as usize)
         {
-            *id = Span { start: NOWHERE, end: NOWHERE };
+            *id = MISSING;
         }
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
@@ -48,7 +48,7 @@ impl Scanner {
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            *slot = span.unwrap_or(Span { start: NOWHERE, end: NOWHERE });
+            *slot = span.unwrap_or(MISSING);
         }
         (self.shape, self.state) = (shape, State::Between(Step::After));
     }
