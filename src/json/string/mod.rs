@@ -115,24 +115,13 @@ impl<'a> Str<'a> {
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
-        self.behind(other).is_some_and(Str::is_empty)
+        self.decodes_to(other)
     }
 
-    /// Returns the text after `prefix`, or `None` if the decoded text does not start with it. `prefix` must consist
-    /// of complete characters.
-    fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
-        let (mut text, mut prefix) = (self.text, prefix);
-        while let [wanted, others @ ..] = prefix {
-            (text, prefix) = match text {
-                [b'\\', tail @ ..] => {
-                    let (character, length) = unescape(tail);
-                    (split(tail, length).1, after_prefix(prefix, Piece::escaped(character).bytes())?)
-                }
-                [byte, tail @ ..] if byte == wanted => (tail, others),
-                _ => return None,
-            };
-        }
-        Some(Str { text })
+    #[inline(never)]
+    fn decodes_to(self, other: &[u8]) -> bool {
+        let rest = self.parts().try_fold(other, |rest, piece| after_prefix(rest, piece.bytes()));
+        rest.is_some_and(<[u8]>::is_empty)
     }
 }
 
@@ -163,8 +152,7 @@ impl PartialEq<Str<'_>> for &str {
 /// Compares decoded text: `"\u0061"` equals `"a"`.
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
-        let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
-        rest.is_some_and(Str::is_empty)
+        self.chars().eq(other.chars())
     }
 }
 
