@@ -304,9 +304,18 @@ impl Scanner {
                     tail
                 }
                 [byte, tail @ ..] if is_space(*byte) => after_space(tail),
-                _ => return self.fail(ScanErrorKind::Syntax, rest),
+                _ => return self.unexpected(step, rest),
             };
         }
+    }
+
+    /// Records an error for a byte that no token starts with. A member is seen even if its value starts with this byte.
+    #[cold]
+    fn unexpected<'t>(&mut self, step: Step, rest: &[u8]) -> &'t [u8] {
+        if step == Step::Value {
+            self.begin_value(rest);
+        }
+        self.fail(ScanErrorKind::Syntax, rest)
     }
 
     /// Records an error at the start of `rest`. Returns no unscanned bytes.
