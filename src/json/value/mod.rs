@@ -225,7 +225,8 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
         return None;
     }
     digits.iter().try_fold(0u64, |value, &byte| match byte {
-        b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(byte & 0x0F)),
+        // Not a checked multiplication, because that takes much flash on 32-bit targets.
+        b'0'..=b'9' if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(u64::from(byte & 0x0F)),
         _ => None,
     })
 }
