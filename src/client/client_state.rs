@@ -3,6 +3,7 @@
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
+use crate::json::writer::memo::MembersMemo;
 use crate::json::{Span, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
@@ -66,6 +67,8 @@ pub(crate) struct Connecting {
 pub(crate) struct ClientState<'b> {
     pub(crate) config: &'b ClientConfig<'b>,
     pub(crate) peer: Peer<'b, role::Client>,
+    /// The members that each `_meta` has.
+    pub(crate) meta_memo: MembersMemo,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has requested.
     pub(crate) tried: Revisions,
@@ -102,6 +105,7 @@ impl<'b> ClientState<'b> {
         ClientState {
             config,
             peer: Peer::new(TransmitBuffer::new(tx)),
+            meta_memo: MembersMemo::new(),
             connecting: None,
             unsent_connect: None,
             tried: Revisions::NONE,
@@ -128,7 +132,8 @@ impl<'b> ClientState<'b> {
         for revision in self.config.revisions.newest_first() {
             let mut out = Writer::measure();
             connect::write_params(self.config, revision, &mut out);
-            self.config.write_meta(revision, Meta { token: Some(u64::MAX), ..Meta::default() }, &mut out);
+            let meta = Meta { token: Some(u64::MAX), ..Meta::default() };
+            self.config.write_meta(revision, meta, &mut MembersMemo::new(), &mut out);
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
         }
         largest.saturating_add(self.peer.output.overhead())
@@ -402,7 +407,7 @@ impl<'b> ClientState<'b> {
             if session.revision.era() == Era::Stateless {
                 out.key("params");
                 out.begin_object();
-                config.write_meta(session.revision, Meta::default(), out);
+                config.write_meta(session.revision, Meta::default(), &mut MembersMemo::new(), out);
                 out.end_object();
             }
         });

@@ -1,5 +1,6 @@
 //! Client configuration: identity, revisions, timeouts, tolerances.
 
+use crate::json::writer::memo::MembersMemo;
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::meta;
@@ -190,7 +191,13 @@ impl<'i> ClientConfig<'i> {
     }
 
     /// Writes `_meta` of a request: the members that the stateless era requires, and those of this request.
-    pub(crate) fn write_meta(&self, revision: Revision, meta: Meta<'_>, out: &mut Writer<'_>) {
+    pub(crate) fn write_meta(
+        &self,
+        revision: Revision,
+        meta: Meta<'_>,
+        memo: &mut MembersMemo,
+        out: &mut Writer<'_>,
+    ) {
         let stateless = revision.era() == Era::Stateless;
         if !stateless && meta.token.is_none() && meta.more.is_none() {
             return;
@@ -198,11 +205,13 @@ impl<'i> ClientConfig<'i> {
         out.key("_meta");
         out.begin_object();
         if stateless {
-            out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
-            out.key(meta::CLIENT_INFO);
-            self.identity.write(revision, out);
-            out.key(meta::CLIENT_CAPABILITIES);
-            self.write_capabilities(revision, out);
+            out.memoized(memo, revision.position(), |out| {
+                out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
+                out.key(meta::CLIENT_INFO);
+                self.identity.write(revision, out);
+                out.key(meta::CLIENT_CAPABILITIES);
+                self.write_capabilities(revision, out);
+            });
         }
         if let Some(token) = meta.token {
             out.key(meta::PROGRESS_TOKEN);

@@ -80,7 +80,7 @@ impl ClientState<'_> {
         write_head(&mut out, id, method);
         let head = out.len();
         params(&mut out);
-        self.config.write_meta(revision, meta, &mut out);
+        self.config.write_meta(revision, meta, &mut self.meta_memo, &mut out);
         if out.len() > head {
             out.token("}}");
         } else {
@@ -104,14 +104,15 @@ impl ClientState<'_> {
             return Ok(());
         };
         let id = self.id_of(self.peer.rounds, Some(ticket.slot));
-        let (space, config) = (self.request_space(), self.config);
+        let (space, config, memo) = (self.request_space(), self.config, &mut self.meta_memo);
         self.peer.output.compact();
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let token = outbound.wants_progress().then_some(id);
         self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
             write_head(out, id, method);
             params(out, rest);
-            config.write_meta(session.revision, Meta { token, level: outbound.data.level, more }, out);
+            let meta = Meta { token, level: outbound.data.level, more };
+            config.write_meta(session.revision, meta, memo, out);
             out.token("}}");
         })?;
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {

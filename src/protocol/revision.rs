@@ -215,7 +215,7 @@ impl Revision {
     /// The index in [`ALL`](Revision::ALL).
     #[inline(always)]
     #[expect(clippy::as_conversions, reason = "the discriminants count the rows of the table")]
-    const fn position(self) -> u32 {
+    pub(crate) const fn position(self) -> u32 {
         self as u32
     }
 

@@ -4,6 +4,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
+use crate::json::writer::memo::MembersMemo;
 use crate::json::{Decimal, WriteText, Writer};
 use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::lifecycle::role;
@@ -119,6 +120,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) memo: RequestMemo,
+    /// The first members of the last result.
+    result_memo: MembersMemo,
 }
 
 impl<'b> ServerState<'b> {
@@ -140,6 +143,7 @@ impl<'b> ServerState<'b> {
             registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
             memo: RequestMemo::EMPTY,
+            result_memo: MembersMemo::new(),
         }
     }
 
@@ -238,12 +242,12 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
-        let (config, kind) = (self.config, shape.kind());
+        let (config, kind, memo) = (self.config, shape.kind(), &mut self.result_memo);
         let written =
             self.peer.write_response(&pending.source, Routing::response(kind, stream), space, |out, id| {
                 match shape {
                     Shape::Error(code) => begin_error(out, id, code),
-                    _ => begin_result(out, id, config, revision, shape),
+                    _ => begin_result(out, id, config, revision, shape, memo),
                 }
                 let valid = body(out);
                 out.token(END);

@@ -1,6 +1,7 @@
 //! Writers for message envelopes, errors and log messages.
 
 use crate::error::ProtocolError;
+use crate::json::writer::memo::MembersMemo;
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
@@ -16,12 +17,18 @@ pub(crate) fn begin_result(
     config: &ServerConfig<'_>,
     revision: Revision,
     shape: Shape,
+    memo: &mut MembersMemo,
 ) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
     out.token(r#","result":{"#);
     if revision.has(WireFeature::ResultTypes) {
-        config.write_head(revision, shape, out);
+        match shape {
+            Shape::Result => {
+                out.memoized(memo, revision.position(), |out| config.write_head(revision, shape, out))
+            }
+            _ => config.write_head(revision, shape, out),
+        }
     }
 }
 

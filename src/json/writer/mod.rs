@@ -5,6 +5,7 @@
 mod base64;
 mod checked;
 mod escape;
+pub(crate) mod memo;
 mod object;
 mod order;
 mod strings;

@@ -1,0 +1,107 @@
+//! `MembersMemo`: members that most messages repeat, copied instead of written.
+
+use super::Writer;
+use crate::platform::copy;
+
+/// Maximum length of stored members, in bytes.
+const CAPACITY: usize = 512;
+
+/// The last members that a pure function wrote, and its input. Small processors have no memory for it.
+#[derive(Debug)]
+pub(crate) struct MembersMemo {
+    entry: [Entry; ENTRIES],
+}
+const ENTRIES: usize = if usize::BITS < 64 { 0 } else { 1 };
+
+#[derive(Debug)]
+struct Entry {
+    /// The input of the function. `None` if nothing is stored.
+    key: Option<u32>,
+    length: usize,
+    text: [u8; CAPACITY],
+}
+
+impl MembersMemo {
+    pub(crate) const fn new() -> MembersMemo {
+        MembersMemo { entry: [const { Entry { key: None, length: 0, text: [0; CAPACITY] } }; ENTRIES] }
+    }
+
+    fn text(&self, key: u32) -> Option<&[u8]> {
+        let entry = self.entry.first().filter(|entry| entry.key == Some(key))?;
+        entry.text.get(..entry.length)
+    }
+
+    fn store(&mut self, key: u32, members: &[u8]) {
+        let Some(entry) = self.entry.first_mut() else { return };
+        if let Some(text) = entry.text.get_mut(..members.len()) {
+            copy(text, members);
+            (entry.key, entry.length) = (Some(key), members.len());
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// Writes the first members of an object. `members` must always write the same ones for the same `key`.
+    pub(crate) fn memoized(
+        &mut self,
+        memo: &mut MembersMemo,
+        key: u32,
+        members: impl FnOnce(&mut Writer<'_>),
+    ) {
+        if let Some(text) = memo.text(key) {
+            return self.push(text);
+        }
+        let from = self.len();
+        members(self);
+        if let Some(written) = self.written().get(from..).filter(|_| !self.overflowed()) {
+            memo.store(key, written);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Buffer;
+    use std::string::String;
+    use std::vec::Vec;
+
+    /// Writes an object with members for `key`, into `size` bytes. Returns it if it fits.
+    fn write(memo: &mut MembersMemo, key: u32, more: usize, size: usize) -> Option<String> {
+        let mut space: Vec<u8> = std::vec![0; size];
+        let mut buffer = Buffer::from(&mut space[..]);
+        let mut out = Writer::new(buffer.reborrow(), 0, size);
+        out.begin_object();
+        out.memoized(memo, key, |out| {
+            out.field_string("a", &"\"".repeat(more));
+            out.field_integer("key", key.into());
+        });
+        out.field_integer("b", 1);
+        out.end_object();
+        let end = out.finish().ok()?;
+        Some(String::from_utf8(space[..end].to_vec()).unwrap())
+    }
+
+    #[test]
+    fn members_are_the_same_from_the_memo() {
+        let mut memo = MembersMemo::new();
+        for key in [1, 1, 2, 2, 1] {
+            let first = write(&mut MembersMemo::new(), key, 3, 100);
+            assert_eq!(write(&mut memo, key, 3, 100), first);
+            assert_eq!(first.unwrap(), std::format!(r#"{{"a":"\"\"\"","key":{key},"b":1}}"#));
+            // Without space, with and without the memo.
+            assert_eq!(write(&mut memo, key, 3, 20), None);
+        }
+    }
+
+    #[test]
+    fn overflow_and_large_members_are_not_stored() {
+        let mut memo = MembersMemo::new();
+        assert_eq!(write(&mut memo, 1, 3, 20), None);
+        assert_eq!(write(&mut memo, 1, 3, 100), write(&mut MembersMemo::new(), 1, 3, 100));
+        let mut memo = MembersMemo::new();
+        for _ in 0..2 {
+            assert!(write(&mut memo, 1, CAPACITY, 2000).unwrap().len() > 2 * CAPACITY);
+        }
+    }
+}
