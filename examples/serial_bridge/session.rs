@@ -6,8 +6,9 @@
 //! 1. The bridge discards the operating system's buffers of the port (`link`).
 //! 2. It sends a break, which a UART reports in any state, independent of the bytes.
 //! 3. It sends the *session mark*: the byte 0x04 (end of transmission), which cannot occur in JSON, and a line break. The
-//! 4. The bridge sends a `ping` with a unique id. Output before the response belongs to the old session and is
-//! discarded. A board that is still starting gets the mark and another ping until it responds.
+//!    mark passes through USB, TCP and pseudo-terminals, which do not transmit a break.
+//! 4. It sends a `ping` with a unique id. Output before the response belongs to the old session and is discarded. A
+//!    board that is still starting gets the mark and another ping until it responds.
 //!
 //! A board calls `Server::reset()` on a break or a mark. A board that supports neither sees a line that is not JSON,
 //! and its error precedes the response to the ping. Its old session then ends with the next `initialize` in the
