@@ -8,6 +8,7 @@ mod envelope;
 mod error;
 mod index;
 mod number;
+mod record;
 mod spans;
 mod text;
 
@@ -328,88 +329,6 @@ impl Scanner {
     /// Returns the position of `rest` in the text; `rest` is the tail of the current piece.
     fn at(&self, rest: &[u8]) -> usize {
         self.position.wrapping_sub(rest.len())
-    }
-
-    /// Saves the start of a name; `text` follows its opening quote.
-    fn begin_name(&mut self, text: &[u8]) {
-        if self.depth == 2 {
-            let start = self.at(text);
-            self.record(|index| index.begin_name(start));
-        }
-        self.name = PartialName::EMPTY;
-        self.state = State::Name;
-    }
-
-    /// Records the name of a member of the outermost object or of one in it; `text` starts with the name.
-    #[inline(never)]
-    fn name(&mut self, name: &[u8], text: &[u8]) {
-        if self.depth == 1 {
-            self.current = Member::from_name(name);
-        } else {
-            let start = self.at(text);
-            self.record(|index| index.name(start, start.wrapping_add(name.len())));
-        }
-    }
-
-    /// Records the start of a value; `rest` starts with it.
-    #[inline(never)]
-    fn begin_value(&mut self, rest: &[u8]) {
-        let start = self.at(rest);
-        match self.depth {
-            0 => {
-                self.shape = match rest {
-                    [b'{', ..] => Shape::Object,
-                    [b'[', ..] => Shape::Array,
-                    _ => Shape::Other,
-                };
-            }
-            1 => {
-                if let Some(member) = self.current
-                    && let Some(slot) = self.members.get_mut(member as usize)
-                {
-                    *slot = Span { start, end: NOWHERE };
-                    let is_object = rest.first() == Some(&b'{');
-                    self.record(|index| index.begin_member(member, is_object));
-                }
-            }
-            2 => self.record(|index| index.begin_value(start)),
-            _ => {}
-        }
-    }
-
-    /// Records a complete string, number or literal between `rest` and `behind`.
-    #[inline]
-    fn scalar(&mut self, rest: &[u8], behind: &[u8]) {
-        if self.depth > 2 {
-            return;
-        }
-        let (start, end) = (self.at(rest), self.at(behind));
-        if self.depth == 2 {
-            self.record(|index| index.value(start, end));
-        } else if let Some(member) = self.current
-            && let Some(slot) = self.members.get_mut(member as usize)
-        {
-            *slot = Span { start, end };
-            self.record(|index| index.begin_member(member, false));
-        }
-    }
-
-    /// Records the end of a value; `rest` follows it.
-    #[inline]
-    fn end_value(&mut self, rest: &[u8]) {
-        let end = self.at(rest);
-        match self.depth {
-            1 => {
-                if let Some(member) = self.current
-                    && let Some(slot) = self.members.get_mut(member as usize)
-                {
-                    slot.end = end;
-                    self.record(|index| index.end_member(member));
-                }
-            }
-            2 => self.record(|index| index.end_value(end)),
-            _ => {}
-        }
     }
 
     /// Opens a container; `rest` starts with its bracket. Returns `false` if it exceeds the depth limit.
