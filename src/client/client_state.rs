@@ -6,6 +6,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Span, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
+use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -36,8 +37,23 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
+    /// The sequence number of the next request, which is its round.
+    type Rounds = u64;
     /// The id of the connecting request.
     const OTHER_IDS: u32 = 1;
+
+    fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
+        if sequence >= peer.rounds {
+            return IssuedId::Unknown;
+        }
+        let Some(slot) = place.checked_sub(1) else { return IssuedId::Other(sequence) };
+        match peer.in_flight.request_in_slot(slot) {
+            Some((ticket, Request::Outbound(outbound))) if outbound.data.sequence == sequence => {
+                IssuedId::Request(ticket)
+            }
+            _ => IssuedId::Ended,
+        }
+    }
 }
 
 /// The request that connects: `server/discover` or `initialize`.
@@ -63,8 +79,6 @@ pub(crate) struct ClientState<'b> {
     pub(crate) initialized_pending: bool,
     /// Whether `notifications/roots/list_changed` is not written yet.
     pub(crate) roots_changed_pending: bool,
-    /// The sequence number of the next request.
-    pub(crate) sequence: u64,
     /// The id of the server request to which the application is responding.
     pub(crate) request_id: Span,
     /// Whether a request of the server waits for transmit space.
@@ -95,7 +109,6 @@ impl<'b> ClientState<'b> {
             probe_repeated: false,
             initialized_pending: false,
             roots_changed_pending: false,
-            sequence: 0,
             request_id: Span::MISSING,
             server_request_waits: false,
         }
@@ -182,7 +195,7 @@ impl<'b> ClientState<'b> {
             _ => Progress::ExtendsTimeout,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
-        let data = SentRequest::new(self.sequence, method, maximum, level);
+        let data = SentRequest::new(self.peer.rounds, method, maximum, level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
         // The deadline is immediate: the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
@@ -195,7 +208,7 @@ impl<'b> ClientState<'b> {
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let id = self.id_of(self.peer.rounds, Some(ticket.slot));
         let space = self.request_space();
         let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
@@ -207,7 +220,7 @@ impl<'b> ClientState<'b> {
         });
         match sent {
             Ok(()) => {
-                self.sequence = self.sequence.saturating_add(1);
+                self.peer.rounds = self.peer.rounds.saturating_add(1);
                 Ok(ticket)
             }
             Err(Overflow) => {

@@ -51,8 +51,8 @@ impl ClientState<'_> {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
             _ => self.config.timeouts.initialize,
         };
-        self.connecting = Some(Connecting { sequence: self.sequence, deadline: self.peer.now.plus(time) });
-        self.sequence = self.sequence.saturating_add(1);
+        self.connecting = Some(Connecting { sequence: self.peer.rounds, deadline: self.peer.now.plus(time) });
+        self.peer.rounds = self.peer.rounds.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);

@@ -4,9 +4,10 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
+use crate::peer::inbound;
+use crate::peer::outbound::IssuedId;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::peer::{inbound, outbound};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
@@ -16,6 +17,7 @@ use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::server_requests::input_request::InputKind;
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -33,17 +35,20 @@ impl From<Option<PendingEvent>> for Handled {
     }
 }
 
-/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` is the scanner's
-/// index of the result.
+/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
+/// [requested input](requested_input), and `index` the scanner's index of the result.
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
     class: Class,
+    input: Option<InputKind>,
     index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Handled {
     match class {
-        Class::Request { id, method, params } => handle_request(state, line, id, method, params, stream),
+        Class::Request { id, method, params } => {
+            handle_request(state, line, id, method, params, input, stream)
+        }
         Class::Notification { method, params } => handle_notification(state, line, method, params),
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
         Class::ErrorWithoutId { error } => {
@@ -116,10 +121,8 @@ pub(crate) fn handle_unreadable_line(
     if is_connecting(state, id) {
         return state.fail_connect(PendingFailure::InvalidResponse).into();
     }
-    match state.find_pending(id) {
-        Some((ticket, method)) => {
-            Handled::Event(end_request(state, ticket, method, PendingOutcome::Failed(failure)))
-        }
+    match state.peer.find_awaiting(id) {
+        Some(ticket) => Handled::Event(end_request(state, ticket, PendingOutcome::Failed(failure))),
         // Even a broken response to a ping proves that the server is alive.
         None if state.peer.keep_alive.accept_any_response(id) => Handled::Done,
         None => Handled::ProtocolError(error),
@@ -134,9 +137,10 @@ fn handle_request(
     id: Span,
     method: Span,
     params: Span,
+    input: Option<InputKind>,
     stream: StreamId,
 ) -> Handled {
-    let (id_view, method) = (rpc::view(line, id), rpc::text(line, method));
+    let id_view = rpc::view(line, id);
     let id_text = id_view.bytes();
     if !state.answers_requests() {
         // The specification forbids any response, even an error.
@@ -145,33 +149,31 @@ fn handle_request(
     if id_text.len() > ID_LIMIT {
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
-    let refused = match () {
-        () if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
-        () if method == methods::PING.name => {
-            state.answer(id_text, stream, None);
-            return Handled::Done;
-        }
-        () => match state.check_server_request(
-            method,
-            Some(rpc::view(line, params)).filter(|_| !params.is_missing()),
-            stream,
-        ) {
+    let params_view = Some(rpc::view(line, params)).filter(|_| !params.is_missing());
+    let refused = match input {
+        _ if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
+        Some(kind) => match state.check_server_request(kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(error) => error,
         },
+        None if rpc::text(line, method).is_name(methods::PING.name) => {
+            state.answer(id_text, stream, None);
+            return Handled::Done;
+        }
+        None => ProtocolError::UnknownMethod,
     };
     state.answer(id_text, stream, Some(refused));
     Handled::ProtocolError(refused)
 }
 
-/// Whether the message is a request for the application, whose response needs transmit space.
-pub(crate) fn is_input_request(state: &ClientState<'_>, line: &[u8], class: &Class) -> bool {
+/// The input that a message requests from the application. The response to such a request needs transmit space.
+pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Class) -> Option<InputKind> {
     match class {
-        Class::Request { method, .. } => state.accepts_method(rpc::text(line, *method)),
-        _ => false,
+        Class::Request { method, .. } => state.kind_of_method(rpc::text(line, *method)),
+        _ => None,
     }
 }
 
@@ -236,23 +238,18 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> H
 }
 
 fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
-    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
-        return Handled::ProtocolError(ProtocolError::InvalidParams);
-    };
-    match state.find(token) {
-        Some(ticket) if state.peer.record_progress(ticket, progress) => {
-            Handled::Event(PendingEvent::Progress { ticket, params })
-        }
-        _ => Handled::ProtocolError(ProtocolError::UnknownProgress),
+    match state.peer.record_progress(rpc::view(line, params)) {
+        Ok(ticket) => Handled::Event(PendingEvent::Progress { ticket, params }),
+        Err(error) => Handled::ProtocolError(error),
     }
 }
 
 fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
-    matches!(state.locate_id(id), Some((sequence, None)) if state.is_connect_sequence(sequence))
+    matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
 fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
-    is_connecting(state, id) || state.find_pending(id).is_some()
+    is_connecting(state, id) || state.peer.find_awaiting(id).is_some()
 }
 
 fn handle_response(
@@ -262,42 +259,31 @@ fn handle_response(
     outcome: Outcome,
     index: Option<&MemberIndex>,
 ) -> Handled {
-    let (sequence, slot) = match state.locate_id(id) {
-        Some((sequence, Some(slot))) => (sequence, slot),
-        Some((sequence, None)) if state.is_connect_sequence(sequence) => {
+    let ticket = match state.peer.find_issued(id) {
+        IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
+        // Late responses are expected; responses to ids that were never used are errors.
+        IssuedId::Request(_) | IssuedId::Ended => return Handled::Done,
+        IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
             return state.handle_connect_response(line, outcome).into();
         }
-        Some((_, None)) => {
+        IssuedId::Other(_) => {
             // The response to the abandoned probe.
             state.probe_abandoned = false;
             return Handled::Done;
         }
-        None if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
-        None => return Handled::ProtocolError(ProtocolError::UnknownResponse),
+        IssuedId::Unknown if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
+        IssuedId::Unknown => return Handled::ProtocolError(ProtocolError::UnknownResponse),
     };
-    // Late responses are expected; responses to ids that were never used are errors.
-    let Some(ticket) = state.find_by_sequence(sequence, slot) else { return Handled::Done };
-    if !state.peer.accept_response(ticket) {
-        return Handled::Done;
-    }
-    let Some(outbound) = state.peer.in_flight.outbound(ticket) else { return Handled::Done };
-    let method = outbound.data.method;
     Handled::Event(match outcome {
-        Outcome::Malformed => {
-            end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid))
-        }
-        Outcome::Error(error) => end_request(state, ticket, method, PendingOutcome::Error(error)),
-        Outcome::Result(result) => handle_result(state, ticket, method, Object::new(line, result, index)),
+        Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
+        Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
+        Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
     })
 }
 
 /// Handles the result of a pending request.
-fn handle_result(
-    state: &mut ClientState<'_>,
-    ticket: Ticket,
-    method: Method,
-    result: Object<'_>,
-) -> PendingEvent {
+fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> PendingEvent {
+    let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
         (true, member) => result.spans(&["resultType", member.unwrap_or_default()]),
@@ -307,21 +293,21 @@ fn handle_result(
         }
         (_, None) => [Span::MISSING; 2],
     };
-    let kind = rpc::view(result.line(), kind);
+    let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
     if kind.string().is_some_and(|kind| kind == "input_required") {
         return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
-            Err(failure) => end_request(state, ticket, method, PendingOutcome::Failed(failure)),
+            Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
         };
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {
-        return end_request(state, ticket, method, PendingOutcome::Failed(RequestFailure::Invalid));
+        return end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid));
     }
     match method {
         Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
             let outcome = PendingOutcome::Result { result: result.span(), member };
-            end_request(state, ticket, method, outcome)
+            end_request(state, ticket, outcome)
         }
     }
 }
@@ -332,12 +318,8 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 }
 
 /// Ends a request and frees its slot.
-fn end_request(
-    state: &mut ClientState<'_>,
-    ticket: Ticket,
-    method: Method,
-    outcome: PendingOutcome,
-) -> PendingEvent {
+fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) -> PendingEvent {
+    let method = state.method_of(ticket);
     state.peer.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
@@ -345,15 +327,15 @@ fn end_request(
 impl ClientState<'_> {
     /// Fails the request that was sent on a closed stream. Returns `None` if its response was received before.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
-        let (sequence, slot) = self.locate_stream(stream)?;
-        let Some(slot) = slot else {
-            let is_connecting = self.is_connect_sequence(sequence);
-            return is_connecting.then(|| self.handle_connect_failure(PendingFailure::Closed)).flatten();
-        };
-        let ticket = self.find_by_sequence(sequence, slot)?;
-        let outbound = self.peer.in_flight.outbound(ticket)?;
-        let method = outbound.state.awaits_response().then_some(outbound.data.method)?;
-        Some(end_request(self, ticket, method, PendingOutcome::Failed(RequestFailure::Closed)))
+        match self.find_on_stream(stream) {
+            IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
+                Some(end_request(self, ticket, PendingOutcome::Failed(RequestFailure::Closed)))
+            }
+            IssuedId::Other(sequence) if self.is_connect_sequence(sequence) => {
+                self.handle_connect_failure(PendingFailure::Closed)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.

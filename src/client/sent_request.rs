@@ -3,7 +3,8 @@
 
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, SortKey, Writer};
-use crate::peer::request::{OutboundData, OutboundState, Request, Timer};
+use crate::peer::outbound::IssuedId;
+use crate::peer::request::{OutboundData, OutboundState, Timer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::level::Level;
@@ -51,44 +52,17 @@ impl ClientState<'_> {
         self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
     }
 
-    /// The sequence number and slot of an id that was used, in flight or not.
-    pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, Option<u32>)> {
-        self.issued_place(self.peer.locate_id(id)?)
+    pub(crate) fn method_of(&self, ticket: Ticket) -> Method {
+        self.peer.in_flight.outbound(ticket).map_or(Method::Other, |outbound| outbound.data.method)
     }
 
-    fn issued_place(&self, (sequence, place): (u64, u32)) -> Option<(u64, Option<u32>)> {
-        (sequence < self.sequence).then_some((sequence, place.checked_sub(1)))
-    }
-
-    /// The sequence number and slot of the last request that was sent on this stream.
-    pub(crate) fn locate_stream(&self, StreamId(stream): StreamId) -> Option<(u64, Option<u32>)> {
+    /// Finds the last request that was sent on this stream.
+    pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All ids are below this bound. The last one with these low bits counts.
-        let bound = self.id_of(self.sequence, None);
+        let bound = self.id_of(self.peer.rounds, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
-        let id = if id >= bound { id.checked_sub(1 << 32)? } else { id };
-        self.issued_place(self.peer.locate_number(id)?)
-    }
-
-    /// The request with this id, if its response is pending. Previous pages of a list and cancelled requests do not
-    /// match.
-    pub(crate) fn find_pending(&self, id: Json<'_>) -> Option<(Ticket, Method)> {
-        let ticket = self.find(id)?;
-        let outbound = self.peer.in_flight.outbound(ticket)?;
-        outbound.state.awaits_response().then_some((ticket, outbound.data.method))
-    }
-
-    /// The request that was last sent with this id, while it holds its slot.
-    pub(crate) fn find(&self, id: Json<'_>) -> Option<Ticket> {
-        let (sequence, slot) = self.locate_id(id)?;
-        self.find_by_sequence(sequence, slot?)
-    }
-
-    /// The request in a slot, if it was last sent with this sequence number.
-    pub(crate) fn find_by_sequence(&self, sequence: u64, slot: u32) -> Option<Ticket> {
-        match self.peer.in_flight.request_in_slot(slot)? {
-            (ticket, Request::Outbound(outbound)) if outbound.data.sequence == sequence => Some(ticket),
-            _ => None,
-        }
+        let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };
+        id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
     }
 
     /// Writes a request, in a message of at most `space` bytes.
@@ -129,7 +103,7 @@ impl ClientState<'_> {
         let (Some(session), Some(outbound)) = (self.peer.session, outbound) else {
             return Ok(());
         };
-        let id = self.id_of(self.sequence, Some(ticket.slot));
+        let id = self.id_of(self.peer.rounds, Some(ticket.slot));
         let (space, config) = (self.request_space(), self.config);
         self.peer.output.compact();
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
@@ -141,13 +115,13 @@ impl ClientState<'_> {
             out.token("}}");
         })?;
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
-            (outbound.data.sequence, outbound.state) = (self.sequence, OutboundState::AwaitingResponse);
+            (outbound.data.sequence, outbound.state) = (self.peer.rounds, OutboundState::AwaitingResponse);
             outbound.last_progress = SortKey::NONE;
             if outbound.timer == Timer::Running {
                 outbound.timer = Timer::Restarting;
             }
         }
-        self.sequence = self.sequence.saturating_add(1);
+        self.peer.rounds = self.peer.rounds.saturating_add(1);
         self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(())
     }
@@ -193,6 +167,7 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
 const PARAMS: &str = r#","params":{"#;
 
 /// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
+#[inline]
 pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.unsigned(id);

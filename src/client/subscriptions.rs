@@ -4,6 +4,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Outbound, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -184,7 +185,7 @@ impl ClientState<'_> {
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
-            .and_then(|id| self.find(id))
+            .and_then(|id| self.peer.find_request(id))
             .filter(|ticket| {
                 let open = self.peer.in_flight.outbound(*ticket);
                 open.is_some_and(|it| it.data.method == Method::Listen && it.state == state)
@@ -229,8 +230,10 @@ impl ClientState<'_> {
 
     /// Handles the server's cancellation of a subscription.
     pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
-        let ticket = self.find(id);
-        let open = ticket.and_then(|ticket| Some((ticket, *self.peer.in_flight.outbound(ticket)?)));
+        let open = self
+            .peer
+            .find_request(id)
+            .and_then(|ticket| Some((ticket, *self.peer.in_flight.outbound(ticket)?)));
         match open {
             Some((ticket, outbound)) if outbound.is_subscription() => {
                 self.peer.in_flight.release(ticket);
@@ -246,7 +249,7 @@ impl ClientState<'_> {
                 Ok(None)
             }
             // The cancellation may follow the response.
-            None if self.locate_id(id).is_some() => Ok(None),
+            None if self.peer.find_issued(id) != IssuedId::Unknown => Ok(None),
             _ => Err(ProtocolError::UnknownCancel),
         }
     }

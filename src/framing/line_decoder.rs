@@ -262,12 +262,16 @@ impl<'b> LineDecoder<'b> {
 
     /// Returns the bytes of the current line. For an oversized line, returns its captured id.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.buffer.bytes().get(self.line_range()).unwrap_or_default()
+        self.between(self.line_range())
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let range = self.line_range();
         self.buffer.bytes_mut().get_mut(range).unwrap_or_default()
+    }
+
+    fn between(&self, range: Range<usize>) -> &[u8] {
+        self.buffer.bytes().get(range).unwrap_or_default()
     }
 
     fn line_range(&self) -> Range<usize> {
@@ -325,9 +329,9 @@ impl<'b> LineDecoder<'b> {
         if !is_new || self.is_partial_byte_order_mark() {
             return None;
         }
-        let fresh = self.buffer.bytes().get(self.scanned..self.end).unwrap_or_default();
+        let fresh = self.buffer.bytes().get(self.scanned..self.end)?;
         let newline = find(b'\n', fresh);
-        let text = fresh.get(..newline.unwrap_or(fresh.len())).unwrap_or_default();
+        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
         self.scanner.feed(text);
         self.scanned = self.scanned.wrapping_add(text.len());
         let length = self.scanned.saturating_sub(self.start);
@@ -344,7 +348,7 @@ impl<'b> LineDecoder<'b> {
         let kind = LineKind::from_scan(self.scanner.end());
         if kind == LineKind::Invalid {
             let error_at = self.start.wrapping_add(self.scanner.position());
-            let rest = self.buffer.bytes().get(error_at..self.scanned).unwrap_or_default();
+            let rest = self.between(error_at..self.scanned);
             if find(CANCEL, rest).is_some() {
                 self.scanner.give_up();
                 return LineKind::GivenUp;
@@ -360,7 +364,7 @@ impl<'b> LineDecoder<'b> {
         if self.scanned != self.start || self.has_skipped_mark {
             return false;
         }
-        let head = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
+        let head = self.between(self.start..self.end);
         let [first, ..] = BYTE_ORDER_MARK;
         if head.first() != Some(&first) {
             return false;

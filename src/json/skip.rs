@@ -35,14 +35,15 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the length of a string's text; `bytes` follow its opening quote.
+/// Splits `bytes`, which follow an opening quote, at the closing quote. Returns the text before and the bytes after it.
 #[inline]
-pub(super) fn text_length(bytes: &[u8]) -> usize {
+pub(super) fn split_text(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut rest = bytes;
     loop {
-        rest = rest.get(text_run(rest)..).unwrap_or_default();
-        rest = match rest {
-            [] | [b'"', ..] => return bytes.len().wrapping_sub(rest.len()),
+        let Some(tail) = rest.get(text_run(rest)..) else { return (bytes, &[]) };
+        rest = match tail {
+            [] => return (bytes, tail),
+            [b'"', behind @ ..] => return (split(bytes, bytes.len().wrapping_sub(tail.len())).0, behind),
             [b'\\', _, tail @ ..] => tail,
             [_, tail @ ..] => tail,
         };
@@ -53,7 +54,7 @@ pub(super) fn text_length(bytes: &[u8]) -> usize {
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
     let rest = match bytes {
-        [b'"', tail @ ..] => string_tail(tail),
+        [b'"', tail @ ..] => split_text(tail).1,
         [b'{' | b'[', tail @ ..] => container_tail(tail),
         _ => {
             let end = |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']') || is_space(*byte);
@@ -67,7 +68,7 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
 fn container_tail(bytes: &[u8]) -> &[u8] {
     let (mut rest, mut depth) = (bytes, 1usize);
     while let [byte, tail @ ..] = rest {
-        rest = if *byte == b'"' { string_tail(tail) } else { tail };
+        rest = if *byte == b'"' { split_text(tail).1 } else { tail };
         // The OR maps brackets to braces, because they differ only in this bit.
         match byte | 0x20 {
             b'{' => depth = depth.wrapping_add(1),
@@ -86,12 +87,6 @@ pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
     let rest = after_space(bytes);
     let length = value_length(rest);
     (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
-}
-
-/// Returns the bytes after a string; `bytes` follow its opening quote.
-#[inline]
-pub(super) fn string_tail(bytes: &[u8]) -> &[u8] {
-    bytes.get(text_length(bytes).wrapping_add(1)..).unwrap_or_default()
 }
 
 /// Splits `bytes` at `length`, or at the end if they are shorter.

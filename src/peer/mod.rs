@@ -15,6 +15,7 @@ pub(crate) mod transmit_buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
+use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, OutboundData, Request};
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
@@ -28,8 +29,15 @@ pub(crate) trait Role: role::Role {
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
+    /// What decides whether an id was issued.
+    type Rounds: Copy + Default;
     /// The number of ids per round beside those of the slots.
     const OTHER_IDS: u32;
+
+    /// Finds the request with the id at this place of this round.
+    fn find_issued(peer: &Peer<'_, Self>, round: u64, place: u32) -> IssuedId
+    where
+        Self: Sized;
 }
 
 /// State of a JSON-RPC endpoint.
@@ -55,6 +63,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
     pub(crate) keep_alive: KeepAliveState,
+    pub(crate) rounds: R::Rounds,
 }
 
 impl<'b, R: Role> Peer<'b, R> {
@@ -71,6 +80,7 @@ impl<'b, R: Role> Peer<'b, R> {
             pending_error: None,
             in_flight: InFlight::empty(),
             keep_alive: KeepAliveState::OFF,
+            rounds: R::Rounds::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Outbound requests: their ids, responses, timeouts, progress and cancellation.
 #![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
+use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Decimal, Json, text_of};
 use crate::peer::request::{OutboundState, Progress, Timer};
@@ -12,10 +13,17 @@ use crate::platform::divide;
 use crate::rpc::issued_number;
 use crate::time::Millis;
 
-/// Returns the token and the value of `notifications/progress`, or `None` if the parameters are not valid.
-pub(crate) fn parse_progress(params: Json<'_>) -> Option<(Json<'_>, Decimal)> {
-    let [token, progress] = params.pick(["progressToken", "progress"]);
-    Some((token?, progress.and_then(Json::number).and_then(Decimal::parse)?))
+/// What an id in a message of the peer refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IssuedId {
+    /// The request that was last sent with this id, and still has its slot.
+    Request(Ticket),
+    /// The id of this round that belongs to no slot.
+    Other(u64),
+    /// The request has ended, or was sent again with another id.
+    Ended,
+    /// The id was never issued.
+    Unknown,
 }
 
 impl<R: Role> Peer<'_, R> {
@@ -30,14 +38,32 @@ impl<R: Role> Peer<'_, R> {
         round.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
     }
 
-    /// Decodes an id into its round and place, whether or not it was issued.
-    pub(crate) fn locate_id(&self, id: Json<'_>) -> Option<(u64, u32)> {
-        self.locate_number(issued_number(id)?)
+    /// Finds the request with this id.
+    pub(crate) fn find_issued(&self, id: Json<'_>) -> IssuedId {
+        issued_number(id).map_or(IssuedId::Unknown, |id| self.find_issued_number(id))
     }
 
-    /// Decodes the number of an id into its round and place.
-    pub(crate) fn locate_number(&self, id: u64) -> Option<(u64, u32)> {
-        Some(divide(id.checked_sub(1)?, self.stride()))
+    pub(crate) fn find_issued_number(&self, id: u64) -> IssuedId {
+        let Some(id) = id.checked_sub(1) else { return IssuedId::Unknown };
+        let (round, place) = divide(id, self.stride());
+        R::find_issued(self, round, place)
+    }
+
+    /// Returns the request that was last sent with this id, while it has its slot.
+    pub(crate) fn find_request(&self, id: Json<'_>) -> Option<Ticket> {
+        match self.find_issued(id) {
+            IssuedId::Request(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+
+    /// Returns the request with this id if its response is expected.
+    pub(crate) fn find_awaiting(&self, id: Json<'_>) -> Option<Ticket> {
+        self.find_request(id).filter(|ticket| self.awaits_response(*ticket))
+    }
+
+    pub(crate) fn awaits_response(&self, ticket: Ticket) -> bool {
+        self.in_flight.outbound(ticket).is_some_and(|outbound| outbound.state.awaits_response())
     }
 
     /// Returns whether a response to this request is expected. If not, it needs no cancellation any more.
@@ -49,13 +75,17 @@ impl<R: Role> Peer<'_, R> {
         outbound.state.awaits_response()
     }
 
-    /// Records progress of a request. Returns `false` if the request expects none.
+    /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
     /// Progress that does not grow is reported, but does not restart the timeout.
-    pub(crate) fn record_progress(&mut self, ticket: Ticket, progress: Decimal) -> bool {
-        let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
-        if !outbound.wants_progress() || outbound.state != OutboundState::AwaitingResponse {
-            return false;
+    pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
+        let [token, progress] = params.pick(["progressToken", "progress"]);
+        let progress = progress.and_then(Json::number).and_then(Decimal::parse);
+        let (token, progress) = token.zip(progress).ok_or(ProtocolError::InvalidParams)?;
+        let ticket = self.find_request(token).ok_or(ProtocolError::UnknownProgress)?;
+        let outbound = self.in_flight.outbound_mut(ticket).ok_or(ProtocolError::UnknownProgress)?;
+        if outbound.progress == Progress::Ignored || outbound.state != OutboundState::AwaitingResponse {
+            return Err(ProtocolError::UnknownProgress);
         }
         if progress.rank() > outbound.last_progress {
             outbound.last_progress = progress.rank();
@@ -64,7 +94,7 @@ impl<R: Role> Peer<'_, R> {
                 self.in_flight.set_deadline(ticket, Some(deadline));
             }
         }
-        true
+        Ok(ticket)
     }
 
     /// Handles the deadline of a request: starts its timeout, or returns its failure.

@@ -3,16 +3,16 @@
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.
 
-use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Envelope, Json, Kind, Span, Str};
+use crate::peer::Peer;
 use crate::peer::lifecycle::role;
+use crate::peer::outbound::IssuedId;
 use crate::peer::progress_event::Progress;
 use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::peer::{Peer, outbound};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
 use crate::rpc;
@@ -81,13 +81,12 @@ impl OutboundHooks for Hooks {
         outcome: rpc::Outcome,
         spans: &mut Spans,
     ) -> Option<Received> {
-        let ticket = state.peer.ticket_of(id)?;
-        if !state.peer.accept_response(ticket) {
+        let ticket = match state.peer.find_issued(id) {
+            IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
             // A late response is valid. A response to an id that was never used is an error.
-            let in_flight = &state.peer.in_flight;
-            let is_ours = in_flight.inbound(ticket).is_none() && in_flight.has_issued(ticket);
-            return is_ours.then_some(Received::Done);
-        }
+            IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
+            IssuedId::Other(_) | IssuedId::Unknown => return None,
+        };
         let kind = match outcome {
             rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
             rpc::Outcome::Error(error) => {
@@ -122,8 +121,8 @@ impl OutboundHooks for Hooks {
             }
             _ => return None,
         };
-        let ticket = state.peer.ticket_of(Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?)?;
-        state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.state.awaits_response())?;
+        let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
+        let ticket = state.peer.find_awaiting(id)?;
         Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
@@ -195,15 +194,12 @@ impl OutboundHooks for Hooks {
 }
 
 fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
-    let Some((token, progress)) = outbound::parse_progress(rpc::view(line, params)) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
-    };
-    match state.peer.ticket_of(token) {
-        Some(ticket) if state.peer.record_progress(ticket, progress) => {
+    match state.peer.record_progress(rpc::view(line, params)) {
+        Ok(ticket) => {
             spans.arguments = params;
             state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
-        _ => Received::ProtocolError(ProtocolError::UnknownProgress),
+        Err(error) => Received::ProtocolError(error),
     }
 }
 
@@ -211,12 +207,6 @@ impl Peer<'_, role::Server> {
     /// The id of an outbound request. Its round is the generation of its slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         self.id_at(ticket.generation.into(), ticket.slot)
-    }
-
-    /// Decodes an id into its ticket, whether or not the request is in flight.
-    fn ticket_of(&self, id: Json<'_>) -> Option<Ticket> {
-        let (generation, slot) = self.locate_id(id)?;
-        Some(Ticket { slot, generation: generation.try_into().ok()? })
     }
 }
 

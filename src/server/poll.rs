@@ -282,7 +282,7 @@ fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
     *subject = match line.get_mut(inner.range()) {
         Some(text) => {
-            let length = decode_text_in_place(text);
+            let (length, _) = decode_text_in_place(text);
             Span { start: inner.start, end: inner.start.wrapping_add(length) }
         }
         None => Span::MISSING,

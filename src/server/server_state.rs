@@ -7,6 +7,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Decimal, WriteText, Writer};
 use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::lifecycle::role;
+use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Inbound, Request};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
@@ -55,7 +56,19 @@ impl Role for role::Server {
     type Session = Session;
     type Inbound = PackedContext;
     type Outbound = ();
+    type Rounds = ();
     const OTHER_IDS: u32 = 0;
+
+    /// A round is a generation of a slot, and the place is the slot.
+    fn find_issued(peer: &Peer<'_, role::Server>, round: u64, slot: u32) -> IssuedId {
+        let Ok(generation) = round.try_into() else { return IssuedId::Unknown };
+        let ticket = Ticket { slot, generation };
+        match peer.in_flight.get(ticket) {
+            Some(Request::Outbound(_)) => IssuedId::Request(ticket),
+            None if peer.in_flight.has_issued(ticket) => IssuedId::Ended,
+            Some(Request::Inbound(_)) | None => IssuedId::Unknown,
+        }
+    }
 }
 
 /// The requests in flight of a server.

@@ -133,7 +133,7 @@ impl ResponseCell {
     }
 }
 
-/// Sets the response of a request. Dropping it first reports a closed connection.
+/// Sets the response of a request. If it is dropped without a response, the caller gets `Closed`.
 struct ResponseSender(Arc<ResponseCell>);
 
 impl Drop for ResponseSender {
@@ -227,7 +227,7 @@ impl PendingResponse {
         self.response.0.is_finished()
     }
 
-    /// Reports that the request that this one belongs to was cancelled.
+    /// Ends the request with `Cancelled`, because its deferred request was cancelled.
     pub(crate) fn cancel(self) {
         self.response.0.set(Err(RequestError::Cancelled));
     }

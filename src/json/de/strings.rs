@@ -2,19 +2,17 @@
 
 use super::Decoder;
 use super::flaw::ErrorKind;
-use crate::json::skip::text_length;
 use crate::json::string::decode_in_place;
 
 impl<'de> Decoder<'de> {
     /// Consumes a string, starting at its opening quote, and decodes it in place.
     pub(super) fn string(&mut self) -> Result<&'de str, ErrorKind<'de>> {
         self.expect(b'"')?;
-        let text = self.take(text_length(self.rest));
+        let (length, consumed) = decode_in_place(self.rest);
+        let text: &'de [u8] = self.take(consumed);
         if self.take(1) != b"\"" {
             return Err(ErrorKind::BROKEN);
         }
-        let length = decode_in_place(text);
-        let text: &'de [u8] = text;
         text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(ErrorKind::BROKEN)
     }
 

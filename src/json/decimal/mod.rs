@@ -90,7 +90,7 @@ impl Decimal {
             _ => return None,
         };
         let exponent = sum.exponent.saturating_add(power);
-        let exponent = exponent.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
+        let exponent = exponent.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
         let mantissa = if negative {
             0i64.checked_sub_unsigned(sum.magnitude)?
         } else {
@@ -139,7 +139,7 @@ impl WriteText for Decimal {
 /// The digits read so far.
 struct Sum {
     magnitude: u64,
-    exponent: i64,
+    exponent: i32,
     /// The largest magnitude that fits.
     limit: u64,
     /// Whether a digit did not fit. Further digits are cut off.
@@ -148,16 +148,14 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, digit: u8, fraction: bool) {
-        let next = self.magnitude.checked_mul(10).and_then(|sum| sum.checked_add(u64::from(digit & 0x0F)));
-        match next {
-            Some(next) if next <= self.limit && !self.full => {
-                self.magnitude = next;
-                self.exponent = self.exponent.saturating_sub(i64::from(fraction));
-            }
-            _ => {
-                self.full = true;
-                self.exponent = self.exponent.saturating_add(i64::from(!fraction));
-            }
+        // Not a checked multiplication, because that takes much flash on 32-bit targets.
+        let next = self.magnitude.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0F));
+        if self.magnitude <= i64::MAX as u64 / 10 && next <= self.limit && !self.full {
+            self.magnitude = next;
+            self.exponent = self.exponent.saturating_sub(fraction.into());
+        } else {
+            self.full = true;
+            self.exponent = self.exponent.saturating_add((!fraction).into());
         }
     }
 }
@@ -167,14 +165,14 @@ fn digits_of(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, b""))
 }
 
-/// Returns the value of an exponent's digits, saturating.
-fn power(digits: &[u8]) -> Option<i64> {
+/// Returns the value of an exponent's digits. A value that is far out of bounds is cut off.
+fn power(digits: &[u8]) -> Option<i32> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0i64, |value, digit| {
+    digits.iter().try_fold(0i32, |value, digit| {
         let digit = digit.is_ascii_digit().then_some(digit & 0x0F)?;
-        Some(value.saturating_mul(10).saturating_add(i64::from(digit)))
+        Some(if value < 100_000_000 { value.wrapping_mul(10).wrapping_add(digit.into()) } else { value })
     })
 }
 

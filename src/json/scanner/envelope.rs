@@ -44,15 +44,7 @@ impl Member {
 
     /// Returns the member with this name.
     pub(super) fn from_name(name: &[u8]) -> Option<Member> {
-        Some(match name {
-            b"jsonrpc" => Member::Jsonrpc,
-            b"id" => Member::Id,
-            b"method" => Member::Method,
-            b"params" => Member::Params,
-            b"result" => Member::Result,
-            b"error" => Member::Error,
-            _ => return None,
-        })
+        Member::ALL.iter().find(|(known, _)| *known == name).map(|(_, member)| *member)
     }
 }
 

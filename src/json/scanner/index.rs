@@ -71,14 +71,18 @@ impl MemberIndex {
         found
     }
 
-    /// Records that the value of a message member starts with `byte`.
+    /// Resets the index for the next text.
+    pub(super) fn reset(&mut self) {
+        (self.of, self.next) = (None, OFF);
+    }
+
+    /// Records that the value of a message member starts.
     #[inline]
-    pub(super) fn begin_member(&mut self, member: Member, byte: u8) {
+    pub(super) fn begin_member(&mut self, member: Member, is_object: bool) {
         if self.of == Some(member) {
             self.of = None;
         }
-        self.next = OFF;
-        if byte == b'{' && matches!(member, Member::Params | Member::Result) {
+        if is_object && matches!(member, Member::Params | Member::Result) {
             (self.of, self.count, self.next) = (None, 0, 0);
         }
     }
@@ -110,6 +114,13 @@ impl MemberIndex {
         if let Some(entry) = self.entry() {
             entry.start = at as u32;
         }
+    }
+
+    /// Records the span of a complete value.
+    #[inline]
+    pub(super) fn value(&mut self, start: usize, end: usize) {
+        self.begin_value(start);
+        self.end_value(end);
     }
 
     #[inline]

@@ -25,14 +25,12 @@ use number::Digits;
 /// A step from one member or element to the next, in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// Expects a name or the end of the object.
-    FirstName,
-    /// Expects a name.
-    Name,
+    /// Expects a name or an element, or the end of the container.
+    First,
+    /// Expects a name or an element.
+    Next,
     /// Expects the colon after a name.
     Colon,
-    /// Expects a value or the end of the array.
-    FirstValue,
     /// Expects a value.
     Value,
     /// Expects a comma or the end of the container; at the top level, only white space.
@@ -137,7 +135,12 @@ impl Scanner {
 
     /// Resets the scanner for the next text, with the same depth limit.
     pub fn reset(&mut self) {
-        *self = Scanner::new(self.limit);
+        // Not a new scanner, because that also clears tables whose content does not matter.
+        (self.state, self.current, self.shape) = (State::Between(Step::Value), None, Shape::Other);
+        (self.half, self.carried, self.depth, self.position) = (false, 0, 0, 0);
+        (self.deep_at, self.objects) = (NOWHERE, [0; WORDS]);
+        self.members = [Span::MISSING; 6];
+        self.record(MemberIndex::reset);
     }
 
     /// Scans the next piece of the text. Does nothing after an error.
@@ -214,99 +217,72 @@ impl Scanner {
     fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
         loop {
-            if step <= Step::Name {
-                if let [b'"', text @ ..] = rest {
-                    let Some((name, tail)) = plain_text(text) else {
-                        self.begin_name(text);
-                        return text;
-                    };
-                    if self.depth == 1 {
-                        self.current = Member::from_name(name);
-                    } else if self.depth == 2 {
-                        let (start, end) = (self.at(text), self.at(tail).wrapping_sub(1));
-                        self.record(|index| index.name(start, end));
-                    }
-                    (rest, step) = (tail, Step::Colon);
-                } else if let [b'}', tail @ ..] = rest
-                    && step == Step::FirstName
-                {
-                    self.close(tail);
-                    (rest, step) = (tail, Step::After);
+            if step == Step::After
+                && let [b',', tail @ ..] = rest
+                && self.depth > 0
+            {
+                (rest, step) = (tail, Step::Next);
+            }
+            if step <= Step::Next
+                && self.in_object()
+                && let [b'"', text @ ..] = rest
+            {
+                let Some((name, tail)) = plain_text(text) else {
+                    self.begin_name(text);
+                    return text;
+                };
+                if self.depth <= 2 {
+                    self.name(name, text);
                 }
+                (rest, step) = (tail, Step::Colon);
             }
             if step == Step::Colon
                 && let [b':', tail @ ..] = rest
             {
                 (rest, step) = (tail, Step::Value);
             }
-            if (step == Step::Value || step == Step::FirstValue)
-                && let [byte, tail @ ..] = rest
-                && !is_space(*byte)
-            {
-                if *byte == b']' && step == Step::FirstValue {
-                    self.close(tail);
-                    rest = tail;
-                } else {
-                    if self.depth <= 2 {
-                        self.begin_value(*byte, rest);
-                    }
-                    rest = match rest {
-                        [b'"', ..] => match plain_text(tail) {
-                            Some((_, tail)) => tail,
-                            None => {
-                                self.state = State::Text;
-                                return tail;
-                            }
-                        },
-                        [b'{' | b'[', ..] => {
-                            let is_object = *byte == b'{';
-                            if !self.open(is_object, rest) {
-                                self.state = State::Deep;
-                                return tail;
-                            }
-                            step = if is_object { Step::FirstName } else { Step::FirstValue };
-                            rest = tail;
-                            continue;
+            if step == Step::Value || step <= Step::Next && !self.in_object() {
+                let behind = match rest {
+                    [b'"', text @ ..] => match plain_text(text) {
+                        Some((_, tail)) => Some(tail),
+                        None => {
+                            self.begin_value(rest);
+                            self.state = State::Text;
+                            return text;
                         }
-                        [b'-' | b'0'..=b'9', ..] => {
-                            let (digits, tail) = Digits::Start.take(rest);
-                            if tail.is_empty() || !digits.may_end() {
-                                self.state = State::Number(digits);
-                                return tail;
-                            }
-                            tail
+                    },
+                    [byte @ (b'{' | b'['), tail @ ..] => {
+                        self.begin_value(rest);
+                        if !self.open(*byte == b'{', rest) {
+                            self.state = State::Deep;
+                            return tail;
                         }
-                        [b't', b'r', b'u', b'e', tail @ ..]
-                        | [b'n', b'u', b'l', b'l', tail @ ..]
-                        | [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
-                        [b't' | b'f' | b'n', ..] => {
-                            self.state = State::Literal;
-                            return rest;
-                        }
-                        _ => return self.fail(ScanErrorKind::Syntax, rest),
-                    };
-                    self.end_value(rest);
-                }
-                step = Step::After;
-            }
-            if step == Step::After && self.depth > 0 {
-                match rest {
-                    [b',', tail @ ..] => {
-                        step = if self.in_object() { Step::Name } else { Step::Value };
-                        rest = tail;
+                        (rest, step) = (tail, Step::First);
                         continue;
                     }
-                    [b'}', tail @ ..] if self.in_object() => {
-                        self.close(tail);
-                        rest = tail;
-                        continue;
+                    [b'-' | b'0'..=b'9', ..] => {
+                        let (digits, tail) = Digits::Start.take(rest);
+                        if tail.is_empty() || !digits.may_end() {
+                            self.begin_value(rest);
+                            self.state = State::Number(digits);
+                            return tail;
+                        }
+                        Some(tail)
                     }
-                    [b']', tail @ ..] if !self.in_object() => {
-                        self.close(tail);
-                        rest = tail;
-                        continue;
+                    [b't', b'r', b'u', b'e', tail @ ..]
+                    | [b'n', b'u', b'l', b'l', tail @ ..]
+                    | [b'f', b'a', b'l', b's', b'e', tail @ ..] => Some(tail),
+                    [b't' | b'f' | b'n', ..] => {
+                        self.begin_value(rest);
+                        self.state = State::Literal;
+                        return rest;
                     }
-                    _ => {}
+                    _ => None,
+                };
+                if let Some(behind) = behind {
+                    self.scalar(rest, behind);
+                    (rest, step) = (behind, Step::After);
+                    continue;
                 }
             }
             rest = match rest {
@@ -314,10 +290,31 @@ impl Scanner {
                     self.state = State::Between(step);
                     return rest;
                 }
+                [b'}', tail @ ..] if matches!(step, Step::First | Step::After) && self.in_object() => {
+                    step = Step::After;
+                    self.close(tail);
+                    tail
+                }
+                [b']', tail @ ..]
+                    if matches!(step, Step::First | Step::After) && self.depth > 0 && !self.in_object() =>
+                {
+                    step = Step::After;
+                    self.close(tail);
+                    tail
+                }
                 [byte, tail @ ..] if is_space(*byte) => after_space(tail),
-                _ => return self.fail(ScanErrorKind::Syntax, rest),
+                _ => return self.unexpected(step, rest),
             };
         }
+    }
+
+    /// Records an error for a byte that no token starts with. A member is seen even if its value starts with this byte.
+    #[cold]
+    fn unexpected<'t>(&mut self, step: Step, rest: &[u8]) -> &'t [u8] {
+        if step == Step::Value {
+            self.begin_value(rest);
+        }
+        self.fail(ScanErrorKind::Syntax, rest)
     }
 
     /// Records an error at the start of `rest`. Returns no unscanned bytes.
@@ -343,51 +340,74 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// Records the start of a value, with the first byte `byte`. At most two containers are open; `rest` starts with
-    /// the value.
-    #[inline]
-    fn begin_value(&mut self, byte: u8, rest: &[u8]) {
+    /// Records the name of a member of the outermost object or of one in it; `text` starts with the name.
+    #[inline(never)]
+    fn name(&mut self, name: &[u8], text: &[u8]) {
+        if self.depth == 1 {
+            self.current = Member::from_name(name);
+        } else {
+            let start = self.at(text);
+            self.record(|index| index.name(start, start.wrapping_add(name.len())));
+        }
+    }
+
+    /// Records the start of a value; `rest` starts with it.
+    #[inline(never)]
+    fn begin_value(&mut self, rest: &[u8]) {
+        let start = self.at(rest);
         match self.depth {
             0 => {
-                self.shape = match byte {
-                    b'{' => Shape::Object,
-                    b'[' => Shape::Array,
+                self.shape = match rest {
+                    [b'{', ..] => Shape::Object,
+                    [b'[', ..] => Shape::Array,
                     _ => Shape::Other,
                 };
             }
             1 => {
-                let start = self.at(rest);
                 if let Some(member) = self.current
                     && let Some(slot) = self.members.get_mut(member as usize)
                 {
                     *slot = Span { start, end: NOWHERE };
-                    self.record(|index| index.begin_member(member, byte));
+                    let is_object = rest.first() == Some(&b'{');
+                    self.record(|index| index.begin_member(member, is_object));
                 }
             }
-            _ => {
-                let start = self.at(rest);
-                self.record(|index| index.begin_value(start));
-            }
+            2 => self.record(|index| index.begin_value(start)),
+            _ => {}
+        }
+    }
+
+    /// Records a complete string, number or literal between `rest` and `behind`.
+    #[inline]
+    fn scalar(&mut self, rest: &[u8], behind: &[u8]) {
+        if self.depth > 2 {
+            return;
+        }
+        let (start, end) = (self.at(rest), self.at(behind));
+        if self.depth == 2 {
+            self.record(|index| index.value(start, end));
+        } else if let Some(member) = self.current
+            && let Some(slot) = self.members.get_mut(member as usize)
+        {
+            *slot = Span { start, end };
+            self.record(|index| index.begin_member(member, false));
         }
     }
 
     /// Records the end of a value; `rest` follows it.
     #[inline]
     fn end_value(&mut self, rest: &[u8]) {
+        let end = self.at(rest);
         match self.depth {
             1 => {
-                if let Some(member) = self.current.take() {
-                    let end = self.at(rest);
-                    if let Some(slot) = self.members.get_mut(member as usize) {
-                        slot.end = end;
-                    }
+                if let Some(member) = self.current
+                    && let Some(slot) = self.members.get_mut(member as usize)
+                {
+                    slot.end = end;
                     self.record(|index| index.end_member(member));
                 }
             }
-            2 => {
-                let end = self.at(rest);
-                self.record(|index| index.end_value(end));
-            }
+            2 => self.record(|index| index.end_value(end)),
             _ => {}
         }
     }
@@ -419,7 +439,7 @@ impl Scanner {
     }
 
     /// Closes the innermost container; `tail` follows its bracket.
-    #[inline]
+    #[inline(never)]
     fn close(&mut self, tail: &[u8]) {
         let mut carry = 0;
         for word in self.objects.iter_mut().rev() {

@@ -37,58 +37,29 @@ impl Digits {
     #[inline]
     pub(super) fn take(self, rest: &[u8]) -> (Digits, &[u8]) {
         let (mut digits, mut rest) = (self, rest);
-        if digits == Digits::Start
-            && let [b'-', tail @ ..] = rest
+        while let [byte, tail @ ..] = rest
+            && let Some(next) = digits.followed_by(*byte)
         {
-            (digits, rest) = (Digits::Sign, tail);
-        }
-        if digits <= Digits::Sign {
-            match rest {
-                [b'0', tail @ ..] => (digits, rest) = (Digits::Zero, tail),
-                [b'1'..=b'9', tail @ ..] => (digits, rest) = (Digits::Whole, tail),
-                _ => return (digits, rest),
-            }
-        }
-        if digits == Digits::Whole {
-            rest = after_digits(rest);
-        }
-        match rest {
-            [b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-', ..] => digits.take_fraction(rest),
-            _ => (digits, rest),
-        }
-    }
-
-    /// Consumes the fraction and the exponent.
-    #[inline(never)]
-    fn take_fraction(self, rest: &[u8]) -> (Digits, &[u8]) {
-        let (mut digits, mut rest) = (self, rest);
-        if (digits == Digits::Zero || digits == Digits::Whole)
-            && let [b'.', tail @ ..] = rest
-        {
-            (digits, rest) = (Digits::Point, tail);
-        }
-        if (digits == Digits::Point || digits == Digits::Fraction)
-            && let [b'0'..=b'9', tail @ ..] = rest
-        {
-            (digits, rest) = (Digits::Fraction, after_digits(tail));
-        }
-        if digits != Digits::Point
-            && digits <= Digits::Fraction
-            && let [b'e' | b'E', tail @ ..] = rest
-        {
-            (digits, rest) = (Digits::Exponent, tail);
-        }
-        if digits == Digits::Exponent
-            && let [b'+' | b'-', tail @ ..] = rest
-        {
-            (digits, rest) = (Digits::ExponentSign, tail);
-        }
-        if digits >= Digits::Exponent
-            && let [b'0'..=b'9', tail @ ..] = rest
-        {
-            (digits, rest) = (Digits::Power, after_digits(tail));
+            let repeats = matches!(next, Digits::Whole | Digits::Fraction | Digits::Power);
+            (digits, rest) = (next, if repeats { after_digits(tail) } else { tail });
         }
         (digits, rest)
+    }
+
+    /// Returns the part that `byte` belongs to, or `None` if it does not continue the number.
+    #[inline]
+    fn followed_by(self, byte: u8) -> Option<Digits> {
+        Some(match (byte, self) {
+            (b'0', Digits::Start | Digits::Sign) => Digits::Zero,
+            (b'1'..=b'9', Digits::Start | Digits::Sign) | (b'0'..=b'9', Digits::Whole) => Digits::Whole,
+            (b'0'..=b'9', Digits::Point | Digits::Fraction) => Digits::Fraction,
+            (b'0'..=b'9', Digits::Exponent | Digits::ExponentSign | Digits::Power) => Digits::Power,
+            (b'-', Digits::Start) => Digits::Sign,
+            (b'.', Digits::Zero | Digits::Whole) => Digits::Point,
+            (b'e' | b'E', Digits::Zero | Digits::Whole | Digits::Fraction) => Digits::Exponent,
+            (b'+' | b'-', Digits::Exponent) => Digits::ExponentSign,
+            _ => return None,
+        })
     }
 }
 

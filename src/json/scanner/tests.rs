@@ -304,6 +304,17 @@ fn open_member_is_visible() {
 }
 
 #[test]
+fn member_is_seen_even_if_its_value_is_invalid() {
+    for (text, start) in [("{\"method\":]", 10), ("{\"id\":1,\"method\": \u{18}", 18), ("{\"method\":}", 10)]
+    {
+        let mut scanner = Scanner::new(8);
+        scanner.feed(text.as_bytes());
+        assert!(scanner.finish().is_err());
+        assert_eq!(scanner.member(Member::Method), Some(OpenSpan { start, end: None }), "{text}");
+    }
+}
+
+#[test]
 fn scanner_is_small() {
     assert!(size_of::<Scanner>() <= 168 + size_of::<MemberIndex>());
 }

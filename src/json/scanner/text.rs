@@ -100,7 +100,7 @@ impl Scanner {
             rest = behind;
         }
         loop {
-            let tail = rest.get(plain_run(rest)..).unwrap_or_default();
+            let Some(tail) = rest.get(plain_run(rest)..) else { return &[] };
             if matches!(self.state, State::Name) {
                 self.add_to_name(rest, tail);
             }

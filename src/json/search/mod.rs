@@ -189,9 +189,9 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
-/// Returns the position of the first line break.
+/// Returns the position of the first line break. Most values are short.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
-    if VECTORS {
+    if VECTORS && bytes.len() > MEDIUM.wrapping_mul(BYTES) {
         memchr::memchr2(b'\n', b'\r', bytes)
     } else {
         bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))

@@ -3,7 +3,6 @@
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
 use super::write_text::{WriteText, prints};
-use crate::json::search::find;
 use crate::platform::{copy, move_down};
 use core::fmt;
 
@@ -116,7 +115,7 @@ impl<'a> Str<'a> {
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
-        self.behind(other).is_some_and(Str::is_empty)
+        self.decodes_to(other)
     }
 
     /// Returns whether the decoded text is `name`, which has no backslash.
@@ -124,24 +123,13 @@ impl<'a> Str<'a> {
     pub(crate) fn is_name(self, name: &str) -> bool {
         let name = name.as_bytes();
         // Escaped text is longer than the name that it stands for.
-        self.text == name || self.text.len() > name.len() && self.behind(name).is_some_and(Str::is_empty)
+        self.text == name || self.text.len() > name.len() && self.decodes_to(name)
     }
 
-    /// Returns the text after `prefix`, or `None` if the decoded text does not start with it. `prefix` must consist
-    /// of complete characters.
-    fn behind(self, prefix: &[u8]) -> Option<Str<'a>> {
-        let (mut text, mut prefix) = (self.text, prefix);
-        while let [wanted, others @ ..] = prefix {
-            (text, prefix) = match text {
-                [b'\\', tail @ ..] => {
-                    let (character, length) = unescape(tail);
-                    (split(tail, length).1, after_prefix(prefix, Piece::escaped(character).bytes())?)
-                }
-                [byte, tail @ ..] if byte == wanted => (tail, others),
-                _ => return None,
-            };
-        }
-        Some(Str { text })
+    #[inline(never)]
+    fn decodes_to(self, other: &[u8]) -> bool {
+        let rest = self.parts().try_fold(other, |rest, piece| after_prefix(rest, piece.bytes()));
+        rest.is_some_and(<[u8]>::is_empty)
     }
 }
 
@@ -172,8 +160,7 @@ impl PartialEq<Str<'_>> for &str {
 /// Compares decoded text: `"\u0061"` equals `"a"`.
 impl PartialEq<Str<'_>> for Str<'_> {
     fn eq(&self, other: &Str<'_>) -> bool {
-        let rest = other.parts().try_fold(*self, |rest, piece| rest.behind(piece.bytes()));
-        rest.is_some_and(Str::is_empty)
+        self.chars().eq(other.chars())
     }
 }
 
@@ -310,19 +297,23 @@ pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Decodes the text between the quotes in place. Returns the new length, which is never longer than the old one.
-pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
-    let Some(first) = find(b'\\', text) else { return text.len() };
-    let (mut from, mut to) = (first, first);
-    while let Some([byte, tail @ ..]) = text.get(from..) {
-        if *byte != b'\\' {
-            let run = text_run(tail).wrapping_add(1);
+/// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, which is never
+/// longer than the escaped one, and the length of the escaped text.
+pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
+    let (mut from, mut to) = (0usize, 0usize);
+    loop {
+        let rest = text.get(from..).unwrap_or_default();
+        let run = text_run(rest);
+        let escape = match rest.get(run..) {
+            Some([b'\\', tail @ ..]) => Some((unescape(tail), tail.len())),
+            _ => None,
+        };
+        if to < from {
             move_down(text, from, to, run);
-            (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
-            continue;
         }
-        let (character, length) = unescape(tail);
-        let escape = length.min(tail.len()).wrapping_add(1);
+        (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
+        let Some(((character, length), most)) = escape else { return (to, from) };
+        let escape = length.min(most).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // An escape is at least as long as its character, except for a truncated one, which no scanned text contains.
@@ -332,7 +323,6 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> usize {
         }
         (from, to) = (from.wrapping_add(escape), to.wrapping_add(length));
     }
-    to.min(text.len())
 }
 
 #[cfg(test)]

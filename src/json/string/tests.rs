@@ -31,8 +31,11 @@ fn every_way_of_decoding_gives_the_same() {
         assert_eq!(str.raw(), raw);
         assert_eq!(str.as_str(), (!raw.contains('\\')).then_some(raw));
         let mut bytes = raw.as_bytes().to_vec();
-        let length = decode_in_place(&mut bytes);
-        assert_eq!(&bytes[..length], decoded.as_bytes());
+        let (length, consumed) = decode_in_place(&mut bytes);
+        assert_eq!((&bytes[..length], consumed), (decoded.as_bytes(), raw.len()));
+        let mut quoted = [raw.as_bytes(), b"\", \"\\n"].concat();
+        assert_eq!(decode_in_place(&mut quoted), (length, consumed));
+        assert_eq!(quoted, [&bytes, b"\", \"\\n".as_slice()].concat());
     }
 }
 
@@ -81,7 +84,8 @@ fn unscanned_text_does_not_panic() {
         let str = Str::trusted(&raw);
         let _ = (str.chars().count(), str.to_string(), str.len(), str == "x", str == str);
         let mut bytes = raw.clone();
-        assert!(decode_in_place(&mut bytes) <= raw.len());
+        let (length, consumed) = decode_in_place(&mut bytes);
+        assert!(length <= consumed && consumed <= raw.len());
     }
 }
 

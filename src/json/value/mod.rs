@@ -1,7 +1,7 @@
 //! `Json`: a view of one valid value.
 
 use super::scanner::{ScanError, Span, scan};
-use super::skip::{after_space, split, text_length, trimmed, value_length};
+use super::skip::{after_space, split, split_text, trimmed, value_length};
 use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
 use core::fmt;
@@ -266,7 +266,8 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
         return None;
     }
     digits.iter().try_fold(0u64, |value, &byte| match byte {
-        b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(byte & 0x0F)),
+        // Not a checked multiplication, because that takes much flash on 32-bit targets.
+        b'0'..=b'9' if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(u64::from(byte & 0x0F)),
         _ => None,
     })
 }
@@ -293,9 +294,8 @@ impl<'a> Iterator for Members<'a> {
             self.rest = &[];
             return None;
         };
-        let (name, rest) = split(rest, text_length(rest));
-        let rest = after_space(rest.get(1..).unwrap_or_default());
-        let rest = match rest {
+        let (name, rest) = split_text(rest);
+        let rest = match after_space(rest) {
             [b':', rest @ ..] => after_space(rest),
             rest => rest,
         };

@@ -184,16 +184,23 @@ impl<'a> Writer<'a> {
 
     /// Writes an integer.
     pub fn integer(&mut self, value: i64) {
-        if value < 0 {
-            self.value(b"-");
-            return self.push(digit_bytes(value.unsigned_abs(), &mut [0; 20]));
-        }
-        self.unsigned(value.unsigned_abs());
+        self.digits(value < 0, value.unsigned_abs());
     }
 
     /// Writes an unsigned integer.
     pub fn unsigned(&mut self, value: u64) {
-        self.value(digit_bytes(value, &mut [0; 20]));
+        self.digits(false, value);
+    }
+
+    fn digits(&mut self, negative: bool, magnitude: u64) {
+        let mut buffer = [0; 20];
+        let digits = digit_bytes(magnitude, &mut buffer);
+        if negative {
+            self.value(b"-");
+            self.push(digits);
+        } else {
+            self.value(digits);
+        }
     }
 
     /// Writes a decimal number.
