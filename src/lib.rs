@@ -47,7 +47,8 @@ pub use buffer::Buffer;
 pub use client::Client;
 pub use error::{ConfigError, ProtocolError, SendError};
 pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
-pub use json::{Decimal, WriteText};
+pub use json::decimal::Decimal;
+pub use json::write_text::WriteText;
 pub use machine::{Action, Io, Machine, Next, Receive};
 #[cfg(feature = "derive")]
 pub use mcp_proto_macros::ToolArguments;
@@ -68,7 +69,7 @@ pub use protocol::objects::icon::{Icon, Theme};
 pub use protocol::revision::{Era, Revision, Revisions, WireFeature};
 pub use protocol::sampling::options::{IncludeContext, ToolChoice};
 #[cfg(feature = "derive")]
-pub use schema::ToolArguments;
+pub use schema::arguments::ToolArguments;
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;

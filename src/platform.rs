@@ -1,7 +1,10 @@
 //! Target-specific kernels: division and byte moves.
 //!
 //! All implementations of a kernel return the same results. All are compiled and tested on every target.
-#![allow(clippy::as_conversions, reason = "a remainder is less than its 32-bit divisor")]
+#![allow(
+    clippy::as_conversions,
+    reason = "a remainder is less than its 32-bit divisor, and a word has 32 bits"
+)]
 
 use core::cell::Cell;
 
@@ -14,12 +17,19 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
+/// Whether a bare-metal processor divides 32 bits with one instruction: ARM since the Cortex-M3, and RISC-V.
+const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
+
 /// Returns the quotient and the remainder of a division; zeros for a division by zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
     if by == 0 {
         return (0, 0);
     }
-    if BARE_METAL { divide_by_bits(value, by) } else { divide_by_instruction(value, by) }
+    match (BARE_METAL, DIVIDES_WORDS && value >> 32 == 0) {
+        (false, _) => divide_by_instruction(value, by),
+        (true, true) => divide_word(value as u32, by),
+        (true, false) => divide_by_bits(value, by),
+    }
 }
 
 const fn divide_by_instruction(value: u64, by: u32) -> (u64, u32) {
@@ -29,9 +39,20 @@ const fn divide_by_instruction(value: u64, by: u32) -> (u64, u32) {
     }
 }
 
+const fn divide_word(value: u32, by: u32) -> (u64, u32) {
+    match (value.checked_div(by), value.checked_rem(by)) {
+        (Some(quotient), Some(remainder)) => (quotient as u64, remainder),
+        _ => (0, 0),
+    }
+}
+
 /// Divides bit by bit, because the 64-bit division of the compiler's library takes more flash on small processors.
 const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
+    if quotient >> 32 == 0 {
+        // The upper half would only shift zeros.
+        (quotient, bits) = (quotient << 32, u32::BITS);
+    }
     while bits > 0 {
         // A remainder of more than 32 bits is at least `by`.
         let overflows = remainder >> 31 != 0;
@@ -111,9 +132,12 @@ mod tests {
                 for divide in [divide, divide_by_instruction, divide_by_bits] {
                     assert_eq!(divide(value, by), expected, "{value} {by}");
                 }
+                let word = value as u32;
+                assert_eq!(divide_word(word, by), divide_by_bits(u64::from(word), by), "{word} {by}");
             }
         }
         assert_eq!(divide(7, 0), (0, 0));
+        assert_eq!(divide_word(7, 0), (0, 0));
     }
 
     #[test]

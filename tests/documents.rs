@@ -144,6 +144,19 @@ fn lifecycle_starts_only_in_new_and_reset() {
 }
 
 #[test]
+fn only_the_table_of_revisions_names_a_revision() {
+    let mut files = Vec::new();
+    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let has_code = |path: &&PathBuf| !path.ends_with("tests.rs") && !path.ends_with("revision.rs");
+    for path in files.iter().filter(has_code) {
+        let file = read_to_string(path).unwrap();
+        let code = file.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        assert!(!lines.any(|line| line.contains("Revision::V")), "{}: use `Revision::has`", path.display());
+    }
+}
+
+#[test]
 fn tests_named_by_the_rules_exist() {
     let document = text("docs/rules.md");
     let rules = document.split("## Invariants").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();

@@ -1,4 +1,4 @@
-//! Methods: compares the table of docs/protocol.md with both machines.
+//! Methods: compares the tables of docs/protocol.md with the code, and the methods with both machines.
 //! To accept changes: `BLESS=1 cargo test --test it methods`, and review the difference.
 
 use std::fmt::Write as _;
@@ -11,7 +11,9 @@ use mcp_proto::server::{
     self, Completion, Feature, Logging, Prompts, RequestOptions, Resources, ServerConfig, Subscriptions,
     Tool, Tools,
 };
-use mcp_proto::{Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server};
+use mcp_proto::{
+    Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
+};
 
 /// Methods of tasks, which are not implemented.
 const LATER: &[Method] = &[
@@ -282,16 +284,37 @@ fn rows(requests: bool) -> String {
     table
 }
 
-#[test]
-fn method_table_in_the_documents_matches_the_code() {
+fn feature_rows() -> String {
+    let mut table = "| `WireFeature` |".to_owned();
+    for revision in Revision::ALL {
+        write!(table, " {revision} |").unwrap();
+    }
+    table += "\n|---|---|---|---|---|---|\n";
+    for feature in WireFeature::ALL {
+        write!(table, "| `{feature:?}` |").unwrap();
+        for revision in Revision::ALL {
+            write!(table, " {} |", if revision.has(*feature) { "yes" } else { "" }).unwrap();
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// Checks a table of docs/protocol.md, and writes it if `BLESS` is set.
+fn check_document(name: &str, table: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol.md");
     let document = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = document.split_once("<!-- methods -->\n").unwrap();
+    let (before, rest) = document.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let (_, after) = rest.split_once("<!-- end -->").unwrap();
-    let (requests, notifications) = (rows(true), rows(false));
-    let written = format!("{before}<!-- methods -->\n{requests}\n{notifications}<!-- end -->{after}");
+    let written = format!("{before}<!-- {name} -->\n{table}<!-- end -->{after}");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &written).unwrap();
     }
     assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test it methods");
+}
+
+#[test]
+fn tables_in_the_documents_match_the_code() {
+    check_document("methods", &format!("{}\n{}", rows(true), rows(false)));
+    check_document("features", &feature_rows());
 }

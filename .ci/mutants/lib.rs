@@ -23,7 +23,8 @@ mod time;
 
 pub use buffer::Buffer;
 pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
-pub use json::{Decimal, WriteText};
+pub use json::decimal::Decimal;
+pub use json::write_text::WriteText;
 pub use peer::lifecycle::State;
 pub use peer::slots::Ticket;
 pub use time::Millis;

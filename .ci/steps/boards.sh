@@ -44,6 +44,9 @@ step_firmware() {
         say cargo clippy --quiet --locked --features "$image" --lib --bin "$image" --target "$target" -- -D warnings
         say cargo build --quiet --locked --release --features "$image" --bin "$image" --target "$target"
     done <<<"$images"
+    # A variant that only `.ci/footprint --codecs` builds.
+    target=$(awk '$1 == "footprint" { print $3 }' boards/images)
+    say cargo clippy --quiet --locked --features footprint,fields,core-decoder,core-encoder --lib --bin footprint --target "$target" -- -D warnings
     image=$(target_directory)/thumbv6m-none-eabi/release/blinky
     # A function that is called once may be inlined and have no symbol, but method names remain as strings.
     others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$unused" || true)

@@ -5,7 +5,7 @@ use std::fs::{read_to_string, write};
 fn main() {
     println!("cargo::rerun-if-changed=boards");
     println!("cargo::rerun-if-changed=src/run.rs");
-    with_a_float();
+    variants();
     // The PC builds only the library and its tests.
     if var("CARGO_CFG_TARGET_OS").unwrap() != "none" {
         return;
@@ -23,11 +23,17 @@ fn main() {
     }
 }
 
-/// Generates the main loop with a float argument, to measure its cost.
-fn with_a_float() {
+/// Generates variants of the main loop, to measure their cost: a float argument, and another decoder.
+fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
-    let code: String =
+    let mut code: String =
         run.lines().filter(|line| !line.starts_with("//!")).map(|line| format!("{line}\n")).collect();
-    let code = code.replace("on: bool }", "on: f32 }").replace("set_led(on)", "set_led(on > 0.5)");
+    if var("CARGO_FEATURE_FLOAT").is_ok() {
+        code = code.replace("on: bool }", "on: f32 }").replace("set_led(on)", "set_led(on > 0.5)");
+    }
+    if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
+        let theirs = "crate::codec::arguments::<LedSet>(&call, None)";
+        code = code.replace("call.arguments::<LedSet>()", theirs).replace("Call(mut call)", "Call(call)");
+    }
     write(format!("{}/run.rs", var("OUT_DIR").unwrap()), code).unwrap();
 }

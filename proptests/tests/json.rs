@@ -1,9 +1,9 @@
 //! Scanner, views and typed decoder against `serde_json`, on random and damaged text.
 
 use crate::json_texts;
+use mcp_proto::Decimal;
 use mcp_proto::json::{
-    DEPTH_LIMIT, Decimal, Envelope, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner,
-    decode_in_place,
+    DEPTH_LIMIT, Envelope, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, decode_in_place,
 };
 use mcp_proto_proptests::differences::{Difference, deepest};
 use proptest::prelude::*;

@@ -156,16 +156,18 @@ pub(crate) fn any_number() -> Text {
 
 /// A JSON text with up to a few changed bytes.
 pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
+    damage(prop_oneof![10 => json(), 10 => message(), 2 => deep(), 1 => odd_string(), 1 => any_number()])
+}
+
+/// These texts with up to a few changed bytes.
+pub(crate) fn damage(texts: impl Strategy<Value = String> + 'static) -> BoxedStrategy<Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(b"{}[]\",:\\/u0123456789abcdefE+-.tn \n\t\r".to_vec()),
         1 => any::<u8>(),
         1 => prop::sample::select(vec![0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0x80, 0x9F, 0xA0, 0xBF, 0xFF]),
     ];
     let change = (any::<prop::sample::Index>(), 0u8..4, byte);
-    (
-        prop_oneof![10 => json(), 10 => message(), 2 => deep(), 1 => odd_string(), 1 => any_number()],
-        prop::collection::vec(change, 0..4),
-    )
+    (texts, prop::collection::vec(change, 0..4))
         .prop_map(|(text, changes)| {
             let mut text = text.into_bytes();
             for (place, what, byte) in changes {

@@ -13,6 +13,7 @@ mod explore;
 mod features;
 mod inputs;
 mod json;
+mod json_core;
 mod json_suite;
 mod json_texts;
 mod methods;

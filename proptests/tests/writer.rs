@@ -1,7 +1,8 @@
 //! The JSON writer of the public interface against `serde_json`, and under misuse.
 
+use mcp_proto::Decimal;
 use mcp_proto::client::{ClientConfig, Connect};
-use mcp_proto::json::{Decimal, Json, Writer};
+use mcp_proto::json::{Json, Writer};
 use mcp_proto::{Action, Buffer, Client, Millis, State};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};

@@ -234,7 +234,8 @@ impl ClientState<'_> {
         let mut count = 0u32;
         for (_, request) in requests.unwrap_or(Json::NULL).members() {
             let [method, params] = request.pick(["method", "params"]);
-            check::check(method?.string()?, params, self.declared(), self.peer.in_flight.seed()).ok()?;
+            let kind = check::kind_of_method(method?.string()?, self.declared())?;
+            check::check(kind, params, self.declared(), self.peer.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
         let is_valid = count > 0 || state.is_some();

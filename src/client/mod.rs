@@ -345,9 +345,9 @@ impl Client<'_> {
                 envelope.method.is_some() && envelope.id.is_some()
             }
         };
+        let input = class.as_ref().and_then(|class| receive::requested_input(&self.state, bytes, class));
         if is_request && self.state.answers_requests() {
-            let for_application =
-                class.as_ref().is_some_and(|class| receive::is_input_request(&self.state, bytes, class));
+            let for_application = input.is_some();
             let has_space =
                 if for_application { self.state.peer.reserve_response() } else { self.state.can_answer() };
             self.state.server_request_waits = for_application && !has_space;
@@ -360,7 +360,7 @@ impl Client<'_> {
         let received = match class {
             Some(class) => {
                 let index = self.input.member_index(Member::Result);
-                receive::handle_message(&mut self.state, bytes, class, index, line.stream)
+                receive::handle_message(&mut self.state, bytes, class, input, index, line.stream)
             }
             None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),
         };

@@ -17,6 +17,7 @@ use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::server_requests::input_request::InputKind;
 
 /// The result of a processed line.
 pub(crate) enum Handled {
@@ -34,17 +35,20 @@ impl From<Option<PendingEvent>> for Handled {
     }
 }
 
-/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `index` is the scanner's
-/// index of the result.
+/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
+/// [requested input](requested_input), and `index` the scanner's index of the result.
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
     class: Class,
+    input: Option<InputKind>,
     index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Handled {
     match class {
-        Class::Request { id, method, params } => handle_request(state, line, id, method, params, stream),
+        Class::Request { id, method, params } => {
+            handle_request(state, line, id, method, params, input, stream)
+        }
         Class::Notification { method, params } => handle_notification(state, line, method, params),
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
         Class::ErrorWithoutId { error } => {
@@ -133,9 +137,10 @@ fn handle_request(
     id: Span,
     method: Span,
     params: Span,
+    input: Option<InputKind>,
     stream: StreamId,
 ) -> Handled {
-    let (id_view, method) = (rpc::view(line, id), rpc::text(line, method));
+    let id_view = rpc::view(line, id);
     let id_text = id_view.bytes();
     if !state.answers_requests() {
         // The specification forbids any response, even an error.
@@ -144,33 +149,31 @@ fn handle_request(
     if id_text.len() > ID_LIMIT {
         return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
-    let refused = match () {
-        () if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
-        () if method == methods::PING.name => {
-            state.answer(id_text, stream, None);
-            return Handled::Done;
-        }
-        () => match state.check_server_request(
-            method,
-            Some(rpc::view(line, params)).filter(|_| !params.is_missing()),
-            stream,
-        ) {
+    let params_view = Some(rpc::view(line, params)).filter(|_| !params.is_missing());
+    let refused = match input {
+        _ if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
+        Some(kind) => match state.check_server_request(kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, params, context });
             }
             Err(error) => error,
         },
+        None if rpc::text(line, method).is_name(methods::PING.name) => {
+            state.answer(id_text, stream, None);
+            return Handled::Done;
+        }
+        None => ProtocolError::UnknownMethod,
     };
     state.answer(id_text, stream, Some(refused));
     Handled::ProtocolError(refused)
 }
 
-/// Whether the message is a request for the application, whose response needs transmit space.
-pub(crate) fn is_input_request(state: &ClientState<'_>, line: &[u8], class: &Class) -> bool {
+/// The input that a message requests from the application. The response to such a request needs transmit space.
+pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Class) -> Option<InputKind> {
     match class {
-        Class::Request { method, .. } => state.accepts_method(rpc::text(line, *method)),
-        _ => false,
+        Class::Request { method, .. } => state.kind_of_method(rpc::text(line, *method)),
+        _ => None,
     }
 }
 
@@ -290,7 +293,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         }
         (_, None) => [Span::MISSING; 2],
     };
-    let kind = rpc::view(result.line(), kind);
+    let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
     if kind.string().is_some_and(|kind| kind == "input_required") {
         return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,

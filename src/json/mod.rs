@@ -6,7 +6,8 @@
 //! without validation, and decode a string only on request.
 //!
 //! ```
-//! use mcp_proto::json::{Decimal, Json};
+//! use mcp_proto::Decimal;
+//! use mcp_proto::json::Json;
 //! let json = Json::parse(br#"{"on":true,"levels":[1,2.50],"label":"a\tb"}"#)?;
 //! assert_eq!(json.at("on").boolean(), Ok(true));
 //! assert_eq!(json.get("label").unwrap().string().unwrap(), "a\tb");
@@ -28,13 +29,12 @@ pub(crate) mod string;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
 mod value;
-mod write_text;
+pub(crate) mod write_text;
 pub(crate) mod writer;
 
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
-pub use decimal::Decimal;
-pub(crate) use decimal::SortKey;
+pub(crate) use decimal::{Decimal, SortKey};
 pub use path::{AccessError, At};
 pub(crate) use scanner::MemberIndex;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
@@ -48,8 +48,7 @@ pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 pub use to_string::to_string;
 pub use value::{Elements, Json, Kind, Members};
 pub(crate) use value::{magnitude, next_element};
-pub use write_text::WriteText;
-pub(crate) use write_text::{print, prints};
+pub(crate) use write_text::{WriteText, print, prints};
 pub use writer::{Mark, Writer};
 
 /// The largest number of containers that may be open at once in any text.

@@ -203,6 +203,10 @@ impl Revision {
         if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
     }
 
+    pub(crate) const OLDEST: Revision = {
+        let [oldest, ..] = Revision::ALL;
+        oldest
+    };
     const LATEST: Revision = {
         let [.., latest] = Revision::ALL;
         latest

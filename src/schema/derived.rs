@@ -127,7 +127,7 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
     members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
-/// The value of a field, or the value of its type for a missing field.
+/// Returns the value of a field, or the default of its type if the field is missing.
 pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }

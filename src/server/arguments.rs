@@ -3,7 +3,7 @@
 #[cfg(feature = "derive")]
 use crate::protocol::objects::tool::Tool;
 #[cfg(feature = "derive")]
-use crate::schema::ToolArguments;
+use crate::schema::arguments::ToolArguments;
 use crate::server::call::Call;
 
 #[cfg(feature = "derive")]

@@ -48,8 +48,7 @@ impl PackedFlags {
     }
 
     fn revision(self) -> Revision {
-        let [oldest, ..] = Revision::ALL;
-        Revision::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or(oldest)
+        Revision::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or(Revision::OLDEST)
     }
 
     fn level(self) -> Option<Level> {

@@ -30,7 +30,7 @@ impl<'a> Pending<'a> {
     /// A request of which only the id is known, empty if it has none.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
-            revision: Revision::V2024_11_05,
+            revision: Revision::OLDEST,
             kind: RequestKind::Internal,
             capabilities: ClientCapabilities::NONE,
             level: None,

@@ -186,7 +186,7 @@ fn application_can_cancel_its_request() {
         cancelled(1, "too \\\"late\\\""),
         asked(5, "roots/list"),
     ));
-    // A deferred request cannot be cancelled. A request of the server has no reply.
+    // A deferred request is not a request to the client, so `cancel` fails. `reply` fails for a request to the client.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
     // The reason is stored with the waiting cancellation if it fits.
@@ -215,7 +215,7 @@ fn unreadable_response_ends_its_request() {
         session().rx(&[350]).check(&format!(
             "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
             asked(1, "roots/list"),
-            // The same response again is late. It is ignored if it is readable.
+            // A repeated response is late. The server ignores it if it is readable.
             if lost == "TooLong" {
                 "! fault LineTooLong\n"
             } else if answer.contains("[[") {

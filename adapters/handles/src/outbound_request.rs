@@ -8,7 +8,7 @@ use mcp_proto::input::{ElicitResultView, Input, RootsView, SampledView};
 use mcp_proto::json::Json;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
-    ClientCapabilities, Era, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket,
+    ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
 };
 
 use crate::error::PeerError;
@@ -133,7 +133,7 @@ impl ResponseCell {
     }
 }
 
-/// Sets the response of a request. Dropping it first reports a closed connection.
+/// Sets the response of a request. If it is dropped without a response, the caller gets `Closed`.
 struct ResponseSender(Arc<ResponseCell>);
 
 impl Drop for ResponseSender {
@@ -160,7 +160,7 @@ impl OutboundRequest {
         timeout: Option<Duration>,
         during: Option<Ticket>,
     ) -> Result<(OutboundRequest, Arc<ResponseCell>), RequestError> {
-        if revision.era() == Era::Stateless || !input.fits(revision, client) {
+        if !revision.has(WireFeature::ServerRequests) || !input.fits(revision, client) {
             return Err(RequestError::Unsupported);
         }
         let params = input.params(revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
@@ -227,7 +227,7 @@ impl PendingResponse {
         self.response.0.is_finished()
     }
 
-    /// Reports that the request that this one belongs to was cancelled.
+    /// Ends the request with `Cancelled`, because its deferred request was cancelled.
     pub(crate) fn cancel(self) {
         self.response.0.set(Err(RequestError::Cancelled));
     }

@@ -210,7 +210,7 @@ impl InputResponse {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            // The session cancels the request instead.
+            // Required input has no error response, so the session cancels the request.
             Response::Error { .. } => {}
         }
     }
@@ -237,7 +237,8 @@ pub(crate) enum ResponseTarget {
 /// Passes a request of the server, and the duty to respond to it, to the application.
 pub type ServerRequestHandler = Arc<dyn Fn(ServerRequest, ServerRequestResponder) + Send + Sync>;
 
-/// The duty to respond to a request of the server. Dropping it, also by a panic, sends an error.
+/// The duty to respond to a server request. If it is dropped without a response, even by a panic, the server gets an
+/// error.
 #[derive(Debug)]
 pub struct ServerRequestResponder {
     shared: Arc<ClientShared>,

@@ -93,8 +93,8 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even from child
-    /// processes.
+    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even
+    /// from child processes.
     ///
     /// # Errors
     /// See [`streams`](Serve::streams).

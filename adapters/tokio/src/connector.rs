@@ -174,7 +174,8 @@ impl Connector {
         Ok(shared.handle(details))
     }
 
-    /// Runs the client until it is closed. Repeats this once with a handshake only, if that can help.
+    /// Runs the client until it is closed. If the server rejects the probe by exiting, connects once more with a
+    /// handshake only.
     async fn run(
         mut self,
         mut source: Source,

@@ -70,12 +70,12 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// Both may block, so each has a thread. The thread of stdin may outlive this function, until input
-    /// arrives or the process exits. Unlike with tokio's own stdin, the shutdown of a runtime does not wait
-    /// for it.
+    /// Stdin and stdout may block, so each has a thread. The thread of stdin may outlive this function, until input
+    /// arrives or the process exits. Unlike with tokio's own stdin, the shutdown of a runtime does not wait for the
+    /// thread.
     ///
-    /// On Unix both are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even from child
-    /// processes.
+    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even
+    /// from child processes.
     ///
     /// # Errors
     /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an

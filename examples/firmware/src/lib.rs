@@ -9,14 +9,16 @@ extern crate std;
 mod board;
 #[cfg(target_os = "none")]
 pub mod chips;
+#[cfg(any(feature = "core-decoder", feature = "core-encoder"))]
+pub mod codec;
 #[cfg(feature = "device")]
 pub mod device;
 // README.md shows this file verbatim.
-#[cfg(not(feature = "float"))]
+#[cfg(not(any(feature = "float", feature = "core-decoder")))]
 #[rustfmt::skip]
 mod run;
-/// The same main loop with a float argument.
-#[cfg(feature = "float")]
+/// The same main loop with a float argument or another decoder.
+#[cfg(any(feature = "float", feature = "core-decoder"))]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));
 }

@@ -151,7 +151,7 @@ pub enum What {
     Deep(u8),
 }
 
-/// The movement in which the application handles a request.
+/// The way in which the application handles a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behaviour {

@@ -50,7 +50,7 @@ pub enum Towards {
     Client,
 }
 
-/// The movement in which a line is damaged.
+/// The way in which a line is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Trick {

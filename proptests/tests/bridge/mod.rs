@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcp_proto::json::{Decimal, Json, decode_in_place, to_string};
+use mcp_proto::Decimal;
+use mcp_proto::json::{Json, decode_in_place, to_string};
 use mcp_proto_proptests::differences::Difference;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -27,7 +27,6 @@ static AUTOMATIC: ClientConfig = ClientConfig::new("c", "1").capabilities(DECLAR
 static HANDSHAKE: ClientConfig = AUTOMATIC.connect(Connect::Handshake);
 static STATELESS: ClientConfig = AUTOMATIC.connect(Connect::Stateless);
 
-/// The kind of a client request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Call,
@@ -35,7 +34,6 @@ enum Kind {
     Subscription,
 }
 
-/// An open client request.
 #[derive(Debug)]
 struct Open {
     ticket: Ticket,
@@ -269,10 +267,7 @@ impl Scene {
         if lines.closed {
             assert_eq!(client.state(), State::Closed);
             assert!(deferred.is_empty(), "server requests are open at the end: {deferred:?}");
-            assert!(
-                open.iter().all(|it| it.kind == Kind::Subscription),
-                "requests are open at the end: {open:?}"
-            );
+            assert!(open.iter().all(|it| it.kind == Kind::Subscription), "open at the end: {open:?}");
             return;
         }
         if lines.blocked || lines.broken {

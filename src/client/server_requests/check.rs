@@ -33,14 +33,14 @@ pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<Input
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
-/// Validates a request and returns its kind. `seed` is the seed of the request table.
+/// Validates the parameters of a request, and returns its kind: a form may turn out to be a URL. `seed` is the seed of
+/// the request table.
 pub(crate) fn check(
-    method: Str<'_>,
+    kind: InputKind,
     params: Option<Json<'_>>,
     declared: Declared,
     seed: u64,
 ) -> Result<InputKind, ProtocolError> {
-    let kind = kind_of_method(method, declared).ok_or(ProtocolError::UnknownMethod)?;
     let params = params.unwrap_or(Json::EMPTY_OBJECT);
     if params.kind() != Kind::Object {
         return Err(ProtocolError::InvalidParams);
@@ -130,7 +130,8 @@ mod tests {
     fn checked(method: &str, params: &str, declared: Declared) -> Result<InputKind, ProtocolError> {
         let method = format!("\"{method}\"");
         let method = Json::parse(method.as_bytes()).unwrap().string().unwrap();
-        check(method, Some(Json::parse(params.as_bytes()).unwrap()), declared, 7)
+        let kind = kind_of_method(method, declared).ok_or(ProtocolError::UnknownMethod)?;
+        check(kind, Some(Json::parse(params.as_bytes()).unwrap()), declared, 7)
     }
 
     const ALL: Declared = Declared::ROOTS

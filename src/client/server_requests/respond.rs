@@ -8,6 +8,7 @@ use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 
+use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
 
 impl ClientState<'_> {
@@ -16,20 +17,20 @@ impl ClientState<'_> {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
-    /// Whether the application answers requests with this method.
-    pub(crate) fn accepts_method(&self, method: Str<'_>) -> bool {
-        check::kind_of_method(method, self.declared()).is_some()
+    /// The kind of input that a method requests, if the application answers such requests.
+    pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
+        check::kind_of_method(method, self.declared())
     }
 
-    /// Validates a request of the server.
+    /// Validates a request of the server for this kind of input.
     pub(crate) fn check_server_request(
         &self,
-        method: Str<'_>,
+        kind: InputKind,
         params: Option<Json<'_>>,
         stream: StreamId,
     ) -> Result<Context, ProtocolError> {
         let session = self.peer.session.ok_or(ProtocolError::UnknownMethod)?;
-        let kind = check::check(method, params, self.declared(), self.peer.in_flight.seed())?;
+        let kind = check::check(kind, params, self.declared(), self.peer.in_flight.seed())?;
         Ok(Context { revision: session.revision, kind, stream })
     }
 

@@ -16,7 +16,7 @@ pub(crate) use rank::SortKey;
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
 /// ```
-/// use mcp_proto::json::Decimal;
+/// use mcp_proto::Decimal;
 /// let half = Decimal::new(5, -1);
 /// assert_eq!(Decimal::parse("0.50"), Some(half));
 /// assert!(half < Decimal::from(1u8));

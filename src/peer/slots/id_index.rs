@@ -67,7 +67,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Removes a request from the index. The text of the request is then its former id.
+    /// Removes a request from the index. Its former id stays in the slot as plain text.
     pub(crate) fn remove_id(&mut self, ticket: Ticket) {
         self.unlink_id(ticket);
         if let Some(slot) = self.taken_slot_mut(ticket) {

@@ -15,7 +15,7 @@ use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A form for the user to fill in (from `2025-06-18` on). Read the response with
-/// [`ElicitResultView::from_json`](super::ElicitResultView::from_json).
+/// [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json).
 ///
 /// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
 ///

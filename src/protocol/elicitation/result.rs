@@ -49,7 +49,7 @@ pub(crate) fn write_form(
     valid && written_json(out, from).is_none_or(fit)
 }
 
-/// The result of a [`Form`](super::Form) or an [`OpenUrl`](super::OpenUrl).
+/// The result of a [`Form`](crate::input::Form) or an [`OpenUrl`](crate::input::OpenUrl).
 #[derive(Debug, Clone, Copy)]
 pub struct ElicitResultView<'a> {
     action: ElicitAction,

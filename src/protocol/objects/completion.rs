@@ -1,6 +1,7 @@
 //! Completion: the reference of an argument and the proposed values, written and viewed.
 //!
 //! Specification: *Completion*.
+#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::view::{list, view};

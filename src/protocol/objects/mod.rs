@@ -1,4 +1,4 @@
-//! Objects of the protocol, one in each file: what writes it and what views it.
+//! Objects of the protocol: each file has the writer and the view of one object.
 
 pub(crate) mod annotations;
 pub(crate) mod application_json;

@@ -24,7 +24,7 @@ use crate::protocol::sampling::model_preferences::{ModelPreferences, ModelPrefer
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 
 /// A request for the client's model to continue a conversation. Read the result with
-/// [`SampledView::from_json`](super::SampledView::from_json).
+/// [`SampledView::from_json`](crate::input::SampledView::from_json).
 ///
 /// ```
 /// use mcp_proto::input::{CreateMessage, SampleMessage};

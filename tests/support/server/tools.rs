@@ -1,7 +1,7 @@
 //! Tools for tests, and the record of their application.
 
 use super::requests;
-use mcp_proto::json::Decimal;
+use mcp_proto::Decimal;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 

@@ -12,25 +12,20 @@ use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Decimal, Millis, Server};
 use mcp_proto_firmware::chips::lm3s6965::{Polled, Stopwatch};
 
+#[cfg_attr(feature = "fields", path = "footprint/fields.rs")]
+#[cfg_attr(not(feature = "fields"), path = "footprint/led.rs")]
+mod call;
+use call::{CALL, answer};
+
 static TOOLS: Tools = Tools::new(&[Tool::new(
     "led_set",
     r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
 )]);
 static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
 
-#[derive(serde::Deserialize)]
-struct LedSet {
-    on: bool,
-}
-
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 "#;
-/// A call of 200 bytes with its newline. The response has 100 bytes.
-const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"led_set","arguments":{"on":true},"_meta":{"progressToken":12345,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b716-01"}}}
-"#;
-const ANSWER: &str = "the LED is on, as told";
-
 /// Passes `input` to a server `times` times, at minimal cost for moving bytes. Returns the length of the last response.
 fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
     let mut answered = 0;
@@ -52,11 +47,8 @@ fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
                     rest = rest.get(taken..).unwrap_or_default();
                 }
                 Action::Event => {
-                    if let Some(Event::Call(mut call)) = server.event() {
-                        match call.arguments::<LedSet>() {
-                            Ok(LedSet { on: true }) => call.text(ANSWER),
-                            _ => call.fail("the LED is broken"),
-                        }
+                    if let Some(Event::Call(call)) = server.event() {
+                        answer(call);
                     }
                 }
                 Action::Closed => return 0,

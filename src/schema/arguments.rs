@@ -1,0 +1,20 @@
+//! The trait of derived argument types.
+
+use crate::schema::Schema;
+
+/// The arguments of a tool: a struct or an enum with the derive macro of the same name.
+///
+/// See [`schema`](crate::schema) for the generated code, and
+/// [`Tool::with_arguments`](crate::server::Tool::with_arguments) and [`Call::with`](crate::server::Call::with) for its
+/// use.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a tool",
+    note = "derive `ToolArguments` for it: it must be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"
+)]
+pub trait ToolArguments: Schema {
+    /// The JSON Schema of the arguments, as JSON text.
+    const INPUT_SCHEMA: &'static str;
+
+    /// The description of the tool, from the doc comment of the type.
+    const DESCRIPTION: Option<&'static str>;
+}
