@@ -77,7 +77,11 @@ impl ClientState<'_> {
     ) -> Result<(), Overflow> {
         self.peer.output.compact();
         let mut out = self.peer.output.begin_message(space);
-        write_head(&mut out, id, method);
+        out.token(r#"{"jsonrpc":"2.0","id":"#);
+        out.unsigned(id);
+        out.token(r#","method":"#);
+        out.string(method);
+        out.token(PARAMS);
         let head = out.len();
         params(&mut out);
         self.config.write_meta(revision, meta, &mut self.meta_memo, &mut out);
@@ -109,7 +113,10 @@ impl ClientState<'_> {
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let token = outbound.wants_progress().then_some(id);
         self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
-            write_head(out, id, method);
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.unsigned(id);
+            out.field_string("method", method);
+            out.token(PARAMS);
             params(out, rest);
             let meta = Meta { token, level: outbound.data.level, more };
             config.write_meta(session.revision, meta, memo, out);
@@ -166,13 +173,3 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
 
 /// The start of the parameters, after the method.
 const PARAMS: &str = r#","params":{"#;
-
-/// `{"jsonrpc":"2.0","id":…,"method":…,"params":{`
-#[inline]
-pub(super) fn write_head(out: &mut Writer<'_>, id: u64, method: &str) {
-    out.token(r#"{"jsonrpc":"2.0","id":"#);
-    out.unsigned(id);
-    out.token(r#","method":"#);
-    out.string(method);
-    out.token(PARAMS);
-}
