@@ -1,4 +1,4 @@
-//! Target-specific kernels: division and byte moves.
+//! The code that depends on the target: division and byte moves.
 //!
 //! All implementations of a kernel return the same results. All are compiled and tested on every target.
 #![allow(

@@ -1,4 +1,4 @@
-//! Benchmark of calls between a client and a server in one process.
+//! Benchmark: round trip in memory, between a client and a server in one process.
 
 use std::sync::Arc;
 

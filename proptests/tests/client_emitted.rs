@@ -118,7 +118,7 @@ impl Host {
             let definition = match key.as_str() {
                 "roots" => "ListRootsResult",
                 "sample" | "sample 2" => "CreateMessageResult",
-                _ => "ElicitResultView",
+                _ => "ElicitResult",
             };
             schemas
                 .check(self.revision.as_str(), definition, input)

@@ -134,7 +134,7 @@ const GOLDEN: &[(&str, By, &str)] = &[
 #[rustfmt::skip]
 const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("not JSON", "EOF", "2025-11-25", Server, r#"{"jsonrpc":"2.0","#),
-    ("two lines", "more than one line", "2025-11-25", ServerTo("ping"), "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":{}}"),
+    ("two lines", "a newline inside the line", "2025-11-25", ServerTo("ping"), "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":{}}"),
     ("not an object", "a message is an object", "2025-11-25", Server, r#""hello""#),
     ("a batch elsewhere", "a message is an object", "2025-06-18", Server, r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#),
     ("an empty batch", "a message is an object", "2025-03-26", Server, "[]"),
@@ -146,7 +146,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("id null on a new error", "/id", "2025-11-25", Server, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
     ("a fractional code", "/error/code", "2025-11-25", Server, r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"x"}}"#),
     ("an error without message", "message", "2025-11-25", Server, r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#),
-    ("result and error", "too many", "2025-11-25", Server, r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#),
+    ("result and error", "unknown member", "2025-11-25", Server, r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#),
     ("a reserved code", "reserved", "2026-07-28", Server, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"x"}}"#),
     ("-32022 without data", "UnsupportedProtocolVersionError", "2026-07-28", Server, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"x"}}"#),
     ("-32021 with a list", "MissingRequiredClientCapabilityError", "2026-07-28", Server, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"x","data":{"requiredCapabilities":["sampling"]}}}"#),
@@ -173,7 +173,7 @@ const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("progress message too early", "message", "2024-11-05", Server, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"m"}}"#),
     ("progress as text", "/params/progress", "2025-11-25", Server, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":"1"}}"#),
     ("a listening that ends without its id", "SubscriptionsListenResult", "2026-07-28", ServerTo("subscriptions/listen"), r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete"}}"#),
-    ("an unknown action", "ElicitResultView", "2025-06-18", ClientTo("elicitation/create"), r#"{"jsonrpc":"2.0","id":1,"result":{"action":"maybe"}}"#),
+    ("an unknown action", "ElicitResult", "2025-06-18", ClientTo("elicitation/create"), r#"{"jsonrpc":"2.0","id":1,"result":{"action":"maybe"}}"#),
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Properties of request methods: result member, input requests, repeatability.
+//! Properties of each method for the client: result member, input requests, repeatability.
 
 use crate::json::{Kind, Span};
 use crate::protocol::methods;

@@ -1,4 +1,4 @@
-//! Notifications of resource updates, as events.
+//! The event of a received `notifications/resources/updated`.
 
 use crate::json::Str;
 use crate::protocol::objects::view::{text, view};

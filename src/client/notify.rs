@@ -1,4 +1,4 @@
-//! Notifications that the application sends.
+//! Sends notifications of the application.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;

@@ -1,4 +1,4 @@
-//! Requests that the client sends: their data in a slot, their ids, their encoding.
+//! Slot data, ids and encoding of requests that the client sends.
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{Routing, StreamId};

@@ -1,4 +1,4 @@
-//! Outbound messages with kind and relation, for transports with several streams.
+//! Outbound messages in message mode: their kind, and the stream that they belong to.
 
 /// Caller's identifier of the stream a message arrived on: an HTTP exchange, a WebSocket, a topic.
 ///

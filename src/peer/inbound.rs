@@ -1,4 +1,4 @@
-//! Inbound requests: their progress, deferral, expiry and cancellation.
+//! Inbound requests: writes their progress and responses, defers, expires and cancels them.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{Routing, StreamId};

@@ -1,4 +1,4 @@
-//! Outbound requests: their ids, responses, timeouts, progress and cancellation.
+//! Outbound requests: finds them by id, starts their timers, records progress, writes cancellations.
 #![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
 use crate::error::ProtocolError;

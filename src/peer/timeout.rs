@@ -1,4 +1,4 @@
-//! A timeout packed into four bytes. Deadlines are in `peer/slots/deadlines.rs`.
+//! A timeout packed into four bytes. `outbound.rs` starts it, `slots/deadlines.rs` keeps the deadlines.
 #![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
 use crate::time::Millis;

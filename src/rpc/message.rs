@@ -1,4 +1,4 @@
-//! Messages in spans of their line: kind, id, method and content.
+//! A classified message: its kind, and the spans of its id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanner, Shape, Span};
 use crate::rpc::{is_id, kind, view};

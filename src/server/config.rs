@@ -1,4 +1,4 @@
-//! Configuration of a server: identity, features, revisions, limits.
+//! Configuration of a server: identity, features, revisions, limits and their defaults.
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::protocol::meta;

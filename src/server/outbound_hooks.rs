@@ -1,4 +1,4 @@
-//! Lifecycle of requests that the server sent: ids, responses, timeouts, cancellation.
+//! Responses, timeouts and cancellation of requests that the server sent, behind the trait `OutboundHooks`.
 //!
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.

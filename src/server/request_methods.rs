@@ -1,4 +1,4 @@
-//! Methods of every request event: progress, log, defer, error (macros).
+//! Macros for the Rust methods of every request event: progress, log, defer, error.
 
 /// Methods of every request event. Needs a field `reply`.
 macro_rules! request_methods {

@@ -1,4 +1,4 @@
-//! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
+//! Methods of the server that send requests: roots, elicitation, sampling, ping (handshake era).
 //!
 //! They share the slots of deferred requests. The server calls their code only through the trait `OutboundHooks`, whose
 //! object the first request sets. A server that sends no requests therefore does not link it.

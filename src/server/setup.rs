@@ -1,4 +1,4 @@
-//! Construction of a server: buffers, slots and options before the first poll.
+//! Construction of a server from its configuration and its buffers and slots.
 
 use crate::buffer::Buffer;
 use crate::error::ConfigError;

@@ -1,4 +1,4 @@
-//! Writers for message envelopes, errors and log messages.
+//! Writers for results, errors and `notifications/message`.
 
 use crate::error::ProtocolError;
 use crate::json::writer::memo::MembersMemo;

@@ -1,4 +1,4 @@
-//! Pumps for [`mcp_proto`] over [`embedded_io`] and [`embedded_io_async`].
+//! Pumps without a heap for UARTs and sockets, over [`embedded_io`] and [`embedded_io_async`].
 //!
 //! They connect servers and clients to the UARTs and sockets of boards. No heap, no `unsafe`, no panics.
 //!

@@ -1,4 +1,4 @@
-//! A client and a server in one process, connected by copying bytes.
+//! The pair that `benches/src/pair.rs` measures: a client and a server, connected by copying bytes.
 
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, ServerConfig};

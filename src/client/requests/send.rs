@@ -1,4 +1,4 @@
-//! Sends tool calls, lists and any request; cancels with `notifications/cancelled`.
+//! Methods of the client that send tool calls, lists and any request, or cancel a request.
 
 use crate::error::SendError;
 use crate::json::Writer;

@@ -1,4 +1,4 @@
-//! Validation of the caller's output, unless the order of its calls proves it.
+//! Validation of JSON that the application wrote, where `order.rs` did not prove it valid.
 
 use super::order::Nesting;
 use super::{Mark, Writer};

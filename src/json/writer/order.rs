@@ -1,4 +1,4 @@
-//! Tracks nesting, so that well-formed output needs no validation pass.
+//! Tracks the order of writer calls, so that valid output needs no check by `checked.rs`.
 
 use super::Writer;
 
