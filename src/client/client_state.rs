@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) capabilities: ServerCapabilities,
 }
 
+const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
+
 impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
