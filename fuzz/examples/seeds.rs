@@ -21,9 +21,6 @@ fn main() {
     let words: BTreeSet<String> = fuzz::seeds::words();
     let escaped = words.iter().map(|word| word.replace('\\', "\\\\").replace('"', "\\\""));
     let lines: String = escaped.map(|word| format!("\"{word}\"\n")).collect();
-    fs::write(
-        "dictionary.txt",
-        format!("# Words of the protocol, written by `fuzz/run --seeds`.\n{lines}"),
-    )
-    .unwrap();
+    fs::write("dictionary.txt", format!("# Words of the protocol, written by `fuzz/run --seeds`.\n{lines}"))
+        .unwrap();
 }

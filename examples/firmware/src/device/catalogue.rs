@@ -2,8 +2,8 @@
 
 use mcp_proto::ToolArguments;
 use mcp_proto::server::{
-    PromptArgument, Completion, Limits, Logging, Prompt, Prompts, Resource, Resources, SecondInitialize,
-    ServerConfig, Subscriptions, ResourceTemplate, Tool, Tools,
+    Completion, Limits, Logging, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources,
+    SecondInitialize, ServerConfig, Subscriptions, Tool, Tools,
 };
 
 use super::questions::AskSomebody;
