@@ -67,7 +67,7 @@ impl ClientHandler for Host {
         &self,
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResultView, ErrorData> {
+    ) -> Result<ElicitResult, ErrorData> {
         self.hear("elicitation", json!(request));
         Ok(serde_json::from_value(self.answer.lock().unwrap().clone()).unwrap())
     }
