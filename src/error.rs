@@ -8,7 +8,7 @@ use crate::rpc::code;
 
 /// An error that the machine has handled. The connection continues.
 ///
-/// [`by_host`](ProtocolError::by_host) tells an error of the application from one of the peer.
+/// [`by_host`](ProtocolError::by_host) distinguishes errors of the application from errors of the peer.
 /// [`code`](ProtocolError::code) is the code that the peer received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,9 +33,9 @@ pub enum ProtocolError {
     Batch,
     /// A batch without elements.
     EmptyBatch,
-    /// A batch with more requests than error responses would fit.
+    /// A batch with too many requests: their error responses might not fit.
     BatchTooLarge {
-        /// Maximum number of requests at that time.
+        /// Maximum number of requests when the batch arrived.
         limit: usize,
     },
     /// A message is valid JSON but not an object.
@@ -66,7 +66,7 @@ pub enum ProtocolError {
         /// Code of the error response: -32002, or -32602 since `2026-07-28`.
         code: i32,
     },
-    /// A request requires a capability that the client did not declare in it (`2026-07-28`).
+    /// A request requires a capability that it does not declare (`2026-07-28`).
     MissingClientCapability,
     /// The buffer for resource subscriptions is full.
     TooManyWatched {
@@ -90,11 +90,11 @@ pub enum ProtocolError {
     ShuttingDown,
     /// A response matches no request in flight.
     UnknownResponse,
-    /// A response has both a result and an error, has neither, or has a malformed one.
+    /// A response has both a result and an error, or an error that is not an object.
     MalformedResponse,
     /// An error response without an id: the peer could not read a message.
     ErrorWithoutId {
-        /// Code of that error; 0 if it is not an integer or out of range.
+        /// Code of the error; 0 if the code is not an integer or is out of range.
         code: i32,
     },
     /// A cancellation matches no request in flight.
@@ -118,7 +118,7 @@ pub enum ProtocolError {
         /// Maximum length of the reply in bytes.
         limit: usize,
     },
-    /// Application error: a handler wrote other than one JSON value. The machine responded with an error.
+    /// Application error: a handler wrote something other than one JSON value. The machine responded with an error.
     InvalidReply,
     /// Application error: a request for input (`inputRequests`) was invalid. The machine responded with an error.
     ///
@@ -134,8 +134,8 @@ pub enum ProtocolError {
 impl ProtocolError {
     /// Returns the code of the error response to the peer. `None` if this error has no response.
     ///
-    /// Whether a response was sent also depends on the message. Notifications and responses never get one, and a
-    /// client never responds to invalid messages.
+    /// Whether a response was sent also depends on the message. Notifications and responses never get an error
+    /// response, and a client never responds to invalid messages.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {
@@ -173,7 +173,7 @@ impl ProtocolError {
         })
     }
 
-    /// Returns the code of an error response to this error.
+    /// Returns the code of the error response; `INTERNAL_ERROR` if this error has no code.
     pub(crate) fn response_code(&self) -> i32 {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
@@ -380,11 +380,11 @@ impl WriteText for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// Reason why a message cannot be sent, or not yet.
+/// Reason why a message was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The transmit buffer has too little free space. An event reports when it has enough.
+    /// The transmit buffer has too little free space. An event reports when the space is sufficient.
     Busy,
     /// The request has ended: by a response, cancellation or timeout, or with its connection.
     Gone,

@@ -2,7 +2,7 @@
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// The peer controls the input of this code, so no line may be able to panic.
+// The peer controls the input of this code, so this code must not panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -8,10 +8,10 @@ use crate::time::Millis;
 
 /// Next step for the caller, returned by [`Machine::poll`].
 ///
-/// Exhaustive on purpose, because a further step would require a change of every caller's loop.
+/// The enum is exhaustive on purpose, because a new variant requires a change in the loop of every caller.
 #[derive(Debug)]
 pub enum Action<'a> {
-    /// Move bytes in whichever direction is ready first, then poll again. Poll at the deadline at the latest.
+    /// Move bytes in one or both directions, then poll again. Poll at the deadline at the latest.
     Io(Io<'a>),
     /// An event is pending: call `event()`.
     Event,
@@ -19,9 +19,9 @@ pub enum Action<'a> {
     Closed,
 }
 
-/// A server or a client, as a pump sees it: one pump serves both roles.
+/// Interface of a server or client to a pump. One pump serves both roles.
 pub trait Machine: sealed::Sealed {
-    /// Handles expired timeouts and buffered input, and returns the next step for the caller. `now` is the current time.
+    /// Handles timeouts and buffered input, and returns the caller's next step. `now` is the current time.
     ///
     /// Poll again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
     fn poll(&mut self, now: Millis) -> Action<'_>;
@@ -31,10 +31,10 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Bytes to write, space for reads, and the deadline for the next poll.
+/// Bytes to write, space for reads, and deadline of the next poll.
 ///
-/// Either half may be empty. A caller that can wait for both directions uses [`split`](Io::split). A caller that performs
-/// one operation at a time uses [`next`](Io::next).
+/// Either half may be empty. [`split`](Io::split) is for a caller that waits for both directions. [`next`](Io::next) is
+/// for a caller that performs one operation at a time.
 #[derive(Debug)]
 pub struct Io<'a> {
     transmit: Transmit<'a>,
@@ -64,7 +64,7 @@ impl<'a> Io<'a> {
         (self.transmit, self.receive)
     }
 
-    /// Returns the operation to perform first: a write if bytes are unsent, otherwise a read.
+    /// Returns the next operation: a write if bytes are unsent, else a read if input is accepted, else a wait.
     #[must_use = "the machine waits for one of the two"]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes().is_empty() {
@@ -76,7 +76,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Returns the time of the next poll if no bytes move before. `None` if no timeout is running.
+    /// Returns the latest time of the next poll. `None` if no timeout is running.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
@@ -93,7 +93,8 @@ impl<'a> Receive<'a> {
         Receive { input }
     }
 
-    /// Returns whether input is accepted. If not, unsent output has to be sent first, or the input has ended.
+    /// Returns whether input is accepted. Input is refused after its end, and while buffered input waits for transmit
+    /// space or for the application.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.input.is_ready()
@@ -108,23 +109,23 @@ impl<'a> Receive<'a> {
     /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode they are one whole message.
     ///
     /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
-    /// machine then drops the line. It answers a request whose id was received with an error, and sends no other reply.
+    /// machine then drops the line. If it received the id of a request, it responds with an error. Otherwise it sends
+    /// no response.
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);
     }
 
-    /// Reports that one whole message of `n` bytes, from `stream`, was read into [`space`](Receive::space). Message
-    /// mode only.
+    /// Reports a whole message of `n` bytes from `stream` in [`space`](Receive::space). Message mode only.
     ///
-    /// The space of a growing buffer is only the part allocated so far. For messages of any size use
-    /// [`message`](Receive::message).
+    /// The space of a growing buffer is only the part allocated so far. [`message`](Receive::message) has no such
+    /// limit.
     pub fn framed(self, n: usize, stream: StreamId) {
         self.input.filled(n, stream);
     }
 
     /// Copies one whole message from `stream`: a WebSocket, a queue or an HTTP body. Message mode only.
     ///
-    /// The message may contain newlines. An oversized message is answered like an oversized line.
+    /// The message may contain newlines. The machine responds to an oversized message as to an oversized line.
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -132,13 +133,14 @@ impl<'a> Receive<'a> {
         if self.input.message(message, None, stream) { Ok(()) } else { Err(message) }
     }
 
-    /// Copies one whole message that the caller has already parsed. Otherwise like [`message`](Receive::message).
+    /// Copies one whole message that the caller has parsed, like [`message`](Receive::message).
     ///
-    /// The machine scans it again only if its nesting limit is lower than [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
+    /// The machine scans the message again only if the machine's nesting limit is below
+    /// [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
-    #[expect(clippy::result_large_err, reason = "there is no heap to box it on")]
+    #[expect(clippy::result_large_err, reason = "without a heap, the message cannot be boxed")]
     pub fn parsed<'m>(self, message: Message<'m>, stream: StreamId) -> Result<(), Message<'m>> {
         if self.input.message(message.bytes(), Some(message.envelope()), stream) {
             Ok(())
@@ -147,14 +149,14 @@ impl<'a> Receive<'a> {
         }
     }
 
-    /// Reports that a stream has closed: an HTTP response that the client abandoned, or an exchange that failed. Message
-    /// mode only.
+    /// Reports that a stream has closed. Message mode only. Examples are an HTTP response that the client abandoned,
+    /// and an exchange that failed.
     ///
-    /// A server cancels the stream's requests of `2026-07-28` and ends its subscriptions, each with
-    /// [`Event::Cancelled`](crate::server::Event::Cancelled), and sends no response. Requests of a handshake session
-    /// continue, because a client may come back for their responses. A client fails the request that it sent on this
-    /// stream with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers messages of the
-    /// stream that it wrote before; the caller drops them.
+    /// A server cancels the requests and subscriptions of `2026-07-28` on this stream. It emits
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each of them, and sends no response. Requests of a
+    /// handshake session continue, because the client may reconnect and receive the responses. If a client has sent a
+    /// request on this stream, the request fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The
+    /// machine still offers messages that it wrote before for this stream. The caller drops these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

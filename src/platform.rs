@@ -1,4 +1,4 @@
-//! The code that depends on the target: division and byte moves.
+//! Code that depends on the target: division and byte moves.
 //!
 //! All implementations of a kernel return the same results. All are compiled and tested on every target.
 #![allow(
@@ -13,14 +13,14 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
-/// True for ARM since the Cortex-M3. `cfg` tells it from a Cortex-M0 by its atomic operations.
+/// True for ARM since the Cortex-M3. `cfg` distinguishes these processors from a Cortex-M0 by their atomic operations.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Whether a bare-metal processor divides 32 bits with one instruction: ARM since the Cortex-M3, and RISC-V.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
-/// Returns the quotient and the remainder of a division; zeros for a division by zero.
+/// Returns the quotient and the remainder. Both are zero for a division by zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
     if by == 0 {
         return (0, 0);
@@ -46,11 +46,11 @@ const fn divide_word(value: u32, by: u32) -> (u64, u32) {
     }
 }
 
-/// Divides bit by bit, because the 64-bit division of the compiler's library takes more flash on small processors.
+/// Divides bit by bit. The 64-bit division of the compiler's library takes more flash on small processors.
 const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
     if quotient >> 32 == 0 {
-        // The upper half would only shift zeros.
+        // The upper half is zero, so the loop skips it.
         (quotient, bits) = (quotient << 32, u32::BITS);
     }
     while bits > 0 {
@@ -69,7 +69,7 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
 
 /// Copies `source` to the front of `target`, up to the shorter length.
 ///
-/// Not `copy_from_slice`, because that links a panic for different lengths even where they are equal.
+/// `copy_from_slice` would link a panic for different lengths, even where the lengths are equal.
 #[inline]
 pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     if UNALIGNED_WORDS { copy_by_words(target, source) } else { copy_by_bytes(target, source) }
@@ -104,7 +104,8 @@ pub(crate) fn shift(bytes: &mut [u8], by: usize) {
 /// Moves up to `length` bytes from offset `from` down to offset `to`. No effect if `to` is greater than `from`.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
     let end = from.saturating_add(length).min(bytes.len());
-    // This check lets the compiler prove that `copy_within` stays in bounds. Otherwise it links a panic.
+    // This check lets the compiler prove that `copy_within` stays in bounds. Without the check, the compiler links a
+    // panic.
     if to <= from && from <= end {
         if BARE_METAL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
     }

@@ -18,13 +18,13 @@ impl Millis {
         Millis((seconds as u64).saturating_mul(1000))
     }
 
-    /// Returns the point `span` after this one, or the sum of two durations. Saturates at the maximum.
+    /// Returns the point `span` after this point, or the sum of two durations. Saturates at the maximum.
     #[must_use]
     pub const fn plus(self, span: Millis) -> Millis {
         Millis(self.0.saturating_add(span.0))
     }
 
-    /// Returns the duration from `earlier` to this point; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this point. Zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Millis) -> Millis {
         Millis(self.0.saturating_sub(earlier.0))

@@ -16,7 +16,7 @@ pub(crate) enum DefaultValue {
     Trait,
     /// The return value of a function.
     Function(ExprPath),
-    /// A literal, which the schema contains.
+    /// A literal. The schema contains this default.
     Literal { expression: Expr, json: String },
 }
 
@@ -65,7 +65,7 @@ enum Namespace {
     Tool,
 }
 
-/// Calls `item` with every item of the two attributes and its name.
+/// Calls `item` for every item of `#[tool(…)]` and `#[serde(…)]`, with the name of the item.
 fn for_each_item(
     attributes: &[Attribute],
     mut item: impl FnMut(Namespace, &str, &ParseNestedMeta<'_>) -> Result<()>,
@@ -84,7 +84,7 @@ fn for_each_item(
     Ok(())
 }
 
-/// The error for an unknown or unsupported item.
+/// Returns the error for an unknown or unsupported item.
 fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
     if namespace == Namespace::Tool {
         return meta.error(format!("`#[tool({name})]` is not supported here"));
@@ -111,7 +111,7 @@ fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> 
     meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {reason}"))
 }
 
-/// Whether the attribute only affects `Serialize`.
+/// Returns whether the attribute only affects `Serialize`.
 fn is_for_serialize(name: &str) -> bool {
     matches!(name, "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into")
 }
@@ -266,7 +266,7 @@ impl FieldAttributes {
         if self.skip && (kinds.contains(&true) || self.name.is_some()) {
             return error("a field that is skipped is not in the schema");
         }
-        // The compiler compares integers, because it also evaluates constants.
+        // Compares floats only. The compiler compares integers, because their bounds may be constants.
         let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
             Some(Literal::Float(text)) => text.parse::<f64>().ok(),
             _ => None,
@@ -287,22 +287,22 @@ impl FieldAttributes {
         Ok(())
     }
 
-    /// Whether the field has numeric bounds.
+    /// Returns whether the field has numeric bounds.
     pub(crate) fn has_range(&self) -> bool {
         self.minimum.is_some() || self.maximum.is_some()
     }
 
-    /// Whether the field has bounds of its string length.
+    /// Returns whether the field has bounds for its string length.
     pub(crate) fn has_length(&self) -> bool {
         self.shortest.is_some() || self.longest.is_some()
     }
 
-    /// Whether the field has bounds of its number of items.
+    /// Returns whether the field has bounds for its number of items.
     pub(crate) fn has_item_count(&self) -> bool {
         self.fewest.is_some() || self.most.is_some()
     }
 
-    /// The default that the schema contains.
+    /// Returns the default that the schema contains.
     pub(crate) fn literal_default(&self) -> Option<Literal> {
         match &self.default {
             Some(DefaultValue::Literal { expression, .. }) => Literal::parse(expression),

@@ -43,12 +43,12 @@ impl Value {
         Ok(Value { ty: field.ty.clone(), attributes: FieldAttributes::parse(&field.attrs)? })
     }
 
-    /// Whether the field has attributes that only a named field may have.
+    /// Returns whether the field has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
         self.attributes.name.is_some() || self.attributes.skip || self.attributes.default.is_some()
     }
 
-    /// Whether attributes limit or describe the field's type.
+    /// Returns whether attributes limit or describe the field's type.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit().is_some() || self.has_schema() || self.attributes.description.is_some()
     }
@@ -207,7 +207,8 @@ impl Fields {
         quote!(&[#(#names),*])
     }
 
-    /// Generates code that reads the fields from `__members`, and returns a `Result` with `whole` and its fields.
+    /// Generates code that reads the fields from `__members`. The value of the code is a `Result` with the constructed
+    /// value.
     pub(crate) fn read(&self, constructor: &TokenStream) -> TokenStream {
         let names = self.names();
         let unknown = if self.open { quote!(Ignored) } else { quote!(Member) };
@@ -234,7 +235,7 @@ impl Fields {
         quote!({
             #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
             let __name = __derived::Name { names: #names, unknown: __derived::Unknown::#unknown };
-            // No `?`, because each would reserve stack space for a large error.
+            // No `?`, because each `?` would reserve stack space for a large error.
             loop {
                 let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {
                     ::core::result::Result::Ok(::core::option::Option::Some(__index)) => __index,
@@ -276,7 +277,7 @@ impl Fields {
 }
 
 impl Named {
-    /// Generates the value of the field, or its default if it is missing.
+    /// Generates the value of the field, or the default of a missing field.
     fn value_or_default(&self, slot: &Ident) -> TokenStream {
         let name = &self.name;
         match &self.value.attributes.default {
@@ -325,7 +326,7 @@ fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
     }
 }
 
-/// Generates a bound for the schema; bounds of floats are texts of literals.
+/// Generates a bound for the schema. The bound of a float is the text of its literal.
 fn bound(expression: Option<&Expr>) -> TokenStream {
     option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),
@@ -338,7 +339,7 @@ fn lengths(least: &Option<Expr>, greatest: &Option<Expr>) -> (TokenStream, Token
     (least, option(greatest.as_ref()))
 }
 
-/// A span at `tokens` for compile errors, with the hygiene of the macro call.
+/// Returns a span at `tokens` for compile errors, with the hygiene of the macro call.
 pub(crate) fn located_at(tokens: &impl Spanned) -> Span {
     Span::call_site().located_at(tokens.span())
 }

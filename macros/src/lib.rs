@@ -1,6 +1,6 @@
 //! The derive macro `ToolArguments` of [`mcp-proto`]: a JSON Schema and a decoder.
 //!
-//! Use it through `mcp-proto` with the feature `derive`, not directly.
+//! Use the macro through `mcp-proto` with the feature `derive`, not directly.
 //!
 //! [`mcp-proto`]: https://docs.rs/mcp-proto
 
@@ -18,30 +18,30 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// - A struct with named fields becomes an object: the arguments of a tool, or a part of them.
 /// - An enum of unit variants becomes an enumeration of strings.
-/// - An enum with `#[serde(tag = "…")]` becomes a tagged union of objects. Its variants have named fields, contain one
-///   such struct, or are unit variants.
-/// - A newtype struct becomes its field, with the limits of the field's attributes.
+/// - An enum with `#[serde(tag = "…")]` becomes a tagged union of objects. A variant has named
+///   fields, contains one struct with named fields, or is a unit variant.
+/// - A newtype struct has the schema of its field, with the limits of the field's attributes.
 ///
 /// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
 /// Lifetime parameters are allowed, other parameters are not. A type cannot contain itself, not even in a `Box`,
-/// because its schema would be infinite. The crate does not need `serde` as a dependency, and must not derive
-/// `Deserialize` in addition.
+/// because its schema would be infinite. The crate that uses the macro does not need `serde` as a
+/// dependency. The type must not derive `Deserialize` in addition.
 ///
 /// # Field attributes
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; bounds of a float must be literals |
+/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
 /// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` |
-/// | `#[tool(default = 5)]` | the field may be missing, and the schema shows its default, a literal |
-/// | `#[tool(description = "…")]` | instead of the doc comment |
+/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
+/// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
-/// | `#[serde(rename = "…")]` | another name |
-/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the value is `Default::default()` |
+/// | `#[serde(rename = "…")]` | the name of the member |
+/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the field always has its default |
 ///
 /// Bounds, lengths and item counts also apply to the value in an `Option`.
 ///
@@ -54,7 +54,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `#[serde(tag = "…")]` | the member that distinguishes the variants of an enum |
 /// | `#[serde(deny_unknown_fields)]` | no effect: unknown members are refused by default |
 /// | `#[tool(allow_unknown_fields)]` | unknown members are ignored |
-/// | `#[tool(description = "…")]` | instead of the doc comment |
+/// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
 /// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a field with

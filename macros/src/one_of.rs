@@ -23,7 +23,7 @@ struct Named<'v> {
 enum VariantContent {
     Unit,
     Fields(Fields),
-    /// A single unnamed field, which is a struct.
+    /// A single unnamed field: a struct with named fields.
     Struct(Type),
 }
 

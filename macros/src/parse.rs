@@ -13,7 +13,7 @@ pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`, and returns the name for decoding.
+/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for decoding.
 pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return parse_string(meta).map(Some);
@@ -51,7 +51,7 @@ pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Stores a value, and refuses a second one.
+/// Stores a value, and refuses a second value.
 pub(crate) fn set_once<T>(meta: &ParseNestedMeta<'_>, target: &mut Option<T>, value: T) -> Result<()> {
     if target.replace(value).is_some() {
         return Err(meta.error("this attribute is repeated"));
@@ -65,7 +65,7 @@ pub(crate) struct Range {
     pub(crate) maximum: Option<Expr>,
 }
 
-// The expression parser must not see the range, because other crates' features decide whether it accepts ranges.
+// Does not parse the range as an expression. Whether `syn` accepts ranges depends on features that other crates enable.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
         let minimum = parse_range_start(input)?;
@@ -101,7 +101,7 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// Reads an expression, if it is a literal, possibly with a minus sign.
+    /// Parses a literal, possibly with a minus sign. Returns `None` for any other expression.
     pub(crate) fn parse(expression: &Expr) -> Option<Literal> {
         match expression {
             Expr::Lit(literal) => match &literal.lit {
@@ -122,7 +122,7 @@ impl Literal {
         }
     }
 
-    /// The literal as JSON text.
+    /// Returns the literal as JSON text.
     pub(crate) fn json(&self) -> String {
         match self {
             Literal::Integer(text) | Literal::Float(text) => text.clone(),
@@ -149,7 +149,7 @@ fn json_string(text: &str) -> String {
     json + "\""
 }
 
-/// The text of the doc comment.
+/// Returns the text of the doc comment.
 pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
@@ -186,7 +186,7 @@ fn join_paragraphs(lines: &[String]) -> String {
     text
 }
 
-/// Replaces every lifetime by `'static`, because constants allow no other.
+/// Replaces every lifetime with `'static`, because constants allow no other lifetime.
 pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
     let mut after_quote = false;
     let replace = |token: TokenTree| match token {

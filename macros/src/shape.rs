@@ -72,7 +72,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(expand_implementations(input, &attributes, &generated))
 }
 
-/// Refuses type and const parameters, because constants, and so schemas, cannot depend on them.
+/// Refuses type and const parameters. A schema is a constant and cannot depend on such parameters.
 fn check_generics(generics: &Generics) -> Result<()> {
     match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
         Some(parameter) => refuse(
@@ -194,7 +194,7 @@ fn expand_implementations(
     )
 }
 
-/// Adds the lifetime of the decoder, which outlives the others.
+/// Adds the lifetime of the decoder. It outlives the other lifetimes.
 fn with_decoder_lifetime(generics: &Generics) -> Generics {
     let mut extended = generics.clone();
     let span = proc_macro2::Span::call_site();

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 /// Buffer for one direction of a connection.
 ///
-/// Either a slice lent by the caller or, with the feature `alloc`, a `Vec` that grows to a limit and shrinks when idle.
+/// A buffer is a slice lent by the caller or, with the feature `alloc`, a `Vec`. The `Vec` grows to a limit and shrinks
+/// when idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;
@@ -32,13 +33,13 @@ enum Store<'b> {
     },
 }
 
-/// Bytes that a grown buffer keeps when idle.
+/// Number of bytes that a grown buffer keeps when idle.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
 /// Number of consecutive small uses after which a grown buffer shrinks.
 ///
-/// High enough that a buffer with alternating message sizes keeps its memory.
+/// The number is so high that a buffer with alternating message sizes keeps its memory.
 #[cfg(feature = "alloc")]
 const SMALL_USES: u8 = 32;
 
@@ -60,7 +61,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Returns whether the caller lent the buffer, so that its size never changes.
+    /// Returns whether the caller lent the buffer. The size of a lent buffer never changes.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         match &self.store {
@@ -88,7 +89,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Borrows the buffer with the right to grow, for a shorter lifetime.
+    /// Borrows the buffer for a shorter lifetime. A borrowed `Vec` can still grow.
     #[inline]
     pub(crate) fn reborrow(&mut self) -> BufferMut<'_> {
         match &mut self.store {
@@ -117,8 +118,9 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Records that the buffer is empty after a use of `used` bytes, or of a larger recorded number. Shrinks a grown
-    /// buffer that is much larger than its recent uses.
+    /// Records that the buffer is empty after a use. The size of the use is `used`, or the number of bytes recorded by
+    /// [`record_use`](Buffer::record_use) if that number is larger. Shrinks a grown buffer that is much larger than its
+    /// recent uses.
     pub(crate) fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -185,7 +187,8 @@ impl<'a> BufferMut<'a> {
         }
     }
 
-    /// Provides at least `end` bytes for the whole lifetime of the borrow. Returns `None` like [`ensure`](BufferMut::ensure).
+    /// Provides at least `end` bytes for the whole lifetime of the borrow. Returns `None` in the same cases as
+    /// [`ensure`](BufferMut::ensure).
     pub(crate) fn into_grown(mut self, end: usize) -> Option<&'a mut [u8]> {
         self.ensure(end)?;
         match self {
@@ -197,7 +200,7 @@ impl<'a> BufferMut<'a> {
     }
 }
 
-/// Counts a small use, and frees memory after [`SMALL_USES`] of them.
+/// Counts a small use. Frees memory after [`SMALL_USES`] consecutive small uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
@@ -211,7 +214,7 @@ fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
 }
 
 /// Grows the buffer to at least `end` bytes. Not inlined, because growth is rare and every write of output contains
-/// the call.
+/// a call. Returns `None` like [`BufferMut::ensure`].
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]
@@ -219,8 +222,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // Doubling keeps growth rare. A single large text gets only a quarter more than it needs, because all new bytes are
-    // zeroed.
+    // Doubling keeps growth rare. For a single large text, the buffer grows to only a quarter more than `end`, because
+    // `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FLOOR).min(limit);
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);

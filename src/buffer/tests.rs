@@ -30,10 +30,10 @@ fn grown_buffer_grows_on_demand_up_to_its_limit() {
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
     let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
     assert_eq!([size(0), size(1), size(FLOOR)], [Some(0), Some(FLOOR), Some(FLOOR)]);
-    // The buffer doubles, so that it does not grow with each small piece of output.
+    // The buffer doubles, because it must not grow for each small piece of output.
     assert_eq!([size(FLOOR + 1), size(12_000), size(15_001)], [Some(2 * FLOOR), Some(16_384), Some(16_384)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);
-    // A single large text gets a quarter more than it needs.
+    // For a single large text, the buffer grows to a quarter more than needed.
     assert_eq!(Buffer::grown(100_000).reborrow().ensure(40_000).map(|bytes| bytes.len()), Some(50_000));
     buffer.extend_limit(1);
     assert_eq!(
@@ -65,7 +65,7 @@ fn grown_buffer_shrinks_after_many_small_uses() {
     assert_eq!(use_buffer(&mut buffer, 1, 20_000), 40_000, "twice the bytes used");
     assert_eq!(use_buffer(&mut buffer, SMALL_USES, 20_000), 40_000, "half of the buffer in use");
     assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR);
-    assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR, "the floor");
+    assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR, "the minimum size");
     // An occasional large use keeps the memory.
     let mut buffer = grown();
     for _ in 0..3 {

@@ -13,10 +13,10 @@ use crate::client::config::ClientConfig;
 pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
 
 impl<'i> ClientConfig<'i> {
-    /// Sets the capabilities that the client offers to servers. Default: none. Requests for a declared capability
-    /// become events ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
-    /// [`Event::InputRequired`](crate::client::Event::InputRequired)); the client refuses all others. A server sees
-    /// only the capabilities that its revision knows.
+    /// Sets the capabilities that the client offers to servers. Default: none. A request for a declared capability
+    /// becomes an event ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
+    /// [`Event::InputRequired`](crate::client::Event::InputRequired)). The client refuses requests for other
+    /// capabilities. A server sees only the capabilities that its revision defines.
     ///
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
@@ -29,15 +29,15 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the supported extensions (`2026-07-28`): pairs of a prefixed name, such as `com.example/name`, and its
-    /// settings, a JSON object.
+    /// Sets the supported extensions (`2026-07-28`). Each pair is a prefixed name, such as `com.example/name`, and the
+    /// settings as a JSON object.
     #[must_use]
     pub const fn extensions(mut self, extensions: &'i [(&'i str, &'i str)]) -> Self {
         self.extensions = extensions;
         self
     }
 
-    /// Sets the experimental capabilities: pairs of a name and its settings, a JSON object.
+    /// Sets the experimental capabilities. Each pair is a name and the settings as a JSON object.
     #[must_use]
     pub const fn experimental(mut self, experimental: &'i [(&'i str, &'i str)]) -> Self {
         self.experimental = experimental;
@@ -87,8 +87,8 @@ impl<'i> ClientConfig<'i> {
         out.end_object();
     }
 
-    /// Checks that the settings of extensions, then of experiments, are objects. An error has the index over both
-    /// lists.
+    /// Checks that all settings of extensions and experimental capabilities are objects. The `entry` of an error counts
+    /// the extensions first, then the experimental capabilities.
     pub(crate) fn check_declared(&self) -> Result<(), ConfigError> {
         for (entry, (_, text)) in self.extensions.iter().chain(self.experimental).enumerate() {
             let json =
@@ -124,7 +124,7 @@ fn write_raw(name: &str, members: RawMembers<'_>, out: &mut Writer<'_>) {
     out.begin_object();
     for (key, text) in members {
         out.key(key);
-        // `new` has checked the text.
+        // `Client::new` has checked the text.
         let _ = out.raw(text);
     }
     out.end_object();

@@ -27,7 +27,7 @@ use crate::client::sent_request::{SentRequest, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
-/// The negotiated session, as a value.
+/// The negotiated session: the revision and the server's capabilities.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
@@ -40,9 +40,9 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// The sequence number of the next request, which is its round.
+    /// The sequence number of the next request. Each request has its own round of ids, so this is also the round.
     type Rounds = u64;
-    /// The id of the connecting request.
+    /// One id in each round belongs to no slot: the connecting request takes it.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
@@ -69,7 +69,7 @@ pub(crate) struct Connecting {
 pub(crate) struct ClientState<'b> {
     pub(crate) config: &'b ClientConfig<'b>,
     pub(crate) peer: Peer<'b, role::Client>,
-    /// The members that each `_meta` has.
+    /// Cached `_meta` members: those that are the same in all requests of a revision.
     pub(crate) meta_memo: MembersMemo,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has requested.
@@ -78,7 +78,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
     /// Whether the probe was abandoned. Its response may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the probe was repeated, because the server was only slow.
+    /// Whether the client repeated the probe, because the server is stateless but missed the probe timeout.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` is not written yet.
     pub(crate) initialized_pending: bool,
@@ -86,14 +86,14 @@ pub(crate) struct ClientState<'b> {
     pub(crate) roots_changed_pending: bool,
     /// The id of the server request to which the application is responding.
     pub(crate) request_id: Span,
-    /// Whether a request of the server waits for transmit space.
+    /// Whether a server request for the application waits until the output has space for the response.
     pub(crate) server_request_waits: bool,
 }
 
 /// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
 pub(crate) const ID_LIMIT: usize = 64;
 
-/// Maximum size of a response that the client writes by itself, without the id.
+/// Maximum size, excluding the id, of a response that the client writes by itself.
 const LONGEST_ANSWER: usize = 168;
 
 /// Bytes reserved for a response that the client writes by itself.
@@ -157,7 +157,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The space for a request: the free space without the reserve for responses, if the revision has server requests.
+    /// The free space that a request may use. If the revision has server requests, a reserve for responses is excluded.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.answers_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
@@ -168,7 +168,7 @@ impl<'b> ClientState<'b> {
         self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
 
-    /// Whether the client responds to requests of the server. The stateless era forbids it.
+    /// Whether the client responds to requests of the server. The stateless era has no such requests.
     pub(crate) fn answers_requests(&self) -> bool {
         !self.has(WireFeature::StatelessRequests)
     }
@@ -183,7 +183,7 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Like [`begin_request`](Self::begin_request), with the kind of request given instead of derived from the name.
+    /// Like [`begin_request`](Self::begin_request), but the caller passes the kind of the request as `method`.
     pub(crate) fn begin_request_as(
         &mut self,
         method: Method,
@@ -207,7 +207,7 @@ impl<'b> ClientState<'b> {
         // The deadline is immediate: the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
         let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {
-            // A slot whose cancellation or error waits for transmit space becomes free after that message is written.
+            // Writing a queued cancellation or error frees its slot: report when the transmit buffer has space.
             self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
@@ -256,8 +256,8 @@ impl<'b> ClientState<'b> {
         self.peer.session.map(|session| session.revision.era())
     }
 
-    /// Writes one message that waits for transmit space: the connecting request, `initialized`, a cancellation, a next
-    /// page. Returns `true` if a message was written.
+    /// Writes one queued message, such as the connecting request, a cancellation or the request for a next page.
+    /// Returns `false` if no message is queued, or the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
         let is_waiting =
@@ -349,7 +349,7 @@ impl<'b> ClientState<'b> {
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {
-            // The request is queued already, and the server has sent the previous page.
+            // The server has no open request to cancel. The client releases the slot when the slot leaves the queue.
             OutboundState::NextPage | OutboundState::Resubscribe => {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
@@ -368,7 +368,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// An open request of the application: its end was not reported.
+    /// Returns the outbound request of a ticket, unless the application cancelled it or its end was reported.
     pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&Outbound<SentRequest>> {
         let is_closed = |state| matches!(state, OutboundState::CancelPending | OutboundState::Closed);
         self.peer.in_flight.outbound(ticket).filter(|outbound| !is_closed(outbound.state))
@@ -379,7 +379,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.free() >= self.own_response_size()
     }
 
-    /// Responds to a server request with an error, or else with an empty result.
+    /// Responds to a server request: with `error`, or with an empty result if `error` is `None`.
     pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
         let _ = match error {

@@ -37,9 +37,9 @@ pub struct ClientConfig<'i> {
 /// The era that a client tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
-    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. A server counts as one of
-    /// the handshake era if it does not respond within the [probe timeout](Timeouts::probe). So does a server whose
-    /// response is neither a valid result nor an error of the stateless era.
+    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. The client assumes the
+    /// handshake era if the server does not respond within the [probe timeout](Timeouts::probe). A response that is
+    /// neither a valid result nor an error of the stateless era has the same effect.
     #[default]
     Automatic,
     /// Only `2026-07-28`. The client still sends `server/discover` first, because a handshake server might execute a
@@ -52,16 +52,17 @@ pub enum Connect {
 /// The timeouts of a client, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the response to `server/discover`, before the server counts as one of the handshake era. Default: three
-    /// seconds. A server that turns out to be slow and not old is probed once more.
+    /// For the response to `server/discover`. When this timeout expires, the client assumes the handshake era. Default:
+    /// three seconds. If the server then rejects `initialize` with an error of the stateless era, the client sends
+    /// `server/discover` once more.
     pub probe: Millis,
     /// For the response to `initialize`, or to `server/discover` where no handshake can follow. Default: thirty
     /// seconds.
     pub initialize: Millis,
     /// For the response to a request that sets no timeout. Progress restarts it. Default: one minute.
     pub request: Millis,
-    /// For the response to a request, regardless of progress; and for the application's response to a server request
-    /// that it [defers](crate::client::ServerRequest::defer). Default: ten minutes.
+    /// For the response to a request, regardless of progress. Also for the application's response to a
+    /// [deferred](crate::client::ServerRequest::defer) server request. Default: ten minutes.
     pub maximum: Millis,
     /// For output that is not sent yet when the client shuts down. Default: two seconds.
     pub grace: Millis,
@@ -167,8 +168,8 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Treats an empty cursor as a cursor, which is always so in `2026-07-28`. By default an empty cursor ends a list
-    /// of an earlier revision, because some servers mark the last page in this way.
+    /// Treats an empty cursor like any other cursor in all revisions, not only in `2026-07-28`. By default an empty
+    /// cursor ends a list of an earlier revision, because some servers mark the last page in this way.
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {
         self.empty_cursors = true;

@@ -31,7 +31,7 @@ pub(crate) fn write_params(config: &ClientConfig<'_>, revision: Revision, out: &
 }
 
 impl ClientState<'_> {
-    /// Starts to connect with the first request.
+    /// Sends the first connecting request. Fails if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
         let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
@@ -44,8 +44,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends the connecting request, or queues it until the transmit buffer has space. Starts its timeout in either
-    /// case. The request fits into an empty buffer, because `Client::new` checks the size.
+    /// Sends the connecting request, or queues it until the transmit buffer has space. In both cases, starts the
+    /// timeout of the request. The request fits into an empty buffer, because `Client::new` checks the size.
     fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
@@ -59,7 +59,8 @@ impl ClientState<'_> {
         None
     }
 
-    /// Writes the connecting request. Returns `false` while the transmit buffer lacks space.
+    /// Writes the connecting request. Returns `false` if there is no such request, or if the transmit buffer lacks
+    /// space.
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
@@ -97,7 +98,7 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles a connecting request without a response: falls back to the handshake, or fails with `failure`.
+    /// Handles a connecting request without a response. Falls back to the handshake, or fails with `failure`.
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
@@ -120,8 +121,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles a probe response that no stateless server sends. Some servers respond to unknown methods with an empty
-    /// result.
+    /// Handles a probe response that no stateless server sends. Falls back to the handshake if possible, because some
+    /// handshake servers respond to unknown methods with an empty result.
     fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -149,8 +150,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles an error response to the probe. An error code of the stateless era proves that era; any other error
-    /// proves the handshake era.
+    /// Handles an error response to the probe. An error code of the stateless era proves a stateless server. Any other
+    /// error indicates a server of the handshake era.
     fn handle_probe_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
@@ -201,7 +202,8 @@ impl ClientState<'_> {
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
-        // A server that reads the abandoned probe late becomes stateless and rejects `initialize`. Repeat the probe.
+        // A server that reads the abandoned probe late becomes stateless and rejects `initialize`. The client then
+        // repeats the probe.
         let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
         match self
             .tried
@@ -272,7 +274,7 @@ impl<'a> Connected<'a> {
     /// The server's description of itself, as raw JSON.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
-        // Drafts of `2026-07-28` placed `serverInfo` beside `capabilities`.
+        // The handshake era and drafts of `2026-07-28` place `serverInfo` beside `capabilities`.
         let in_meta = self.result.get("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         in_meta.or_else(|| self.result.get("serverInfo"))
     }
@@ -295,7 +297,7 @@ impl<'a> Connected<'a> {
         self.result.get("instructions")?.string()
     }
 
-    /// All revisions that the server declares, including those unknown to this crate. Empty before `2026-07-28`.
+    /// All revisions that the server declares, including unknown revisions. Empty before `2026-07-28`.
     pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }

@@ -18,7 +18,8 @@ use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::log_message::LogMessage;
 
 impl Client<'_> {
-    /// Returns the event, if the last poll returned [`Action::Event`](crate::Action::Event).
+    /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
+    /// there is no such event, or if the application has already received it.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.pending_event.take()?;
         let Client { input, state, .. } = self;
@@ -83,7 +84,7 @@ impl Client<'_> {
     }
 }
 
-/// Builds the response event of a request that ended with a result.
+/// Builds the response to a request that ended with a result.
 fn result_response<'a>(
     input: &'a LineDecoder<'_>,
     ticket: Ticket,

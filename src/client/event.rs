@@ -28,8 +28,8 @@ pub enum Event<'a> {
     Connected(Connected<'a>),
     /// Connecting has failed. The connection closes.
     ConnectFailed(ConnectFailure<'a>),
-    /// A request has ended. The client emits this event exactly once for each ticket, with two exceptions: requests
-    /// that the application cancelled, and lists, which end with their last page.
+    /// A request has ended. The client emits this event exactly once for each request, with two exceptions. A request
+    /// that the application cancelled has no such event. A complete list ends with its last page instead.
     Response(Response<'a>),
     /// A page of the list of tools.
     Tools(ToolsPage<'a>),
@@ -43,14 +43,14 @@ pub enum Event<'a> {
     Progress(Progress<'a>),
     /// A log message of the server.
     Log(LogMessage<'a>),
-    /// A list of the server has changed, and a cached copy of it is out of date.
+    /// A list of the server has changed. Cached copies of the list are out of date.
     Changed {
         /// The changed list.
         listed: Listed,
         /// The subscription that reported the change (`2026-07-28`).
         subscription: Option<Ticket>,
     },
-    /// A subscribed resource has changed, and a cached copy of it is out of date.
+    /// A subscribed resource has changed. Cached copies of the resource are out of date.
     Updated {
         /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
@@ -61,10 +61,10 @@ pub enum Event<'a> {
     Acknowledged(Acknowledged<'a>),
     /// The server requires input before it completes a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
-    /// The server requests input that the client has declared (up to `2025-11-25`).
+    /// The server requests input (up to `2025-11-25`). The client has declared the capability for this input.
     ServerRequest(ServerRequest<'a>),
-    /// A [deferred](ServerRequest::defer) request of the server was cancelled, by the server or by the end of the
-    /// connection. The client sends no response, and the ticket is invalid.
+    /// The server or the end of the connection has cancelled a [deferred](ServerRequest::defer) request. The client
+    /// sends no response, and the ticket is invalid.
     Cancelled {
         /// The ticket of the request.
         ticket: Ticket,
@@ -77,7 +77,7 @@ pub enum Event<'a> {
     Notification {
         /// The method.
         method: Str<'a>,
-        /// The parameters, if there are any.
+        /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
     },
     /// The transmit buffer has space again after a refusal with [`SendError::Busy`](crate::SendError::Busy).
@@ -144,13 +144,13 @@ pub struct Response<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
     pub(crate) outcome: Outcome<'a>,
-    /// The [member](Method::member) of the result.
+    /// The [required member](Method::member) of the result.
     pub(crate) member: Option<Json<'a>>,
     /// The result, for member lookup.
     pub(crate) result: Option<Object<'a>>,
 }
 
-/// Prints neither `member` nor `result`, because both repeat the outcome.
+/// Omits `member` and `result`, because both repeat the outcome.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Response { ticket, method, outcome, .. } = self;
@@ -172,8 +172,9 @@ impl<'a> Response<'a> {
         self.outcome
     }
 
-    /// Whether the request failed without a response and may be repeated without harm. Lists, reads and completions
-    /// only read; a tool call may have side effects and is not retryable.
+    /// Whether the request [failed](Outcome::Failed) and the application may safely repeat it. Lists, reads, prompts,
+    /// completions, pings and `subscriptions/listen` are retryable. Other requests, such as tool calls, are not,
+    /// because they may have side effects.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_)) && self.method.is_repeatable()

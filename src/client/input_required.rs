@@ -1,7 +1,7 @@
-//! Multi-round-trip requests (`2026-07-28`): input requests of the server, and resuming.
+//! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
 //! A server that needs input responds to a request with input requests. The client sends the request again, with the
-//! input responses. For the application it stays one request with one ticket.
+//! input responses. The application sees one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -27,11 +27,13 @@ use crate::protocol::objects::application_json::{once, write_object};
 use crate::protocol::roots::{Roots, write_roots};
 use crate::protocol::sampling::result::{Sampled, write_sampled};
 
-/// The server requires input before it completes a request. [`Client::resume`] sends the request again with the
-/// responses; [`Client::cancel`] abandons it. The [maximum](crate::client::Options::maximum) duration of the request
-/// continues to elapse.
+/// An input-required result: the server needs input to complete a request.
 ///
-/// The input requests borrow the receive buffer: copy the parts that are needed until the responses are ready.
+/// [`Client::resume`] sends the request again with the responses, and [`Client::cancel`] cancels the request. The
+/// [maximum](crate::client::Options::maximum) duration of the request also covers the time until the application
+/// resumes it.
+///
+/// The input requests borrow the receive buffer. An application that responds later copies the parts that it needs.
 #[derive(Debug, Clone, Copy)]
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
@@ -45,8 +47,8 @@ impl<'a> InputRequired<'a> {
         self.ticket
     }
 
-    /// The input requests, each with the key of its response. If there are none, the client retries the request after a
-    /// delay.
+    /// The input requests, each with the key of its response. If there are none, the application resumes the request
+    /// after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
@@ -55,7 +57,7 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server sent a `requestState`. The client stores it and sends it back.
+    /// Whether the server sent a `requestState`. The client stores this state and sends it back.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
@@ -78,7 +80,7 @@ pub struct InputResponses<'w, 'a> {
 }
 
 impl InputResponses<'_, '_> {
-    /// The user has submitted the form. `content` writes its fields, names and values.
+    /// Responds that the user has submitted the form. `content` writes the names and values of the fields.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let (revision, mut content) = (self.revision, once(content));
         self.write_response(key, &mut |out| {
@@ -86,22 +88,22 @@ impl InputResponses<'_, '_> {
         });
     }
 
-    /// The user agrees to open the URL.
+    /// Responds that the user agrees to open the URL.
     pub fn agree(&mut self, key: &str) {
         self.action(key, Action::Accept);
     }
 
-    /// The user declines a form or a URL. (Other input requests cannot be declined: cancel the whole request.)
+    /// Responds that the user declines a form or a URL. To decline another input request, cancel the whole request.
     pub fn decline(&mut self, key: &str) {
         self.action(key, Action::Decline);
     }
 
-    /// The user has dismissed a form or a URL without a choice.
+    /// Responds that the user has dismissed a form or a URL without a choice.
     pub fn cancel(&mut self, key: &str) {
         self.action(key, Action::Cancel);
     }
 
-    /// Responds with the roots, which `roots` adds one by one.
+    /// Responds with the roots. `roots` adds them one by one.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
         self.write_response(key, &mut |out| write_roots(out, &mut roots));
@@ -141,15 +143,15 @@ impl InputResponses<'_, '_> {
 }
 
 impl Client<'_> {
-    /// Sends a request again, with the responses to the server's input requests ([`InputRequired`]). `params` writes
-    /// the same members as in the first request, because the client does not store them: for a tool call `name` and
-    /// `arguments`. The [`Options`](crate::client::Options) of the request still apply, `_meta` included.
+    /// Sends a request again, with responses to the server's input requests ([`InputRequired`]). The client does not
+    /// store the parameters, so `params` writes the same members as in the first request. For a tool call these are
+    /// `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including `_meta`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
-    /// as [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit buffer,
-    /// or not valid JSON, or the number of responses differs from the number of input requests. After any error nothing
-    /// was sent, and the application may try again.
+    /// as for [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit
+    /// buffer or not valid JSON, or the number of responses differs from the number of input requests. After an error
+    /// the client has sent nothing, and the application may try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,
@@ -163,7 +165,7 @@ impl Client<'_> {
     /// Resumes a tool call with arguments of any type that serializes to an object.
     ///
     /// # Errors
-    /// As [`resume`](Client::resume).
+    /// As [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
     #[cfg(feature = "serde")]
     pub fn resume_call<T: serde_core::Serialize + ?Sized>(
         &mut self,
@@ -182,7 +184,7 @@ impl Client<'_> {
     /// Resumes a tool call with arguments as JSON text, which must be an object.
     ///
     /// # Errors
-    /// As [`resume`](Client::resume).
+    /// As [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
     pub fn resume_call_json(
         &mut self,
         ticket: Ticket,
@@ -221,7 +223,7 @@ struct InputRequests<'l> {
 }
 
 impl ClientState<'_> {
-    /// Validates an input-required result against the declared capabilities. Returns `None` if the result is invalid.
+    /// Validates an input-required result against the declared capabilities. Returns `None` for an invalid result.
     fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
@@ -242,7 +244,7 @@ impl ClientState<'_> {
         is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// Handles an input-required result: stores its state and keeps the request in flight under its ticket.
+    /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight under its ticket.
     pub(crate) fn handle_input_required(
         &mut self,
         ticket: Ticket,
@@ -261,12 +263,12 @@ impl ClientState<'_> {
         }
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
-            // Retire the id, so that later messages with this id are ignored.
+            // Retire the id, so that the client ignores later messages with this id.
             outbound.data.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
             outbound.state = OutboundState::NeedsInput;
             outbound.last_progress = SortKey::NONE;
         }
-        // `maximum` is a duration until the first poll after sending, and a deadline afterwards.
+        // Before the first poll after sending, `maximum` is a duration. Afterwards it is a deadline.
         let deadline = match outbound.timer {
             Timer::Stopped => Millis::ZERO,
             _ => outbound.data.maximum,

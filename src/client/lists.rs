@@ -66,9 +66,10 @@ impl List {
 }
 
 impl ClientState<'_> {
-    /// Handles a page of a list and queues the request for the next one, unless the page is the last.
+    /// Handles a page of a list. Unless the page is the last, queues the request for the next page, or fails the list.
     pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
-        // Before 2026-07-28 some servers end a list with an empty cursor; since then it is a cursor like any other.
+        // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is like
+        // any other.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
         let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
@@ -91,7 +92,7 @@ impl ClientState<'_> {
             if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
                 (outbound.data.partial_results, outbound.state) = (pages, OutboundState::NextPage);
             }
-            // The timeout includes the wait for transmit space.
+            // The timeout includes the time that the request waits for transmit space.
             let deadline = outbound.deadline_from(self.peer.now);
             self.peer.in_flight.set_deadline(ticket, Some(deadline));
             self.peer.in_flight.enqueue(ticket);

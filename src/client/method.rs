@@ -21,7 +21,7 @@ pub(crate) enum Method {
     Other,
 }
 
-/// Methods that have a separate kind.
+/// Method names whose kind is not [`Method::Other`].
 const KNOWN: [(&str, Method); 11] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),

@@ -1,7 +1,7 @@
 //! The client side of one connection, for all protocol revisions.
 //!
-//! A [`ClientConfig`] holds the client's identity, the revisions it offers, its timeouts and its capabilities. The
-//! client connects by itself. Each call that sends a request then returns a [`Ticket`], and each ticket ends once:
+//! A [`ClientConfig`] holds the client's identity, revisions, timeouts and capabilities. The client connects by itself.
+//! Each function that sends a request returns a [`Ticket`], which identifies the request until its end:
 //!
 //! | to | call | the application receives |
 //! |---|---|---|
@@ -16,13 +16,13 @@
 //!
 //! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
 //! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately, or defers the
-//! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` it arrives as
+//! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request arrives as
 //! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
 //! describes the input.
 //!
-//! Views read the server's messages: [`ToolView`], [`ResourceView`], [`ContentView`]. Each view has a constructor
-//! `from_json`, so the application can copy JSON and view the copy later. The type without `View` of the same name is
-//! written: `server::Tool`.
+//! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
+//! constructor `from_json`, so the application can copy JSON and view the copy later. A server writes the type of the
+//! same name without `View`, such as `server::Tool`.
 
 mod capabilities;
 mod client_state;
@@ -99,13 +99,14 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::Class;
 use crate::time::Millis;
 
-/// Memory of one request in flight. Lend an array: `[Slot::EMPTY; 4]`.
+/// Memory for one request in flight. The application lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 
 /// The client side of one connection.
 ///
-/// Call [`poll`](Client::poll), perform the [`Action`] that it returns, and poll again. The client connects by itself:
-/// after [`Event::Connected`] it sends requests. Each request has a [`Ticket`], and each ticket ends once.
+/// The caller calls [`poll`](Client::poll), performs the returned [`Action`], and polls again. The client connects by
+/// itself. After [`Event::Connected`], the application can send requests. Each request has a [`Ticket`], which is valid
+/// until the request ends.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Slot};
@@ -117,7 +118,7 @@ pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 /// let mut client = Client::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
 /// match client.poll(Millis(0)) {
 ///     Action::Io(io) => assert!(io.split().0.bytes().starts_with(br#"{"jsonrpc":"2.0","id":1,"#)),
-///     _ => unreachable!("it connects first"),
+///     _ => unreachable!("the client connects first"),
 /// }
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
@@ -127,7 +128,7 @@ pub struct Client<'b> {
     /// The event that `event` returns next.
     pending_event: Option<PendingEvent>,
     grace_deadline: Option<Millis>,
-    /// The first slot whose request has not been ended yet while the connection closes.
+    /// The first slot that `drain` has not processed yet while the connection closes.
     next_ended_slot: u32,
 }
 
@@ -163,17 +164,17 @@ impl Client<'_> {
         self.state.peer.session.map(|session| session.capabilities)
     }
 
-    /// Ends the connection. Every request fails with [`RequestFailure::Closed`]. The client still writes unsent output
-    /// during the [grace period](Timeouts::grace). The caller then closes the server's input.
-    /// [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect).
+    /// Ends the connection. [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect). Every other
+    /// request of the application fails with [`RequestFailure::Closed`]. The client still writes unsent output during
+    /// the [grace period](Timeouts::grace). The caller then closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.connecting = None;
         self.state.peer.lifecycle.apply(Trigger::Shutdown);
     }
 
-    /// Starts a new connection on the same buffers. It drops all state of the old connection, and tickets of the old
-    /// connection stay invalid.
+    /// Starts a new connection on the same buffers. The client drops all state of the old connection, without events
+    /// for requests in flight. All tickets of the old connection become invalid.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.peer.in_flight.clear();
@@ -212,7 +213,7 @@ impl Client<'_> {
         }
     }
 
-    /// The time of the next poll at the latest.
+    /// The latest time for the next poll.
     fn next_deadline(&self) -> Option<Millis> {
         let ClientState { peer, connecting, .. } = &self.state;
         let connecting = connecting.map(|connecting| connecting.deadline);
@@ -220,10 +221,10 @@ impl Client<'_> {
         peer.next_deadline(&[self.grace_deadline, connecting, keep_alive])
     }
 
-    /// Performs one step. Returns `false` if the next step needs input, transmit space or an expired deadline.
+    /// Performs one step. Returns `false` if the client is closed, or waits for input, transmit space or a deadline.
     fn step(&mut self) -> bool {
         if self.state.peer.output.is_broken() {
-            // Process the input received so far: the server may have responded before the output broke.
+            // Process the input received before: the server may have responded before the output broke.
             self.state.peer.output.clear();
             self.input.end();
         }
@@ -263,7 +264,8 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has expired: it times out, or its timeout starts if it was just sent.
+    /// Handles one request whose deadline has expired. If a request was just sent, its timeout starts. Any other
+    /// request fails, expires or is cancelled.
     fn expire_due_request(&mut self) -> bool {
         let peer = &mut self.state.peer;
         let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
@@ -309,7 +311,8 @@ impl Client<'_> {
         }
     }
 
-    /// Processes the next line, if there is one and its response has space.
+    /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
+    /// response.
     fn process_next_line(&mut self) -> bool {
         match self.input.line() {
             Some(line) => self.process_line(line),
@@ -388,7 +391,7 @@ impl Client<'_> {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server waits for transmit space, at most for the grace period.
+            // A request of the server waits for transmit space, but no longer than the grace period.
             let ends = self.grace_deadline();
             if self.state.peer.now < ends {
                 return false;
@@ -401,12 +404,13 @@ impl Client<'_> {
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
-    /// The end of the grace period, which starts at the first call.
+    /// The end of the grace period. The first call starts this period.
     fn grace_deadline(&mut self) -> Millis {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
-    /// Ends one request, or the connection if no request is left and all output is written or the grace period is over.
+    /// Ends one request. If no request is left, ends the connection as soon as all output is sent, the grace period is
+    /// over, or the output is broken.
     fn drain(&mut self) -> bool {
         if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;

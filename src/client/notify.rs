@@ -11,15 +11,17 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 
 impl Client<'_> {
-    /// Sends a notification that the client does not send by itself. `params` writes its members, keys and values.
+    /// Sends a notification that the client does not send by itself. `params` writes the keys and values of the
+    /// parameters.
     ///
-    /// Use it for messages beyond the protocol. A server modelled on the Language Server Protocol, for example, expects
-    /// a [`request`](Client::request) `shutdown`, and after the response the notification `exit`.
+    /// Use this function for messages outside the protocol. For example, a server modeled on the Language Server
+    /// Protocol expects the [`request`](Client::request) `shutdown`. After the response, this server expects the
+    /// notification `exit`.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28` clients
-    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer has no space;
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has. [`SendError::Unwritable`]: the
+    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer lacks space, and
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
     /// parameters are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
@@ -51,8 +53,8 @@ impl ClientState<'_> {
         sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// The error for an unsent message of the application: it is invalid or too large, or the transmit buffer lacks
-    /// space.
+    /// The error for an unsent message of the application. `Unwritable` if the message is invalid or too large, and
+    /// `Busy` if the transmit buffer lacks space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
@@ -61,8 +63,8 @@ impl ClientState<'_> {
     }
 }
 
-/// Writes a notification, without `params` if the closure writes nothing. The closure returns whether the parameters
-/// are valid.
+/// Writes a notification. The closure `params` writes the parameters, and returns whether they are valid. If it writes
+/// nothing, the message has no member `params`.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

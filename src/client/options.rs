@@ -15,9 +15,9 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Options<'o> {
-    /// The timeout. `None` selects the client's ([`Timeouts::request`](crate::client::Timeouts::request)).
+    /// The timeout. `None` selects [`Timeouts::request`](crate::client::Timeouts::request).
     pub timeout: Option<Millis>,
-    /// The maximum duration. `None` selects the client's ([`Timeouts::maximum`](crate::client::Timeouts::maximum)).
+    /// The maximum duration. `None` selects [`Timeouts::maximum`](crate::client::Timeouts::maximum).
     pub maximum: Option<Millis>,
     /// Whether the client requests progress notifications.
     pub progress: bool,
@@ -40,14 +40,15 @@ impl<'o> Options<'o> {
         meta: None,
     };
 
-    /// Sets the timeout, in milliseconds. Progress restarts it.
+    /// Sets the timeout, in milliseconds. Progress restarts the timeout.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
         self
     }
 
-    /// Sets the maximum duration, in milliseconds, regardless of progress. For a list it covers all pages.
+    /// Sets the maximum duration, in milliseconds. Progress does not extend it. The maximum duration of a list covers
+    /// all pages.
     #[must_use]
     pub const fn maximum(mut self, time: Millis) -> Self {
         self.maximum = Some(time);
@@ -68,8 +69,8 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Requests log messages about this request, of this level and above. The request carries the level in `2026-07-28`
-    /// only, and only if the server declared `logging`. In earlier revisions,
+    /// Requests log messages of at least this level for this request. The request carries the level only in
+    /// `2026-07-28`, and only if the server declared `logging`. In earlier revisions,
     /// [`Client::set_log_level`](crate::Client::set_log_level) sets the level for all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
@@ -77,12 +78,13 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Adds members to `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. Members that the client writes itself
-    /// are not allowed. The client sends these members with every page of a list, and with a request that is
-    /// [resumed](crate::Client::resume). It stores them in the text of the slot: see
+    /// Sets the additional members of `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. The client repeats
+    /// these members in the request for each further page of a list, and in a [resumed](crate::Client::resume) request.
+    /// For this purpose, the client stores them in the text of the slot: see
     /// [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// Any other value makes the request fail with [`SendError::Unwritable`].
+    /// The request fails with [`SendError::Unwritable`] if `object` is not a JSON object, or has a member that the
+    /// client itself writes.
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);

@@ -30,8 +30,8 @@ macro_rules! page {
                 self.ticket
             }
 
-            /// Whether this is the last page. If not, the client requests the next page by itself. If that fails,
-            /// [`Event::Response`](crate::client::Event::Response) reports the reason.
+            /// Whether this is the last page. After any other page, the client requests the next page by itself. If the
+            /// list then fails, [`Event::Response`](crate::client::Event::Response) reports the reason.
             #[must_use]
             pub fn is_last(&self) -> bool {
                 self.last
@@ -48,7 +48,7 @@ macro_rules! page {
                 self.$entries().find(|entry| entry.$key().is_some_and(|own| own == $key))
             }
 
-            /// How long the application may cache the page.
+            /// The time for which the application may cache the page.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
                 Freshness::from_json(self.result)
@@ -81,7 +81,7 @@ page! {
     /// ```
     /// use mcp_proto::client::{Client, Event};
     ///
-    /// /// Lists tools until one has this name. Returns the schema of its arguments.
+    /// /// Looks for a tool on a page. If the tool is there, cancels the list and returns the schema of the tool.
     /// fn found(client: &mut Client<'_>, name: &str) -> Option<String> {
     ///     let Some(Event::Tools(page)) = client.event() else { return None };
     ///     let schema = page.find(name)?.input_schema().to_string();

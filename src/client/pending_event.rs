@@ -11,7 +11,7 @@ use crate::client::lists::List;
 use crate::client::method::Method;
 use crate::client::server_requests::Context;
 
-/// An event that `Client::event` returns next. Its parts are spans of the line, so that nothing is borrowed between
+/// The event that `Client::event` returns next. Its parts are spans of the line, so the event borrows nothing between
 /// calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {

@@ -36,7 +36,7 @@ impl From<Option<PendingEvent>> for Handled {
 }
 
 /// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
-/// [requested input](requested_input), and `index` the scanner's index of the result.
+/// [requested input](requested_input). `index` is the scanner's index of the result.
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -53,7 +53,8 @@ pub(crate) fn handle_message(
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
         Class::ErrorWithoutId { error } => {
             match state.connecting.filter(|_| state.unsent_connect.is_none()) {
-                // While connecting, an error without id belongs to the connecting request or to an abandoned probe.
+                // While the client connects, an error without id responds to the connecting request or to an abandoned
+                // probe.
                 Some(_) if !core::mem::take(&mut state.probe_abandoned) => {
                     state.handle_connect_response(line, Outcome::Error(error)).into()
                 }
@@ -64,7 +65,8 @@ pub(crate) fn handle_message(
                 }
             }
         }
-        // No method, result or error: a malformed response, if a request with this id is pending.
+        // A message without method, result and error. If a request with this id is pending, the message is a malformed
+        // response.
         Class::Invalid { why: Invalid::Method, id, .. }
             if Json::trusted(line).get("method").is_none()
                 && is_pending_response(state, rpc::view(line, id)) =>
@@ -81,9 +83,10 @@ pub(crate) fn handle_message(
     }
 }
 
-/// Processes a line that is not valid JSON, or was discarded.
+/// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// Responds to a request only if its id is intact: the line is too long, too deep, or cut by the link.
+/// Responds to a request only if its id is intact. The id can be intact if the line is too long or too deep, or if the
+/// link marked lost bytes.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],
@@ -169,7 +172,7 @@ fn handle_request(
     Handled::ProtocolError(refused)
 }
 
-/// The input that a message requests from the application. The response to such a request needs transmit space.
+/// The input that a message requests from the application. `None` if the message requests no input.
 pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Class) -> Option<InputKind> {
     match class {
         Class::Request { method, .. } => state.kind_of_method(rpc::text(line, *method)),
@@ -261,7 +264,7 @@ fn handle_response(
 ) -> Handled {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-        // Late responses are expected; responses to ids that were never used are errors.
+        // A late response is not an error. A response to an id that the client never used is an error.
         IssuedId::Request(_) | IssuedId::Ended => return Handled::Done,
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
             return state.handle_connect_response(line, outcome).into();
@@ -312,7 +315,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     }
 }
 
-/// Whether `resultType` marks a complete result. Older servers omit it.
+/// Whether `resultType` marks a complete result. Older servers omit this member.
 pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind == "complete")
 }
@@ -325,7 +328,8 @@ fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutc
 }
 
 impl ClientState<'_> {
-    /// Fails the request that was sent on a closed stream. Returns `None` if its response was received before.
+    /// Fails the request that was sent on a closed stream. Returns `None` if no request awaits a response on this
+    /// stream, or if the client falls back to the handshake.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
@@ -338,7 +342,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether the connecting request has this sequence number and was sent. An unsent request has no response.
+    /// Whether the connecting request has this sequence number and was sent. A message cannot respond to an unsent
+    /// request.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)

@@ -1,6 +1,6 @@
 //! Reconnecting: subscriptions continue, all other requests fail.
 //!
-//! Specification: 2026-07-28, *Subscriptions*, *Transports*: after a reconnect the client subscribes anew.
+//! Specification: 2026-07-28, *Subscriptions*, *Transports*: the client subscribes again after a reconnect.
 
 use crate::json::Span;
 use crate::peer::request::{InboundState, OutboundState, Request};
@@ -15,17 +15,21 @@ use crate::client::pending_event::{PendingEvent, PendingOutcome};
 use crate::client::sent_request::NO_SEQUENCE;
 
 impl Client<'_> {
-    /// Starts a new connection on the same buffers, to the same server or an equivalent one. The client connects by
-    /// itself.
+    /// Starts a new connection on the same buffers. The new server may be the same server or an equivalent one. The
+    /// client connects by itself.
     ///
-    /// Open [subscriptions](Client::listen) continue under their tickets: after connecting, the client sends them
-    /// again, and the server acknowledges them again. The client does not report changes in between. A subscription
-    /// whose filter could not be stored fails with [`RequestFailure::Closed`]; so do all subscriptions if the new
-    /// server is of the handshake era. Every other request in flight also fails with [`RequestFailure::Closed`];
-    /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send it again.
+    /// Open [subscriptions](Client::listen) keep their tickets. After connecting, the client sends each subscription
+    /// again, and the server acknowledges it again. The client does not report changes that happen between the two
+    /// connections. A subscription fails with [`RequestFailure::Closed`] if its filter could not be stored. All
+    /// subscriptions fail with this reason if the new server is of the handshake era.
     ///
-    /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection without an event: subscribe
-    /// again.
+    /// Every other request of the application also fails with [`RequestFailure::Closed`].
+    /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request
+    /// again. [Deferred](crate::client::ServerRequest::defer) requests of the server are
+    /// [cancelled](crate::client::Event::Cancelled).
+    ///
+    /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection, without an event. The
+    /// application subscribes again.
     pub fn reconnect(&mut self) {
         self.input.reset();
         self.state.end_connection();
@@ -37,8 +41,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts an unfetched event whose line was dropped. Preserves only the end of a request; returns `None` for
-    /// other events.
+    /// Converts an unfetched event whose line was dropped. Preserves the event if it ends a request, and returns `None`
+    /// otherwise.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -63,8 +67,8 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription for the next connection. Returns `false` if the request is not a subscription, or its
-    /// filter could not be stored.
+    /// Parks a subscription for the next connection. Returns `false` if the request is not an open subscription, or if
+    /// its filter could not be stored.
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.peer.in_flight.text(ticket).is_empty();
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
@@ -77,7 +81,8 @@ impl ClientState<'_> {
         can_park
     }
 
-    /// Ends the requests of the old connection: parks subscriptions, and fails all others at the next polls.
+    /// Ends the requests of the old connection. Parks subscriptions, and releases requests whose end was reported. The
+    /// next polls report the end of all other requests.
     fn end_connection(&mut self) {
         self.peer.in_flight.clear_queue();
         let mut next = 0;

@@ -20,10 +20,9 @@ use crate::client::options::Meta;
 pub struct SentRequest {
     /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
     pub(crate) sequence: u64,
-    /// A duration until the timeout starts for the first time, and afterwards a deadline that progress cannot extend.
+    /// The maximum duration. Once the timeout has started, the deadline that progress cannot extend.
     pub(crate) maximum: Millis,
-    /// The number of results after which the client has to send the request again: pages of a list, or results that
-    /// require input.
+    /// The number of partial results so far: pages of a list, or results that require input.
     pub(crate) partial_results: u32,
     /// The length of the additional `_meta` at the start of the slot's text, for when the request is sent again.
     pub(crate) meta_length: u16,
@@ -33,7 +32,8 @@ pub struct SentRequest {
 
 const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
-/// The first sequence number that no request uses. The distance to it is the number of input requests.
+/// The first sequence number that no request uses. A request that needs input stores `NO_SEQUENCE` plus the number of
+/// its input requests.
 pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
 impl OutboundData for SentRequest {
@@ -58,7 +58,7 @@ impl ClientState<'_> {
 
     /// Finds the last request that was sent on this stream.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
-        // All ids are below this bound. The last one with these low bits counts.
+        // All ids are below this bound. Find the largest of them whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.rounds, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
         let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };
@@ -96,7 +96,7 @@ impl ClientState<'_> {
     }
 
     /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
-    /// connection. `params` writes its members from the text stored in the slot.
+    /// connection. `params` writes the members of the parameters from the text stored in the slot.
     pub(crate) fn resend(
         &mut self,
         ticket: Ticket,
@@ -134,9 +134,8 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if it does not fit and is
-    /// certainly needed, for the pages of a list. If a resumable request's `_meta` does not fit, the input-required
-    /// result fails later.
+    /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if the `_meta` of a list does
+    /// not fit. Returns `true` for a resumable request even then: the request fails only if the server requires input.
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
         let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
         let may_resend = is_resumable || matches!(method, Method::List(_));
@@ -158,7 +157,7 @@ impl SentRequest {
         self.sequence.saturating_sub(NO_SEQUENCE)
     }
 
-    /// Splits the text of the slot: the additional `_meta`, if there is any, and the rest that sending again needs.
+    /// Splits the text of the slot into the additional `_meta`, if there is any, and the text after it.
     pub(crate) fn split_text<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)

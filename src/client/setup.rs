@@ -17,8 +17,10 @@ impl<'b> Client<'b> {
     /// also needs [slots](Client::in_flight).
     ///
     /// # Errors
-    /// A buffer is too small for the messages that the client itself reads and writes. The configuration has no
-    /// revision. An extension's settings are invalid.
+    /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
+    /// itself reads and writes. [`ConfigError::NoRevision`]: the configuration has no revision.
+    /// [`ConfigError::InvalidJson`], [`ConfigError::NotAnObject`]: the settings of an extension or an experimental
+    /// capability are invalid.
     pub fn new(
         config: &'b ClientConfig<'b>,
         rx: impl Into<Buffer<'b>>,
@@ -46,7 +48,7 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends slots for requests in flight. Each slot gets an equal part of `text`, which stores one of these:
+    /// Lends slots for requests in flight. Each slot has an equal part of `text`. This part stores one of these:
     /// - the cursor of a list,
     /// - the state of a request that [requires input](crate::client::InputRequired),
     /// - the filter of a [subscription](Client::listen),
@@ -60,7 +62,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Allocates slots on the heap as needed: up to `limit` requests with up to 4 KiB of text each.
+    /// Allocates slots on the heap as needed: up to `limit` slots, each with up to 4 KiB of text.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
@@ -68,14 +70,14 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Replaces the request table and keeps the seed, so that the order of the setup calls does not matter.
+    /// Replaces the request table, but keeps the seed. The order of the setup calls therefore does not matter.
     fn set_in_flight(&mut self, mut table: InFlight<'b, Request<InputKind, SentRequest>>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
     }
 
-    /// Sets the seed for hashing the server's request ids. Use a random seed if a malicious server could exploit hash
-    /// collisions.
+    /// Sets the seed for hashes of ids that the server chooses. Use a random seed if a malicious server could exploit
+    /// hash collisions.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Client<'b> {
         self.state.peer.in_flight.set_seed(seed);
@@ -83,11 +85,11 @@ impl<'b> Client<'b> {
     }
 
     /// Limits each response to the server to `bytes` of the transmit buffer. The client emits a request of the server
-    /// when this space is free. By default a response may use the whole of a lent buffer, so the buffer must drain
-    /// first.
+    /// only when this space is free. By default, a response may use the whole of a lent buffer. The client then emits a
+    /// request only when the buffer is empty.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the client's own messages need more.
+    /// [`ConfigError::TxTooSmall`]: the messages that the client itself writes need more space.
     pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.checked()

@@ -61,7 +61,7 @@ impl<'f> Filter<'f> {
         self
     }
 
-    /// Sets the resources whose changes are covered.
+    /// Sets the resources whose changes the filter covers.
     #[must_use]
     pub const fn uris<'n>(self, uris: &'n [&'n str]) -> Filter<'n> {
         Filter { tools: self.tools, prompts: self.prompts, resources: self.resources, uris }
@@ -88,7 +88,7 @@ const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
 const URIS: &str = "resourceSubscriptions";
 
-/// The server's acknowledgment of a subscription. It may cover a part of the requested filter only.
+/// The server's acknowledgment of a subscription. The acknowledged filter may be only a part of the requested filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged<'a> {
     pub(crate) ticket: Ticket,
@@ -102,25 +102,25 @@ impl<'a> Acknowledged<'a> {
         self.ticket
     }
 
-    /// Whether it covers changes of the list of tools.
+    /// Whether the acknowledged filter covers changes of the list of tools.
     #[must_use]
     pub fn tools(&self) -> bool {
         self.has(TOOLS)
     }
 
-    /// Whether it covers changes of the list of prompts.
+    /// Whether the acknowledged filter covers changes of the list of prompts.
     #[must_use]
     pub fn prompts(&self) -> bool {
         self.has(PROMPTS)
     }
 
-    /// Whether it covers changes of the list of resources.
+    /// Whether the acknowledged filter covers changes of the list of resources.
     #[must_use]
     pub fn resources(&self) -> bool {
         self.has(RESOURCES)
     }
 
-    /// The resources whose changes it covers.
+    /// The resources whose changes the acknowledged filter covers.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
         self.raw().get(URIS).unwrap_or(Json::NULL).elements().filter_map(Json::string)
     }
@@ -138,16 +138,16 @@ impl<'a> Acknowledged<'a> {
 
 impl Client<'_> {
     /// Subscribes to the changes in `filter` (`2026-07-28`). [`Event::Acknowledged`] reports the part of the filter
-    /// that the server supports. The subscription then stays open until [`cancel`](Client::cancel), or until the server
-    /// ends it ([`Event::Response`]). Several subscriptions may be open. Of the options only the timeout applies, to
-    /// the acknowledgment.
+    /// that the server supports. The subscription then stays open until the application [cancels](Client::cancel) it,
+    /// or the server ends it ([`Event::Response`]). Several subscriptions may be open. The timeout covers the time
+    /// until the acknowledgment. The client ignores the maximum duration and the progress option.
     ///
-    /// If the text of a slot can hold the filter, the subscription outlives its connection: see
+    /// If the text of a slot can hold the filter, the subscription continues on the next connection: see
     /// [`reconnect`](Client::reconnect).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server is of the handshake era, which reports changes of lists without a
-    /// subscription, and changes of resources after [`subscribe`](Client::subscribe). Otherwise as
+    /// [`SendError::Unsupported`]: the server is of the handshake era. Such a server reports changes of lists without a
+    /// subscription, and changes of resources after [`subscribe`](Client::subscribe). Other errors: as for
     /// [`call_with`](Client::call_with).
     ///
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
@@ -180,8 +180,8 @@ impl Outbound<SentRequest> {
 }
 
 impl ClientState<'_> {
-    /// The subscription in `state` that a notification belongs to. The id must have the type that the client sent, a
-    /// number.
+    /// Finds the subscription of a notification. The subscription must be in `state`. Its id in the notification must
+    /// be a number, because the client sent a number.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
@@ -193,7 +193,7 @@ impl ClientState<'_> {
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
-    /// Handles an acknowledgment: the subscription has no deadline from now on.
+    /// Handles an acknowledgment. From now on, the subscription has no deadline.
     pub(crate) fn handle_acknowledgment(
         &mut self,
         line: &[u8],
@@ -205,7 +205,7 @@ impl ClientState<'_> {
         Ok(PendingEvent::Acknowledged { ticket, params })
     }
 
-    /// The subscription that a change notification belongs to. Returns `Ok(None)` in revisions without `subscriptions/listen`.
+    /// Finds the subscription of a change notification. Returns `Ok(None)` in revisions without `subscriptions/listen`.
     fn find_changed_subscription(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         if !self.has(WireFeature::Subscriptions) {
             return Ok(None);
@@ -240,7 +240,7 @@ impl ClientState<'_> {
                 let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
-            // The server ended the subscription before the cancellation was sent, so no cancellation is needed.
+            // The server ended the subscription before the client sent its cancellation, so the client sends none.
             Some((ticket, outbound))
                 if outbound.data.method == Method::Listen
                     && outbound.state == OutboundState::CancelPending =>
@@ -248,7 +248,7 @@ impl ClientState<'_> {
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
                 Ok(None)
             }
-            // The cancellation may follow the response.
+            // The server may send a cancellation after its response.
             None if self.peer.find_issued(id) != IssuedId::Unknown => Ok(None),
             _ => Err(ProtocolError::UnknownCancel),
         }

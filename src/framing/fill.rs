@@ -6,8 +6,7 @@ use crate::platform::shift;
 /// Read space, in bytes, that a growing buffer provides when it grows.
 pub(super) const READ_AHEAD: usize = 4096;
 
-/// Size, in bytes, up to which a growing buffer doubles when a read fills it, because larger reads need fewer system
-/// calls.
+/// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 
 /// Read space, in bytes, below which a growing buffer grows.
@@ -16,10 +15,10 @@ const MIN_READ_AHEAD: usize = READ_AHEAD / 4;
 impl LineDecoder<'_> {
     /// Provides space for reads: moves buffered bytes to the front, grows the buffer, or starts to discard the line.
     ///
-    /// The machine calls it when no line is complete, or when it cannot handle the complete line yet.
+    /// The machine calls this method while no line is complete, or while it cannot handle the complete line.
     #[inline]
     pub(crate) fn make_room(&mut self) {
-        // A line at the front with ample space behind it needs nothing.
+        // A line at the front with ample space behind it needs no change.
         if self.start > 0 || self.read_space() < MIN_READ_AHEAD {
             self.move_or_grow();
         }
@@ -33,7 +32,7 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Move bytes only over at least their own length, or to complete a line in a full buffer. So each byte moves
+        // Bytes move only over at least their own length, or to complete a line in a full buffer. So each byte moves
         // about once. A complete line that waits for transmit space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding && worth_it {
@@ -58,8 +57,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Doubles a growing buffer that a read has filled, because more input may be pending. It shrinks again later if
-    /// unused.
+    /// Doubles a growing buffer that a read has filled. More input may be pending. An unused buffer shrinks later.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {
@@ -67,7 +65,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the number of bytes that can be read without growing the buffer.
+    /// Returns the read space in bytes, without growing the buffer.
     #[inline]
     fn read_space(&self) -> usize {
         self.buffer.bytes().len().saturating_sub(self.end)

@@ -19,8 +19,8 @@ pub(crate) trait InputSink {
 
 /// The current line, which stays in the buffer until it is released.
 ///
-/// [`LineDecoder::bytes`] returns its text and [`LineDecoder::envelope`] its members, in spans from the start of the
-/// line.
+/// [`LineDecoder::bytes`] returns its text. [`LineDecoder::envelope`] returns its members as spans from the start of
+/// the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) content: Content,
@@ -48,7 +48,7 @@ pub(crate) enum Content {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release frees: the line, and its newline or the remaining batch.
+    /// Number of bytes that a release frees: the line, then its newline or the remaining batch.
     pub(super) release_length: usize,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum LineKind {
     GivenUp,
     TooLong,
     Truncated,
-    /// Message mode: no message, but the end of the line's stream.
+    /// Message mode: the stream of this line has closed. The line contains no message.
     StreamClosed,
 }
 
@@ -83,13 +83,12 @@ impl LineKind {
 
 /// Receive buffer, split into lines or, in message mode, into whole messages.
 ///
-/// The buffer holds one current line at `start`. Bytes are scanned as they arrive, each of them once.
+/// The buffer holds one current line at `start`. Each byte is scanned once, on arrival.
 pub(crate) struct LineDecoder<'b> {
     pub(super) buffer: Buffer<'b>,
     /// Offset of the current line.
     pub(super) start: usize,
-    /// End of the scanned bytes, which is also the end of a complete line. While a line is discarded: length of its
-    /// captured id.
+    /// End of the scanned bytes and of a complete line. While a line is discarded: length of its captured id.
     pub(super) scanned: usize,
     /// End of the received bytes.
     pub(super) end: usize,
@@ -244,8 +243,8 @@ impl<'b> LineDecoder<'b> {
         self.scanner.inner(member)
     }
 
-    /// Stores the spans of an event until the line is released. They replace the envelope, because a board has no
-    /// memory for both.
+    /// Stores the spans of an event until the line is released. The spans replace the envelope, because memory is
+    /// scarce on a microcontroller.
     pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
         self.scanner.set_table(spans);
     }
@@ -359,7 +358,7 @@ impl<'b> LineDecoder<'b> {
 
     /// Skips a byte order mark at the start of a line.
     ///
-    /// Returns `true` if the line may be an incomplete mark, so that more bytes are needed.
+    /// Returns `true` if the line may be an incomplete mark. The decoder then needs more bytes.
     fn is_partial_byte_order_mark(&mut self) -> bool {
         if self.scanned != self.start || self.has_skipped_mark {
             return false;
@@ -378,12 +377,13 @@ impl<'b> LineDecoder<'b> {
         !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
-    /// Returns whether a whole message or the end of a stream was received, in message mode.
+    /// Returns whether the decoder holds a message or the end of a stream, in message mode.
     pub(super) fn has_message(&self) -> bool {
         self.message_framing.is_some() && (self.end > 0 || self.is_discarding || self.line.is_some())
     }
 
-    /// Returns whether input is accepted: it has not ended and, in message mode, the previous message was released.
+    /// Returns whether input is accepted: the input has not ended and, in message mode, the previous message was
+    /// released.
     pub(super) fn is_open(&self) -> bool {
         !self.eof && !self.has_message()
     }

@@ -1,10 +1,10 @@
-//! Outbound messages in message mode: their kind, and the stream that they belong to.
+//! Outbound messages in message mode: kind, and relation to a stream.
 
-/// Caller's identifier of the stream a message arrived on: an HTTP exchange, a WebSocket, a topic.
+/// Identifier of a stream of messages: an HTTP exchange, a WebSocket, a topic.
 ///
-/// The caller chooses the streams of a server, and the server reports them with every message that belongs to them. A
-/// client chooses a stream for each request that it sends; the caller passes it in with the messages that it receives
-/// there.
+/// The caller chooses the identifiers for a server. The server reports the identifier with every message that belongs
+/// to the stream. A client chooses an identifier for each request that it sends. The caller passes this identifier in
+/// with every message received on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
@@ -26,11 +26,11 @@ pub enum OutboundMessageKind {
     },
     /// A notification.
     Notification,
-    /// A request that the machine sends to the peer. A client sends each request on a stream of its own, and expects the
-    /// response there.
+    /// A request that the machine sends to the peer. A client sends each request on a separate stream, and expects the
+    /// response on the same stream.
     Request,
-    /// The cancellation of a request that a client sent on this stream. Where a stream is an HTTP exchange of
-    /// `2026-07-28`, the transport closes it and drops the message; any other transport sends the message.
+    /// The cancellation of a request that a client sent on this stream. If the stream is an HTTP exchange of
+    /// `2026-07-28`, the transport closes the exchange and drops the message. Any other transport sends the message.
     Abort,
 }
 
@@ -48,8 +48,8 @@ impl OutboundMessageKind {
 pub enum Relation {
     /// The message belongs to the connection as a whole.
     Connection,
-    /// The message belongs to a request received on this stream: its response, its progress, its log messages. Or it is
-    /// a request that a client sends on this stream, or the cancellation of one.
+    /// The message belongs to a request on this stream: a response, progress, a log message, a cancellation, or a
+    /// client's request itself.
     Request(StreamId),
     /// The message belongs to a subscription opened on this stream.
     Subscription(StreamId),
@@ -75,22 +75,21 @@ impl<'a> OutboundMessage<'a> {
         self.routing.kind
     }
 
-    /// Returns what the message belongs to.
+    /// Returns the relation of the message.
     #[must_use]
     pub fn relation(&self) -> Relation {
         self.routing.relation
     }
 }
 
-/// Kind and relation of an outbound message, by which a transport routes it.
+/// Kind and relation of an outbound message. A transport routes the message by both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Routing {
     pub(crate) kind: OutboundMessageKind,
     pub(crate) relation: Relation,
 }
 
-/// Size, in bytes, of the header before each buffered message in message mode: length, kind, relation, stream, error
-/// code.
+/// Size, in bytes, of a message header in message mode. The header holds length, kind, relation, stream and error code.
 pub(crate) const HEADER_SIZE: usize = 14;
 
 impl Routing {
@@ -124,7 +123,7 @@ impl Routing {
         Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
     }
 
-    /// A request that belongs to an inbound request in flight, or that a client sends on this stream.
+    /// A request that belongs to an inbound request, or that a client sends on this stream.
     pub(crate) fn related_request(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
@@ -169,17 +168,18 @@ impl Routing {
     }
 }
 
-/// Interface between the transmit buffer and message headers, so that a program that sends lines does not link the code.
+/// Interface between the transmit buffer and message headers. Without message mode, a program does not link the
+/// implementation.
 pub(crate) trait HeaderFormat: Sync {
     /// Writes the header of a message. `bytes` holds space for the header, then the message.
     fn write(&self, bytes: &mut [u8], routing: Routing);
-    /// Returns the first of the buffered messages, without its header, and its kind and relation.
+    /// Returns the first buffered message without its header, and its routing.
     fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)>;
 }
 
 struct Headers;
 
-/// A static reference, so that the transmit buffer stores one word instead of a fat pointer.
+/// Implementation of the headers. The transmit buffer stores a reference to this reference, which takes one word.
 pub(crate) static HEADERS: &dyn HeaderFormat = &Headers;
 
 impl HeaderFormat for Headers {

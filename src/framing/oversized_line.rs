@@ -5,9 +5,9 @@ use crate::json::{Member, Scanner, find};
 use crate::platform::{copy, shift};
 
 impl LineDecoder<'_> {
-    /// Starts to discard the current line, which is incomplete and fills the whole buffer.
+    /// Starts to discard the current line, an incomplete line that fills the buffer.
     ///
-    /// The front of the buffer then holds the captured id, and the remaining buffer is space for reads.
+    /// The front of the buffer then holds the captured id. The remaining buffer is space for reads.
     pub(super) fn start_discarding(&mut self) {
         let mut captured = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
@@ -22,7 +22,7 @@ impl LineDecoder<'_> {
         (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
     }
 
-    /// Returns the size of the captured id. It exceeds the limit by one byte, so that a longer id is detected.
+    /// Returns the space for the captured id. The space exceeds the id limit by one byte, to detect longer ids.
     pub(super) fn id_capture_size(&self) -> usize {
         self.id_limit.saturating_add(1)
     }
@@ -56,7 +56,7 @@ impl LineDecoder<'_> {
     }
 }
 
-/// Scans `text`, a part of a discarded line, and appends the bytes of the line's `id` in it to `captured`.
+/// Scans `text`, a part of a discarded line, and appends bytes of the `id` to `captured`.
 ///
 /// `length` is the number of bytes in `captured`. A later `id` member replaces an earlier one.
 pub(super) fn capture_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], captured: &mut [u8]) {

@@ -6,7 +6,7 @@ use crate::json::Span;
 use std::string::String;
 use std::vec::Vec;
 
-/// Feeds `input` in pieces of `size` bytes and returns a description of each line.
+/// Decodes `input` in pieces of `size` bytes, and describes each line.
 fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
     let mut buffer = std::vec![0; rx];
     let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
@@ -356,7 +356,7 @@ fn grown_buffer_grows_when_read_space_is_low() {
 #[test]
 fn grown_buffer_grows_when_reads_fill_it() {
     let mut decoder = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
-    // Reads up to `most` bytes of short lines, as far as the space allows, and returns their number.
+    // Reads up to `most` bytes of short lines into the space. Returns the number of bytes.
     let read = |decoder: &mut LineDecoder<'_>, most: usize| {
         decoder.make_room();
         let space = decoder.space();
@@ -388,7 +388,7 @@ fn small_lines_do_not_move_the_whole_buffer() {
     decoder.make_room();
     decoder.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
     decoder.filled(1024, StreamId::NONE);
-    // Each line waits for transmit space once. A caller that always reads gets space only if much of the buffer is free.
+    // Each line waits for transmit space once. The decoder provides read space only if much of the buffer is free.
     let (mut moved, mut found) = (0, 0);
     while decoder.line().is_some() {
         let before = decoder.start;

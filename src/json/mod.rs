@@ -1,9 +1,9 @@
-//! JSON without a heap: a resumable [`Scanner`], views ([`Json`], [`Str`]) of scanned text, and a [`Writer`].
+//! JSON without a heap: a resumable [`Scanner`], [`Json`] views and a [`Writer`].
 //!
-//! With the feature `serde`, it reads and writes any `Deserialize` or `Serialize` type.
+//! With the feature `serde`, the module reads and writes any `Deserialize` or `Serialize` type.
 //!
-//! A text is validated once, as a whole, before it is read. Reading cannot fail afterwards: views walk over the text
-//! without validation, and decode a string only on request.
+//! The scanner validates a whole text once. Afterwards, reading cannot fail: views walk over the text without
+//! validation, and decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::Decimal;
@@ -51,5 +51,5 @@ pub(crate) use value::{magnitude, next_element};
 pub(crate) use write_text::{WriteText, print, prints};
 pub use writer::{Mark, Writer};
 
-/// The largest number of containers that may be open at once in any text.
+/// The maximum number of containers that are open at once in any text.
 pub const DEPTH_LIMIT: u8 = 128;

@@ -1,4 +1,6 @@
-//! Skips over tokens and values of scanned text: no validation, no recursion, and no panic on other text.
+//! Skips tokens and values of scanned text, without validation and recursion.
+//!
+//! Other text gives meaningless results, but no panic.
 
 use super::search::text_run;
 
@@ -15,7 +17,7 @@ pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the bytes after the leading digits. Most numbers are shorter than a word.
+/// Returns the bytes after the leading digits. Reads single bytes, because most numbers are shorter than a word.
 #[inline]
 pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
     while let [b'0'..=b'9', tail @ ..] = rest {
@@ -35,7 +37,8 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Splits `bytes`, which follow an opening quote, at the closing quote. Returns the text before and the bytes after it.
+/// Splits a string at its closing quote; `bytes` start after the opening quote. Returns the text before and the bytes
+/// after the closing quote.
 #[inline]
 pub(super) fn split_text(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut rest = bytes;
@@ -82,7 +85,7 @@ fn container_tail(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the position of the next value in `bytes`, and its length; `None` at the end of a container.
+/// Returns the position and the length of the next value in `bytes`. Returns `None` at the end of a container.
 pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
     let rest = after_space(bytes);
     let length = value_length(rest);
@@ -95,8 +98,8 @@ pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }
 
-/// Returns the bytes after `prefix`, or `None` if `bytes` do not start with it. The methods of `core` leave a panic
-/// in small builds.
+/// Returns the bytes after `prefix`, or `None` if `bytes` do not start with it. The slice methods of
+/// `core` would link panic code into small builds.
 #[inline]
 pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
     let (head, tail) = bytes.split_at_checked(prefix.len())?;

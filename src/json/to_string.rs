@@ -23,9 +23,9 @@ const SHORT: usize = 128;
 /// # Errors
 /// Returns an error if the value has no JSON form or the heap is exhausted.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
-    // A short buffer, because most texts are short and `Buffer` starts with a much larger one.
+    // Most texts are short, and a `Buffer` would start with a much larger allocation.
     let mut bytes = Vec::with_capacity(SHORT);
-    // Spaces instead of zeros, because zeroed memory takes three times as long to allocate.
+    // Spaces instead of zeros, because the allocation of zeroed memory takes longer.
     bytes.resize(SHORT, b' ');
     let room = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(room, 0, usize::MAX);

@@ -1,12 +1,12 @@
 //! `WriteText`: message text in pieces, without the formatting machinery.
-#![allow(clippy::as_conversions, reason = "no integer that has digits here has more than 64 bits")]
+#![allow(clippy::as_conversions, reason = "these integers have at most 64 bits")]
 
 use super::decimal::Digits;
 use super::string::Str;
 use super::value::Json;
 use core::fmt;
 
-/// A text for a message: a string, a number, an error of this crate, a tuple of these, or the result of
+/// A text for a message. It is a string, a number, an error of this crate, a tuple of texts, or the result of
 /// `format_args!`.
 ///
 /// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and types
@@ -144,10 +144,10 @@ mod owned {
 }
 
 /// Writes any value that implements `Display`, with `format_args!("{error}")`. This links the formatting machinery.
-/// If a value fails to print, the text ends there.
+/// If a `Display` fails, the text ends there.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        // An error of a `Display` only cuts the text.
+        // If a `Display` fails, the text ends there.
         let _ = fmt::write(&mut Put(put), *self);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A request in the current line of which only the id is known.
+    /// Creates a source for the current line if only the id is known.
     pub(crate) fn from_id(id: &'a [u8]) -> Source<'a> {
         Source::Line { id, meta: &[], last_progress: SortKey::NONE }
     }
@@ -53,12 +53,12 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the progress token in `_meta` as JSON text, empty if there is none.
+/// Returns the progress token in `_meta` as JSON text; empty without a token.
 fn progress_token(meta: &[u8]) -> &[u8] {
     meta::progress_token(Json::trusted(meta)).map_or(b"", Json::bytes)
 }
 
-/// Returns the id and the reason of `notifications/cancelled`, or `None` if the parameters are not valid.
+/// Returns the id and reason in `notifications/cancelled`. `None` if the parameters are not valid.
 pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>, Span)> {
     let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
     let has_reason = rpc::kind(line, reason) == Kind::String;
@@ -89,11 +89,11 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Returns whether the application may respond now, and reserves space for its response.
+    /// Reserves space for a response, if the application may respond now.
     ///
     /// # Errors
-    /// [`SendError::Busy`], which is followed by `Writable`: the space is taken (`is_taken`), or pending errors and
-    /// queued messages precede the response, or the buffer is full.
+    /// [`SendError::Busy`] if the space is already reserved (`is_taken`), if pending errors or queued messages precede
+    /// the response, or if the buffer is full. `Writable` is emitted later.
     pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
         let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
         if is_taken || has_queued || !self.reserve_response() {
@@ -102,7 +102,8 @@ impl<R: Role> Peer<'_, R> {
         Ok(())
     }
 
-    /// Writes a response of at most `space` bytes. `body` writes the message for an id, and returns whether it is valid.
+    /// Writes a response of at most `space` bytes. `body` writes the message for an id, and returns whether the message
+    /// is valid.
     ///
     /// # Errors
     /// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
@@ -123,11 +124,11 @@ impl<R: Role> Peer<'_, R> {
         })
     }
 
-    /// Sends progress of an inbound request, and keeps `reserved` bytes for its response. Omits an empty `message`.
+    /// Sends progress of an inbound request, and keeps `reserved` bytes for the response. Omits an empty `message`.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::NotWanted`]: it has no progress token, or `progress`
-    /// has not grown. [`SendError::Unwritable`]: there is no space besides the response.
+    /// [`SendError::Gone`]: the request has ended. [`SendError::NotWanted`]: the request has no progress token, or
+    /// `progress` has not grown. [`SendError::Unwritable`]: the message does not fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
         source: &mut Source<'_>,
@@ -174,7 +175,7 @@ impl<R: Role> Peer<'_, R> {
         Ok(())
     }
 
-    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, or if its id
+    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, or if the id
     /// does not fit into a slot.
     pub(crate) fn defer(
         &mut self,
@@ -185,7 +186,7 @@ impl<R: Role> Peer<'_, R> {
     ) -> Option<Ticket> {
         let Source::Line { id, meta, last_progress } = *source else { return None };
         let token = progress_token(meta);
-        // Without space for its token, the request has no progress.
+        // If the slot has no space for the token, the request has no progress.
         let fits = id.len().wrapping_add(token.len()) <= self.in_flight.text_limit();
         let token = if fits { token } else { b"" };
         let inbound = Inbound { last_progress, stream, context, state: InboundState::Deferred };
@@ -198,9 +199,10 @@ impl<R: Role> Peer<'_, R> {
         Some(ticket)
     }
 
-    /// Expires a deferred request: it can no longer be found, cancelled or completed.
+    /// Expires a deferred request. The peer can no longer cancel the request, and the application can no longer
+    /// respond.
     ///
-    /// Its error response is queued until the output has space.
+    /// The error response is queued until the transmit buffer has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
         self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, None);
@@ -210,7 +212,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Drops a deferred request with its connection: the next poll reports it.
+    /// Drops a deferred request of a closed connection. The next poll reports the end of the request.
     pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
         self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));

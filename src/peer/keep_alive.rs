@@ -7,12 +7,12 @@ use crate::json::{Json, Writer};
 use crate::peer::{Peer, Role};
 use crate::time::Millis;
 
-/// Keep-alive settings: how to detect an unresponsive peer. Durations over 49 days count as 49 days.
+/// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Time, in milliseconds, after which a peer that has not responded to the ping is unresponsive.
+    /// Timeout of a ping, in milliseconds. A peer without a response is then unresponsive.
     pub timeout: Millis,
     /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
     pub close: bool,
@@ -21,19 +21,19 @@ pub struct KeepAlive {
 /// State of keep-alive on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeepAliveState {
-    /// Time of the next ping or, with a ping in flight, of its timeout. `NEVER` before the peer has sent a message.
+    /// Time of the next ping, or the deadline of a ping in flight. `NEVER` before the peer has sent a message.
     deadline: Millis,
     /// In milliseconds.
     interval: u32,
     /// In milliseconds.
     timeout: u32,
-    /// Number of pings sent, which is also the number in the id of the last one.
+    /// Number of pings sent. The id of the last ping contains this number.
     count: u32,
     is_enabled: bool,
     closes: bool,
     /// Whether a ping is in flight.
     is_waiting: bool,
-    /// Whether the peer has sent a message since the last call of `due`.
+    /// Whether the peer has sent a message that `due` has not processed.
     is_active: bool,
 }
 
@@ -80,8 +80,8 @@ impl KeepAliveState {
         if !self.is_enabled {
             return Due::Nothing;
         }
-        // A ping that waits for transmit space stays pending. Otherwise input read meanwhile would cancel it, and the
-        // output would depend on how fast it drains.
+        // A ping that waits for transmit space stays pending. If later input postponed the ping, the content of the
+        // output would depend on the speed of the transport.
         let is_due = self.deadline <= now;
         let is_unresponsive = is_due && self.is_waiting;
         if is_unresponsive || !is_due && core::mem::take(&mut self.is_active) && !self.is_waiting {
@@ -94,8 +94,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` if there is none, or if a ping waits for transmit space,
-    /// because only a transmission helps then.
+    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a ping
+    /// waits for transmit space, because a poll would not send it.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }

@@ -1,7 +1,7 @@
 //! Connection states of both roles: one transition table per role.
 //!
-//! No other code changes a state. The server's table describes the handshake era only. Requests of the stateless era are
-//! served in every state that accepts input and change no state, because each carries its own context.
+//! No other code changes a state. The server's table describes the handshake era only. Every state that accepts input
+//! serves requests of the stateless era. These requests change no state, because each request carries its own context.
 
 use core::marker::PhantomData;
 
@@ -52,7 +52,7 @@ pub(crate) enum Trigger {
     Failed,
     /// The input ended.
     EndOfInput,
-    /// The application shuts down. Server: or a client of the handshake era sent `shutdown`.
+    /// The application shuts down. Server: also a `shutdown` request in a handshake session.
     Shutdown,
     /// All requests have ended, or the grace period has expired.
     Drained,
@@ -103,10 +103,10 @@ const CLIENT: Table = {
     &[
         (Start, Probe, Probing),
         (Start, Initialize, Initializing),
-        // Another revision of the same era.
+        // The client probes again with another revision of the stateless era.
         (Probing, Probe, Probing),
         (Probing, Discovered, Stateless),
-        // The server is of the handshake era.
+        // The server speaks the handshake era.
         (Probing, Initialize, Initializing),
         (Initializing, Initialize, Initializing),
         (Initializing, Probe, Probing),

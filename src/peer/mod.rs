@@ -21,20 +21,20 @@ use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::time::Millis;
 
-/// What differs between server and client.
+/// Types and functions that differ between server and client.
 pub(crate) trait Role: role::Role {
     /// The result of a handshake.
     type Session: Copy;
-    /// What the response to an inbound request depends on.
+    /// Data of an inbound request that its response needs.
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
-    /// What decides whether an id was issued.
+    /// Data that determines which ids were issued.
     type Rounds: Copy + Default;
-    /// The number of ids per round beside those of the slots.
+    /// Number of ids per round in addition to one id per slot.
     const OTHER_IDS: u32;
 
-    /// Finds the request with the id at this place of this round.
+    /// Resolves the id at this place of this round.
     fn find_issued(peer: &Peer<'_, Self>, round: u64, place: u32) -> IssuedId
     where
         Self: Sized;
@@ -56,7 +56,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) report_writable: bool,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
-    /// Highest offset in the transmit buffer that the current request's messages may reach.
+    /// Maximum end, in the transmit buffer, of the current request's messages.
     pub(crate) budget: usize,
     /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,
@@ -95,7 +95,7 @@ impl<'b, R: Role> Peer<'b, R> {
 
     /// Returns the earliest deadline of the requests in flight and of `others`.
     ///
-    /// Omits expired deadlines: they wait for transmit space, so they must not wake the caller.
+    /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
     pub(crate) fn next_deadline(&self, others: &[Option<Millis>]) -> Option<Millis> {
         let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now);
         for at in others.iter().flatten() {
@@ -106,7 +106,7 @@ impl<'b, R: Role> Peer<'b, R> {
         next
     }
 
-    /// Returns whether a full response fits. If so, sets `budget` to its maximum end.
+    /// Returns whether a full response fits. If so, sets `budget` to the maximum end of the response.
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();
         if fits {
@@ -115,13 +115,13 @@ impl<'b, R: Role> Peer<'b, R> {
         fits
     }
 
-    /// The error for a message that has no space yet. `Writable` is emitted when it has.
+    /// Returns the error for a message that does not fit yet. `Writable` is emitted when the message fits.
     pub(crate) fn busy(&mut self) -> SendError {
         self.report_writable = true;
         SendError::Busy
     }
 
-    /// Space left for the current request's messages, in bytes.
+    /// Returns the remaining space for the current request's messages, in bytes.
     pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }

@@ -11,11 +11,11 @@ pub enum Direction {
     Out,
 }
 
-/// Sees every message, in the order in which the machine handles them.
+/// Observer of every message, in the order in which the machine handles messages.
 ///
-/// A machine without an observer spends one comparison per message on it.
+/// Without an observer, each message costs the machine only a few comparisons.
 pub trait Observer {
-    /// Receives one message, without its newline. Of an oversized line, `line` is only its id.
+    /// Receives one message, without its newline. For an oversized line, `line` is only the id.
     ///
     /// `outcome` is the error if the message was refused or dropped.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);

@@ -13,32 +13,32 @@ use crate::platform::divide;
 use crate::rpc::issued_number;
 use crate::time::Millis;
 
-/// What an id in a message of the peer refers to.
+/// Meaning of an id in a message of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IssuedId {
-    /// The request that was last sent with this id, and still has its slot.
+    /// The current id of a request that has a slot.
     Request(Ticket),
-    /// The id of this round that belongs to no slot.
+    /// The id of this round that belongs to no slot: one of [`OTHER_IDS`](Role::OTHER_IDS).
     Other(u64),
-    /// The request has ended, or was sent again with another id.
+    /// The id of a request that has ended, or that was sent again with another id.
     Ended,
-    /// The id was never issued.
+    /// An id that was never issued.
     Unknown,
 }
 
 impl<R: Role> Peer<'_, R> {
-    /// The number of ids per round.
+    /// Returns the number of ids per round.
     fn stride(&self) -> u32 {
         (self.in_flight.limit() as u32).saturating_add(R::OTHER_IDS)
     }
 
-    /// The id of an outbound request, starting at 1. A round has one id for each place: the slots, and
-    /// [`OTHER_IDS`](Role::OTHER_IDS) before them.
+    /// Returns the id of an outbound request. Ids start at 1. A round has one id for each place.
+    /// [`OTHER_IDS`](Role::OTHER_IDS) places precede the places of the slots.
     pub(crate) fn id_at(&self, round: u64, place: u32) -> u64 {
         round.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
     }
 
-    /// Finds the request with this id.
+    /// Resolves an id in a message of the peer.
     pub(crate) fn find_issued(&self, id: Json<'_>) -> IssuedId {
         issued_number(id).map_or(IssuedId::Unknown, |id| self.find_issued_number(id))
     }
@@ -49,7 +49,7 @@ impl<R: Role> Peer<'_, R> {
         R::find_issued(self, round, place)
     }
 
-    /// Returns the request that was last sent with this id, while it has its slot.
+    /// Returns the request with this id, if the request has a slot.
     pub(crate) fn find_request(&self, id: Json<'_>) -> Option<Ticket> {
         match self.find_issued(id) {
             IssuedId::Request(ticket) => Some(ticket),
@@ -57,7 +57,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Returns the request with this id if its response is expected.
+    /// Returns the request with this id, if a response is expected.
     pub(crate) fn find_awaiting(&self, id: Json<'_>) -> Option<Ticket> {
         self.find_request(id).filter(|ticket| self.awaits_response(*ticket))
     }
@@ -66,7 +66,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.outbound(ticket).is_some_and(|outbound| outbound.state.awaits_response())
     }
 
-    /// Returns whether a response to this request is expected. If not, it needs no cancellation any more.
+    /// Records a response, and returns whether the response was expected. A pending cancellation of the request is
+    /// dropped.
     pub(crate) fn accept_response(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
         if outbound.state == OutboundState::CancelPending {
@@ -77,7 +78,7 @@ impl<R: Role> Peer<'_, R> {
 
     /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
-    /// Progress that does not grow is reported, but does not restart the timeout.
+    /// Progress that does not grow does not restart the timeout, but is reported.
     pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);
@@ -113,13 +114,13 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Fails a request: the next poll reports it.
+    /// Fails a request. The next poll reports the failure.
     pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
         self.in_flight.set_state(ticket, OutboundState::Failed(failure));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
-    /// Queues the cancellation of a request, with the reason if it fits into the slot's text.
+    /// Queues the cancellation of a request. Omits a reason that does not fit into the slot's text.
     pub(crate) fn queue_cancellation(&mut self, ticket: Ticket, reason: &str) {
         self.in_flight.set_state(ticket, OutboundState::CancelPending);
         self.in_flight.set_deadline(ticket, None);
@@ -129,8 +130,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.enqueue(ticket);
     }
 
-    /// Writes `notifications/cancelled` for the request with this id, in a message of at most `space` bytes. Without
-    /// `reason`, the slot's text is the reason.
+    /// Writes `notifications/cancelled` in a message of at most `space` bytes. Without `reason`, the slot's text is the
+    /// reason.
     pub(crate) fn write_cancellation(
         &mut self,
         ticket: Ticket,

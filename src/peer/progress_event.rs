@@ -1,4 +1,4 @@
-//! Progress of a request, as both roles report it in an event.
+//! Progress of an outbound request, in the events of both roles.
 
 use crate::json::{Decimal, Json, Str};
 use crate::peer::slots::Ticket;
@@ -42,7 +42,7 @@ impl<'a> Progress<'a> {
         object(self.params, "_meta")
     }
 
-    /// The whole parameters, as the server wrote them.
+    /// The whole parameters, as the peer wrote them.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params

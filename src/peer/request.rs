@@ -7,7 +7,7 @@ use crate::peer::slots::{Data, InFlight, Ticket};
 use crate::peer::timeout::Timeout;
 use crate::time::Millis;
 
-/// A request in flight, as its slot stores it. `I` and `O` are data of the role.
+/// A request in flight, as stored in a slot. `I` and `O` are data of the role.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<I, O> {
     /// A request of the peer to which the application responds later.
@@ -18,7 +18,7 @@ pub enum Request<I, O> {
 
 /// A deferred request of the peer.
 ///
-/// `state` is the last field, so that its unused values can distinguish the variants of [`Request`].
+/// `state` is the last field, because its unused values distinguish the variants of [`Request`].
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Inbound<I> {
@@ -34,9 +34,9 @@ pub struct Inbound<I> {
 pub(crate) enum InboundState {
     /// The application must respond. The slot's text is the id and the progress token.
     Deferred,
-    /// Its timeout expired, which was reported. Its error awaits transmit space. The slot's text is the id.
+    /// The timeout expired and was reported. The error response awaits transmit space. The slot's text is the id.
     Expired,
-    /// Its connection has ended, which is not reported yet.
+    /// The connection has ended. The end of the request is not reported yet.
     Dropped,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum OutboundState {
     AwaitingResponse,
     /// An acknowledged subscription.
     Listening,
-    /// A subscription that waits for the next connection. The slot's text is its filter, as in the two states before.
+    /// A subscription that waits for the next connection. The slot's text holds the filter from the first request on.
     Parked,
     /// A subscription whose request awaits transmit space on the next connection.
     Resubscribe,
@@ -66,11 +66,11 @@ pub(crate) enum OutboundState {
     NextPage,
     /// The peer requires input before it completes the request. The slot's text is the peer's state.
     NeedsInput,
-    /// Failed, which is not reported yet.
+    /// The request failed. The failure is not reported yet.
     Failed(RequestFailure),
-    /// Its end was reported. Its cancellation awaits transmit space. The slot's text is the reason.
+    /// The end of the request was reported. The cancellation awaits transmit space. The slot's text is the reason.
     CancelPending,
-    /// Its end was reported, and the peer needs no cancellation.
+    /// The end of the request was reported, and the peer needs no cancellation.
     Closed,
 }
 
@@ -80,7 +80,7 @@ impl OutboundState {
     }
 }
 
-/// Whether the timeout of a request runs. It starts at the first poll after sending.
+/// Whether the timeout of a request runs. The timeout starts at the first poll after sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timer {
     Stopped,
@@ -89,7 +89,7 @@ pub(crate) enum Timer {
     Running,
 }
 
-/// How a request treats progress notifications.
+/// Effect of progress notifications on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     Ignored,
@@ -99,7 +99,7 @@ pub(crate) enum Progress {
     ExtendsTimeout,
 }
 
-/// What the response to a request of the peer depends on. Depends on the role.
+/// Data of a request of the peer that the response needs. The data depends on the role.
 pub trait InboundData: Copy {
     /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
     fn owner(&self, _stream: StreamId) -> StreamId {
@@ -112,7 +112,7 @@ pub trait OutboundData: Copy {
     /// Starts the maximum duration, if there is one.
     fn start_maximum(&mut self, _now: Millis) {}
 
-    /// The deadline that progress cannot extend.
+    /// Returns the deadline that progress cannot extend.
     fn maximum(&self) -> Millis {
         Millis(u64::MAX)
     }
@@ -130,7 +130,7 @@ impl<I: InboundData, O: Copy> Data for Request<I, O> {
 }
 
 impl<O: OutboundData> Outbound<O> {
-    /// A request that was sent now. The next poll starts its timeout.
+    /// Creates a request that was just sent. The next poll starts the timeout.
     pub(crate) fn new(timeout: Millis, progress: Progress, data: O) -> Outbound<O> {
         Outbound {
             last_progress: SortKey::NONE,
@@ -142,7 +142,7 @@ impl<O: OutboundData> Outbound<O> {
         }
     }
 
-    /// Whether progress was requested.
+    /// Returns whether progress was requested.
     pub(crate) fn wants_progress(&self) -> bool {
         self.progress != Progress::Ignored
     }
@@ -158,7 +158,7 @@ impl<O: OutboundData> Outbound<O> {
         }
     }
 
-    /// The deadline of a timeout that starts now.
+    /// Returns the deadline of a timeout that starts now.
     pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
         now.plus(self.timeout.millis()).min(self.data.maximum())
     }
@@ -179,7 +179,7 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
         }
     }
 
-    /// Returns a request of the peer whose response is still expected.
+    /// Returns a request of the peer to which the application must respond.
     pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         self.inbound(ticket).filter(|inbound| inbound.state == InboundState::Deferred)
     }

@@ -21,7 +21,8 @@ pub enum Outcome<'a> {
     Failed(RequestFailure),
 }
 
-/// Reason why a request ended without a valid response. The machine determines it, so it has no error code.
+/// Reason why a request ended without a valid response. The machine determines the reason, so a failure has no error
+/// code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestFailure {
@@ -37,9 +38,9 @@ pub enum RequestFailure {
     Invalid,
     /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
-    /// A cursor of the list was longer than the space for it.
+    /// A cursor of the list was too long to store.
     CursorTooLong,
-    /// The server required input, but its `requestState` or the application's `_meta` exceeds the space for it
+    /// The server required input, but its `requestState` or the application's `_meta` is too long to store
     /// (`2026-07-28`). The client needs both to send the request again.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
@@ -74,7 +75,7 @@ pub struct RpcError<'a> {
 
 /// Probable meaning of an error code that the specification leaves open.
 ///
-/// Meant for messages to a person, not for decisions. Code, message and data stay as the peer wrote them.
+/// A hint is meant for messages to a person, not for decisions. The error keeps its code, message and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorHint {
@@ -94,7 +95,7 @@ pub enum ErrorHint {
 }
 
 impl<'a> RpcError<'a> {
-    /// Returns the error code; 0 if it is missing or not an integer.
+    /// Returns the error code; 0 if the code is missing or not an integer.
     #[must_use]
     pub fn code(&self) -> i64 {
         self.error.get("code").and_then(Json::integer).unwrap_or(0)
@@ -108,7 +109,7 @@ impl<'a> RpcError<'a> {
 
     /// Returns whether the error means that a resource does not exist.
     ///
-    /// Its code is `-32002` then or, as in `2026-07-28`, `-32602` with the requested `uri` in its data.
+    /// The code of such an error is `-32002` or, since `2026-07-28`, `-32602` with the requested `uri` in `data`.
     ///
     /// Specification: *Resources*, *Error handling*.
     #[must_use]
@@ -121,10 +122,10 @@ impl<'a> RpcError<'a> {
         }
     }
 
-    /// Returns the probable meaning of a code that servers use but the specification leaves open.
+    /// Returns the probable meaning of an error code that the specification leaves open.
     ///
-    /// `2026-07-28` forbids to interpret such codes, so the only hint there is [`ErrorHint::ResourceNotFound`]. Returns
-    /// `None` while connecting.
+    /// `2026-07-28` forbids the interpretation of such codes. There the only hint is [`ErrorHint::ResourceNotFound`].
+    /// Returns `None` while connecting.
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {
@@ -139,8 +140,8 @@ impl<'a> RpcError<'a> {
         })
     }
 
-    /// Returns the capabilities that the client lacks for the request (-32021, `2026-07-28`), as an object like that of
-    /// the declaration. `None` for other errors.
+    /// Returns the client capabilities that the request requires (-32021, `2026-07-28`). The value is an object in the
+    /// form of a capability declaration. `None` for other errors.
     #[must_use]
     pub fn required_capabilities(&self) -> Option<Json<'a>> {
         let has_code = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
@@ -150,8 +151,8 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user must open before the client sends the request again (-32042, `2025-11-25`). Empty
-    /// for other errors.
+    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client then sends the request again.
+    /// Empty for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));

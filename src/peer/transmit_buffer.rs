@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: queue of complete outbound messages; one that does not fit is refused.
+//! `TransmitBuffer`: queue of complete outbound messages. A message that does not fit is refused.
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
@@ -7,7 +7,7 @@ use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::shift;
 
-/// Maximum number of unsent bytes at which a growing buffer accepts another reply.
+/// Maximum number of unsent bytes before another reply in a growing buffer.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
@@ -24,7 +24,7 @@ pub(crate) struct TransmitBuffer<'b> {
     observed: usize,
 }
 
-/// Results of transmission that the caller has reported.
+/// State of the transmission, as reported by the caller.
 #[derive(Debug, Clone, Copy, Default)]
 struct Link {
     /// Bytes were sent since the last query.
@@ -33,15 +33,15 @@ struct Link {
     broken: bool,
 }
 
-/// An observer, and the function that shows it sent messages.
+/// An observer, and the function that passes sent messages to the observer.
 ///
-/// A function pointer, so that a program without an observer does not link the function.
+/// `show` is a function pointer, so that a program without an observer does not link the function.
 struct AttachedObserver<'b> {
     observer: &'b mut (dyn Observer + Send + 'b),
     show: fn(&mut (dyn Observer + Send), &[u8], Option<&dyn HeaderFormat>),
 }
 
-/// Error: a message did not fit, and no part of it was written.
+/// Error of a message that did not fit. The message was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
@@ -63,7 +63,7 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Returns the size of a message beyond its text: a newline or, in message mode, a header.
+    /// Returns the overhead of a message: a newline or, in message mode, a header.
     pub(crate) fn overhead(&self) -> usize {
         if self.is_message_mode() { HEADER_SIZE } else { 1 }
     }
@@ -80,7 +80,7 @@ impl<'b> TransmitBuffer<'b> {
         self.max_reply_size
     }
 
-    /// Lowers the maximum size of a reply, which initially is that of any message.
+    /// Lowers the maximum size of a reply. The initial maximum is the maximum size of any message.
     pub(crate) fn set_max_reply_size(&mut self, bytes: usize) {
         self.max_reply_size = bytes.min(self.max_reply_size);
     }
@@ -186,7 +186,7 @@ impl<'b> TransmitBuffer<'b> {
         (self.start, self.end) = (0, self.end.saturating_sub(self.start));
     }
 
-    /// Compacts the buffer if less space follows the unsent bytes than precedes them.
+    /// Compacts the buffer if more space precedes the unsent bytes than follows them.
     pub(crate) fn compact(&mut self) {
         self.rewind();
         if self.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.start {
@@ -223,7 +223,8 @@ impl<'b> TransmitBuffer<'b> {
         self.end_message(routing, to)
     }
 
-    /// Starts a message of at most `space` bytes, including its overhead, and returns a writer for its text.
+    /// Starts a message, and returns a writer for its text. The message has at most `space` bytes, including its
+    /// overhead.
     ///
     /// [`end_message`](TransmitBuffer::end_message) takes the result of [`Writer::finish`].
     pub(crate) fn begin_message(&mut self, space: usize) -> Writer<'_> {
@@ -251,8 +252,8 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Removes the last message, of `length` bytes with its overhead, and returns its text. The observer must not have
-    /// seen the message yet.
+    /// Removes the last message, and returns its text. `length` includes the overhead. The observer must not have seen
+    /// the message yet.
     pub(crate) fn remove_last(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);
@@ -273,13 +274,13 @@ impl<'b> TransmitBuffer<'b> {
         Transmit { bytes, routing, start: &mut self.start, overhead, link: &mut self.link }
     }
 
-    /// Returns the number of bytes before and after the text of a message.
+    /// Returns the overhead before and after the text of a message.
     fn framing_size(&self) -> (usize, usize) {
         if self.is_message_mode() { (HEADER_SIZE, 0) } else { (0, 1) }
     }
 }
 
-/// Bytes to write. Bytes not reported as sent are offered again.
+/// Bytes to write. The machine offers bytes again unless the caller reports the bytes as sent.
 #[derive(Debug)]
 pub struct Transmit<'a> {
     bytes: &'a [u8],
@@ -306,7 +307,8 @@ impl<'a> Transmit<'a> {
 
     /// Reports that the first `n` bytes were written.
     ///
-    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` it is offered again.
+    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` the machine offers the
+    /// message again.
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());
         if self.routing.is_none() || n == self.bytes.len() {
@@ -321,13 +323,13 @@ impl<'a> Transmit<'a> {
 
     /// Reports that the connection refuses further bytes, as after `EPIPE`.
     ///
-    /// Unsent bytes are dropped, and the connection ends as if the peer had closed it.
+    /// The machine drops unsent bytes, and ends the connection as if the peer had closed it.
     pub fn broken(self) {
         self.link.broken = true;
     }
 }
 
-/// Returns the first message without its header, and its kind and relation.
+/// Returns the first message without its header, and the message's routing.
 #[cold]
 fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&'t [u8], Option<Routing>) {
     match headers.split_first(unsent) {

@@ -87,7 +87,7 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes the object in which a client declares them.
+    /// Writes the object in which a client declares the capabilities.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         use ClientCapabilities as C;
         let groups = [
@@ -159,7 +159,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Whether a value declares a capability: an object does, and so does `true`, which some implementations write.
+/// Whether a value declares a capability: an object, or `true`, which some implementations write.
 fn is_declared(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }

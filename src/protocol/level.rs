@@ -4,7 +4,7 @@ use crate::json::Str;
 
 /// The severity of a log message, in ascending order.
 ///
-/// Specification: *Logging*; the names are those of RFC 5424.
+/// Specification: *Logging*; RFC 5424 (names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Details for debugging.

@@ -1,7 +1,7 @@
 //! Table of the protocol's methods: revisions, senders, required capabilities.
 //!
-//! Server and client look revisions up in this table, `docs/protocol.md` is generated from it, and a test compares it
-//! with the official schemas. Proxies and routers can use it, too.
+//! Server and client look revisions up in this table. A test compares the table with the official schemas, and
+//! generates the tables of `docs/protocol.md`. Proxies and routers can also use the table.
 //!
 //! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
 
@@ -80,25 +80,26 @@ impl Method {
         self.is_request
     }
 
-    /// The revisions in which a client sends it.
+    /// The revisions in which a client sends the method.
     #[must_use]
     pub const fn by_client(&self) -> Revisions {
         self.by_client
     }
 
-    /// The revisions in which a server sends it as a message.
+    /// The revisions in which a server sends the method as a message.
     #[must_use]
     pub const fn by_server(&self) -> Revisions {
         self.by_server
     }
 
-    /// The revisions in which a server sends it inside a result: `inputRequests` of `2026-07-28`.
+    /// The revisions in which a server sends the method inside a result: `inputRequests` of `2026-07-28`.
     #[must_use]
     pub const fn in_results(&self) -> Revisions {
         self.in_results
     }
 
-    /// The revisions in which only the extension *Tasks* has it. Clients send its requests, servers its notifications.
+    /// The revisions in which only the extension *Tasks* has the method. Clients send the requests of the extension,
+    /// and servers send the notifications.
     #[must_use]
     pub const fn by_extension(&self) -> Revisions {
         self.by_extension

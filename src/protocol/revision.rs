@@ -1,14 +1,15 @@
-//! Table of the protocol's revisions, and of what each of them has on the wire.
+//! Table of the protocol's revisions and their wire features.
 //!
-//! A new revision is a row of [`Revision`]; what it adds or removes are rows of [`WireFeature`]. No other file compares
-//! revisions.
+//! To add a revision, add a row to [`Revision`]. Its additions and removals are rows of [`WireFeature`]. No other file
+//! compares revisions.
 
 use crate::json::{Str, WriteText, prints};
 
 /// Defines the revisions and their names, oldest first.
 macro_rules! revisions {
     ($($(#[$doc:meta])* $revision:ident = $name:literal,)*) => {
-        /// A revision of the protocol. Revisions are ordered by age; [`WireFeature`] lists what each of them has.
+        /// A revision of the protocol. Revisions are ordered by age. [`WireFeature`] lists the features of each
+        /// revision.
         ///
         /// Specification: every revision, *Versioning*.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +46,7 @@ revisions! {
     V2026_07_28 = "2026-07-28",
 }
 
-/// Defines the features, each with the first and, if it was removed, the last revision that has it.
+/// Defines the features. Each has a first revision and, if removed, a last revision.
 macro_rules! features {
     ($($(#[$doc:meta])* $feature:ident = $first:ident $(..= $last:ident)?,)*) => {
         /// A part of the protocol that some revisions lack.
@@ -79,7 +80,7 @@ macro_rules! features {
 features! {
     /// The handshake `initialize`, the session that it opens, and `ping`.
     Handshake = V2024_11_05..=V2025_11_25,
-    /// Requests that a server sends as messages of their own.
+    /// Requests that a server sends as separate messages.
     ServerRequests = V2024_11_05..=V2025_11_25,
     /// `resources/subscribe` and `resources/unsubscribe`.
     ResourceSubscriptions = V2024_11_05..=V2025_11_25,
@@ -87,7 +88,7 @@ features! {
     SessionLogLevel = V2024_11_05..=V2025_11_25,
     /// `notifications/roots/list_changed` and its capability.
     RootsListChanged = V2024_11_05..=V2025_11_25,
-    /// The error code -32002 for an unknown resource, which is -32602 otherwise.
+    /// The error code -32002 for an unknown resource. Other revisions use -32602.
     ResourceNotFoundCode = V2024_11_05..=V2025_11_25,
     /// Several messages in a JSON array.
     Batches = V2025_03_26..=V2025_03_26,
@@ -131,11 +132,11 @@ features! {
     SamplingTools = V2025_11_25,
     /// Several content blocks in a sampling message.
     SamplingBlocks = V2025_11_25,
-    /// Invalid arguments are reported as a result of the tool, so that the model can correct them.
+    /// Tool results that report invalid arguments, so that the model can correct them.
     ArgumentErrorResults = V2025_11_25,
-    /// An error without an id omits the member `id`, which is `null` otherwise.
+    /// Error responses that omit an unknown `id`. Other revisions write `null`.
     OmittedErrorIds = V2025_11_25,
-    /// Tasks of the specification itself.
+    /// Tasks as a part of the specification.
     Tasks = V2025_11_25..=V2025_11_25,
     /// Requests that carry their revision and capabilities in `_meta`, and `server/discover`.
     StatelessRequests = V2026_07_28,
@@ -153,9 +154,9 @@ features! {
     TasksExtension = V2026_07_28,
     /// Structured results of any type.
     StructuredValues = V2026_07_28,
-    /// The error code -32021 for a missing capability of the client, which is -32600 otherwise.
+    /// The error code -32021 for a missing client capability. Other revisions use -32600.
     MissingCapabilityCode = V2026_07_28,
-    /// An empty cursor is a cursor like any other.
+    /// Empty cursors, which are valid like any other cursor.
     EmptyCursors = V2026_07_28,
 }
 
@@ -179,7 +180,7 @@ pub enum Era {
 
 impl Revision {
     /// Whether the revision has this feature.
-    // Always inline: for a constant feature this is one comparison.
+    // Always inline, because the check of a constant feature is one comparison.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, feature: WireFeature) -> bool {
@@ -214,7 +215,7 @@ impl Revision {
 
     /// The index in [`ALL`](Revision::ALL).
     #[inline(always)]
-    #[expect(clippy::as_conversions, reason = "the discriminants count the rows of the table")]
+    #[expect(clippy::as_conversions, reason = "the discriminants are the row numbers of the table")]
     pub(crate) const fn position(self) -> u32 {
         self as u32
     }
@@ -242,7 +243,7 @@ prints!(Revision);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Revisions(u8);
 
-// One bit for each revision; `InboundRequest` has three bits for the position of one.
+// A set has eight bits, and `InboundRequest` stores a revision's index in three bits.
 const _: () = assert!(Revision::ALL.len() <= 8);
 
 impl Revisions {
@@ -303,7 +304,7 @@ impl Revisions {
         self.0 == 0
     }
 
-    /// The revisions of the set, newest first, which is the order of preference.
+    /// The revisions of the set in order of preference: newest first.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
         let mut left = self;
         core::iter::from_fn(move || left.take_latest())

@@ -1,4 +1,4 @@
-//! Roots: the request of a server, and the list that a client writes and a server views.
+//! Roots: a server's request, and the list in the client's response.
 //!
 //! Specification: *Roots*.
 
@@ -42,10 +42,10 @@ pub struct Roots<'w, 'a> {
 }
 
 impl Roots<'_, '_> {
-    /// Adds a root: its URI, and its human-readable name unless that is empty. The URI must start with `file://` and be
-    /// percent-encoded (`file:///my%20files`).
+    /// Adds a root: its URI, and its human-readable name unless the name is empty. The URI must start with `file://`
+    /// and be percent-encoded (`file:///my%20files`).
     pub fn add(&mut self, uri: &str, name: &str) {
-        // RFC 3986 requires these characters to be percent-encoded.
+        // A URI consists of these characters. RFC 3986 requires percent-encoding for all others.
         let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
         self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
         self.out.begin_object();
@@ -57,7 +57,7 @@ impl Roots<'_, '_> {
     }
 }
 
-/// Writes a result with roots. It calls `body` once.
+/// Writes a result with roots. Calls `body` once.
 pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
     out.key("roots");
     out.begin_array();

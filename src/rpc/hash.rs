@@ -1,8 +1,8 @@
-//! HalfSipHash-1-3: a keyed hash in 32-bit arithmetic, for ids that a peer chose.
+//! HalfSipHash-1-3: a keyed 32-bit hash for ids that a peer chooses.
 //!
-//! Published by J.-P. Aumasson and D. J. Bernstein with SipHash. A peer that does not know the key cannot choose ids that
-//! all fall into one chain.
-#![allow(clippy::as_conversions, reason = "the two halves of a seed")]
+//! J.-P. Aumasson and D. J. Bernstein published it with SipHash. A peer that does not know the key cannot choose ids
+//! that all fall into one chain.
+#![allow(clippy::as_conversions, reason = "a seed is split into two halves")]
 
 /// Incremental hasher.
 pub(crate) struct Hasher {
@@ -77,7 +77,7 @@ mod tests {
     use std::format;
     use std::vec::Vec;
 
-    /// The first published values of HalfSipHash-1-3: of no byte, one byte, two bytes, and so on.
+    /// The first published values of HalfSipHash-1-3, for inputs of 0, 1, 2 and more bytes.
     #[test]
     fn hash_equals_published_vectors() {
         let bytes: Vec<u8> = (0..9).collect();
@@ -124,7 +124,7 @@ mod tests {
         assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
     }
 
-    /// A peer that knows one seed can choose colliding ids, but they do not collide under another seed.
+    /// Ids that collide under one seed do not collide under another.
     #[test]
     fn ids_that_collide_under_one_seed_spread_under_another() {
         let chain = |seed, id: u32| {

@@ -1,4 +1,4 @@
-//! Request ids: validity, equality, hashes, and the numbers that this side issues.
+//! Request ids: validity, equality, hashes, and the numbers of outbound requests.
 
 use crate::json::{Json, Kind, Str, magnitude};
 use crate::rpc::hash::Hasher;
@@ -20,7 +20,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
 /// The number in an id that this side issued. Some peers return it as a string of digits.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
-        // This side issues no id that begins with zero, but the parser would accept one.
+        // This side issues no id with a leading zero, but the parser would accept it.
         [b'"', b'0', ..] => return None,
         [b'"', digits @ .., b'"'] => digits,
         digits => digits,
@@ -40,7 +40,7 @@ pub(crate) fn hash_id(seed: u64, id: Json<'_>) -> u32 {
     }
 }
 
-/// Hashes the decoded text of a string. A quote before it distinguishes it from a number.
+/// Hashes the decoded text of a string. A leading quote distinguishes the string from a number.
 pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
     let mut hasher = Hasher::new(seed);
     hasher.add(b"\"");

@@ -5,8 +5,8 @@ use crate::rpc::{is_id, kind, view};
 
 /// One scanned message: valid JSON with its envelope members located, without copies.
 ///
-/// A router, proxy or fuzzer inspects a message before the client or server does. It parses the message once, and
-/// passes it on with [`Receive::parsed`](crate::Receive::parsed).
+/// A router, proxy or fuzzer inspects a message before the client or server. It parses the message once, and passes the
+/// message on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
 /// use mcp_proto::rpc::{Message, MessageKind};
@@ -30,7 +30,7 @@ pub enum MessageKind {
     Request,
     /// A method and no id.
     Notification,
-    /// An id with either a result or an error, or an error without an id.
+    /// No method: an id with a result or an error, or an error without an id.
     Response,
     /// A JSON array: a batch (`2025-03-26` only).
     Batch,
@@ -42,7 +42,7 @@ impl<'m> Message<'m> {
     /// Scans one message.
     ///
     /// # Errors
-    /// The text is not valid JSON, or nested deeper than [`DEPTH_LIMIT`].
+    /// [`ScanError`] if the text is not valid JSON, or is nested deeper than [`DEPTH_LIMIT`].
     pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(bytes);
@@ -102,7 +102,7 @@ impl<'m> Message<'m> {
 }
 
 impl Envelope {
-    /// Whether it has a result or an error, and no method.
+    /// Whether the message has a result or an error, and no method.
     pub(crate) fn looks_like_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
@@ -126,7 +126,7 @@ pub(crate) enum Class {
         id: Span,
         outcome: Outcome,
     },
-    /// An error response that matches no request.
+    /// An error response without a valid id.
     ErrorWithoutId {
         error: Span,
     },
@@ -134,7 +134,7 @@ pub(crate) enum Class {
         /// The id for an error response, if it is valid.
         id: Span,
         why: Invalid,
-        /// Whether an error response is allowed: never for a message that looks like a notification or a response.
+        /// Whether an error response is allowed. Not for a message that looks like a notification or a response.
         answerable: bool,
     },
 }
@@ -144,7 +144,7 @@ pub(crate) enum Class {
 pub(crate) enum Outcome {
     Result(Span),
     Error(Span),
-    /// Both members, neither, or an error that is not an object.
+    /// Both a result and an error, or an error that is not an object.
     Malformed,
 }
 
@@ -159,7 +159,7 @@ pub(crate) enum Invalid {
 }
 
 impl Class {
-    /// Classifies the message that `scanner` has scanned, and optionally accepts a missing `jsonrpc`.
+    /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
         let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
         let version = scanner.span(Member::Jsonrpc);

@@ -7,12 +7,12 @@ pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
 
-/// The kind of the value at `span`, `null` if it is missing.
+/// The kind of the value at `span`; `null` if the value is missing.
 pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
     Kind::starting_with(line.get(span.start))
 }
 
-/// The string at `span`, the text between the quotes.
+/// The text at `span`, between the quotes of a string.
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     Str::trusted(span.bytes(line))
 }
@@ -27,12 +27,12 @@ pub(crate) struct Object<'l> {
 }
 
 impl<'l> Object<'l> {
-    /// The value at `span` of a line.
+    /// Creates an object from the value at `span` of a line.
     pub(crate) fn new(line: &'l [u8], span: Span, index: Option<&'l MemberIndex>) -> Object<'l> {
         Object { line, span, index }
     }
 
-    /// A value without a line around it.
+    /// Creates an object from a value outside a line.
     pub(crate) fn from_json(json: Json<'l>) -> Object<'l> {
         let line = json.bytes();
         Object { line, span: Span { start: 0, end: line.len() }, index: None }
@@ -58,8 +58,8 @@ impl<'l> Object<'l> {
         view(self.line, self.span)
     }
 
-    /// Looks up the spans of several members, in the index or, without one, in one pass over the value. The last
-    /// duplicate counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
+    /// Looks up the spans of several members, in the index or in one pass over the value. The last of duplicate members
+    /// counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
     #[inline]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
         match self.index.filter(|_| MemberIndex::IS_KEPT) {

@@ -2,11 +2,10 @@
 
 use crate::schema::Schema;
 
-/// The arguments of a tool: a struct or an enum with the derive macro of the same name.
+/// The arguments of a tool. The derive macro of the same name implements this trait for a struct or an enum.
 ///
-/// See [`schema`](crate::schema) for the generated code, and
-/// [`Tool::with_arguments`](crate::server::Tool::with_arguments) and [`Call::with`](crate::server::Call::with) for its
-/// use.
+/// See [`schema`](crate::schema) for the generated code. Use the type with
+/// [`Tool::with_arguments`](crate::server::Tool::with_arguments) and [`Call::with`](crate::server::Call::with).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
     note = "derive `ToolArguments` for it: it must be a struct with named fields, or an enum with `#[serde(tag = \"…\")]`"

@@ -1,4 +1,4 @@
-//! Runtime support of derived decoders. Public for derived code only.
+//! Runtime support for derived decoders. Public only because derived code uses it.
 
 use core::marker::PhantomData;
 
@@ -47,7 +47,7 @@ pub enum Unknown {
     Member,
     /// Refuse the name as an unknown variant.
     Variant,
-    /// Return `names.len()`, so that the member is skipped.
+    /// Return `names.len()`, so that the decoder skips the member.
     Ignored,
 }
 
@@ -75,7 +75,7 @@ impl Visitor<'_> for Name {
         }
     }
 
-    /// The decoder has already looked up the name.
+    /// Returns the index that the decoder has already looked up for the name.
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
@@ -127,12 +127,12 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
     members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
-/// Returns the value of a field, or the default of its type if the field is missing.
+/// Returns the value of a field, or `T::absent()` if the field is missing.
 pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
-/// Reads the tag, which is the first member, and returns the index of the variant.
+/// Reads the first member, the tag, and returns the index of the variant.
 pub fn variant<'de, A: MapAccess<'de>>(
     members: &mut A,
     tag: &'static [&'static str],
@@ -143,12 +143,12 @@ pub fn variant<'de, A: MapAccess<'de>>(
     members.next_value_seed(Name { names, unknown: Unknown::Variant })
 }
 
-/// The error for an index without a variant.
+/// Returns the error for an index without a variant.
 pub fn no_variant<E: Error>() -> E {
     E::custom("no such variant")
 }
 
-/// A number, or an `Option` of one.
+/// A number, or an `Option` of a number.
 #[diagnostic::on_unimplemented(
     message = "`range`, `minimum` and `maximum` are for numbers",
     label = "not for `{Self}`"
@@ -157,7 +157,7 @@ pub trait Number {
     /// The type of the bounds.
     type Bound: PartialOrd;
 
-    /// Whether the number lies within the bounds, which are inclusive.
+    /// Returns whether the number lies within the inclusive bounds.
     fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
 }
 
@@ -183,13 +183,13 @@ impl<N: Number> Number for Option<N> {
     }
 }
 
-/// A string, or an `Option` of one.
+/// A string, or an `Option` of a string.
 #[diagnostic::on_unimplemented(
     message = "`min_length` and `max_length` are for strings",
     label = "not for `{Self}`"
 )]
 pub trait Characters {
-    /// Whether the number of characters lies within the bounds, which are inclusive.
+    /// Returns whether the number of characters lies within the inclusive bounds.
     fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool;
 }
 
@@ -212,13 +212,13 @@ impl<T: Characters> Characters for Option<T> {
     }
 }
 
-/// A list of variable length, or an `Option` of one.
+/// A list of variable length, or an `Option` of such a list.
 #[diagnostic::on_unimplemented(
     message = "`min_items` and `max_items` are for lists that have no fixed length",
     label = "not for `{Self}`"
 )]
 pub trait List {
-    /// Whether the number of elements lies within the bounds, which are inclusive.
+    /// Returns whether the number of elements lies within the inclusive bounds.
     fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool;
 }
 

@@ -1,7 +1,7 @@
 //! JSON Schemas of tool arguments, generated at compile time from types.
 //!
-//! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one struct: `INPUT_SCHEMA`, a
-//! `&'static str`, and an implementation of serde's `Deserialize` that accepts the same values as the schema.
+//! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
+//! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the schema.
 //!
 //! ```
 //! use mcp_proto::server::Tool;
@@ -43,16 +43,16 @@
 //!
 //! # Accepted values
 //!
-//! - Unknown members and duplicate members are refused.
+//! - Duplicate members are refused. Unknown members are refused unless the type allows unknown fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
 //! - An [`Option`] may be missing or `null`.
-//! - The schema has no limit for floating point numbers, but a number that its type cannot hold is refused. Bounds are
-//!   compared after conversion: an `f32` field reads 0.50000000001 as 0.5.
+//! - The schema has no limit for floating-point numbers, but a number that the type of the field cannot hold is
+//!   refused. The decoder compares bounds after the conversion: an `f32` field reads 0.50000000001 as 0.5.
 //!
 //! # Types of other crates
 //!
-//! A field may have any type that implements `Deserialize`, together with a [`Node`] that describes the accepted
-//! values:
+//! A field may have any type that implements `Deserialize`. An attribute then gives a [`Node`] that describes the
+//! accepted values:
 //!
 //! ```
 //! # mod heapless { pub type String<const N: usize> = std::string::String; }
@@ -67,7 +67,7 @@
 //! }
 //! # assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":8}"#));
 //! ```
-#![allow(clippy::as_conversions, reason = "constants, and `From` is not")]
+#![allow(clippy::as_conversions, reason = "evaluated at compile time only, and `From` is not constant")]
 
 pub(crate) mod arguments;
 #[doc(hidden)]
@@ -77,7 +77,7 @@ pub(crate) mod text;
 
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
-/// A type whose values a JSON Schema describes. Implement it by hand for a type with its own `Deserialize`.
+/// A type that has a JSON Schema for its values. Implement this trait by hand for a type with its own `Deserialize`.
 ///
 /// ```
 /// use mcp_proto::schema::{Node, Schema};

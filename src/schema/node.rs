@@ -1,8 +1,8 @@
 //! Schema nodes: a constant tree that describes the values of a type.
 //!
-//! A tree is used, because a generic `impl` cannot concatenate string constants, but it can refer to constants.
+//! The description is a tree, because a generic `impl` can refer to constants, but cannot concatenate string constants.
 
-/// The description of a type's values, from which its JSON Schema is written.
+/// The description of a type's values, and the source of its JSON Schema.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Node {
@@ -103,7 +103,7 @@ pub struct Variant {
     pub fields: &'static Fields,
 }
 
-/// An integer of 128 bits and a sign, which can hold the bounds of every integer type.
+/// An integer of 128 bits and a sign. It can hold the bounds of every integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole {
     negative: bool,
@@ -111,7 +111,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Zero.
+    /// The integer zero.
     pub const ZERO: Whole = Whole::positive(0);
 
     /// Creates an integer from a signed value.
@@ -144,25 +144,25 @@ impl Whole {
 }
 
 impl Node {
-    /// An integer within these inclusive bounds.
+    /// Creates the node of an integer within these inclusive bounds.
     #[must_use]
     pub const fn integer(minimum: i128, maximum: i128) -> Node {
         Node::Integer { minimum: Whole::new(minimum), maximum: Whole::new(maximum) }
     }
 
-    /// A string with a minimum and maximum number of characters.
+    /// Creates the node of a string with a minimum and maximum number of characters.
     #[must_use]
     pub const fn string(shortest: usize, longest: Option<usize>) -> Node {
         Node::String { shortest, longest }
     }
 
-    /// An array with a minimum and maximum number of elements.
+    /// Creates the node of an array with a minimum and maximum number of elements.
     #[must_use]
     pub const fn array(items: &'static Node, fewest: usize, most: Option<usize>) -> Node {
         Node::Array { items, fewest, most }
     }
 
-    /// Whether `null` is accepted.
+    /// Returns whether the node accepts `null`.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         match self {
@@ -187,7 +187,7 @@ pub enum Bound {
 
 #[doc(hidden)]
 impl Node {
-    /// The node without `Optional` and `Described` wrappers.
+    /// Returns the node without `Optional` and `Described` wrappers.
     #[must_use]
     pub const fn inner(self) -> Node {
         match self {
@@ -196,7 +196,7 @@ impl Node {
         }
     }
 
-    /// The description of the type.
+    /// Returns the description of the type.
     #[must_use]
     pub const fn description(self) -> Option<&'static str> {
         match self {

@@ -1,13 +1,13 @@
 //! Writes schemas and error texts at compile time from nodes.
 //!
-//! Each text is written twice: once to measure it, and once to store it.
+//! The compiler evaluates each text twice: first for its length, then for its content.
 #![allow(clippy::as_conversions, reason = "evaluated at compile time only, and `From` is not constant")]
 // Evaluated at compile time only: an index or an overflow error is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
 
-/// The length of the JSON Schema in bytes.
+/// Returns the length of the JSON Schema in bytes.
 #[must_use]
 pub const fn schema_length(node: &Node) -> usize {
     let mut text = Text { bytes: [], length: 0 };
@@ -23,7 +23,7 @@ pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     text.bytes
 }
 
-/// The length of the requirement in bytes.
+/// Returns the length of the requirement in bytes.
 #[must_use]
 pub const fn requirement_length(node: &Node) -> usize {
     let mut text = Text { bytes: [], length: 0 };
@@ -48,7 +48,7 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// Properties of a value that its use determines, not its type.
+/// Properties that the use of a value determines, not its type.
 #[derive(Clone, Copy)]
 struct Context {
     description: Option<&'static str>,
@@ -58,7 +58,7 @@ struct Context {
     nullable: bool,
 }
 
-/// A text buffer. With a length of zero it only counts.
+/// A text buffer. A buffer of length zero only counts.
 struct Text<const LENGTH: usize> {
     bytes: [u8; LENGTH],
     length: usize,
@@ -216,7 +216,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         }
     }
 
-    /// Writes the description, followed by a list of the descriptions of names.
+    /// Writes the description, followed by a list of names with their descriptions.
     const fn description(&mut self, description: Option<&str>, node: &Node) {
         let mut meant: (&[&str], &[&str]) = (&[], &[]);
         if let Node::Names(names) = node {

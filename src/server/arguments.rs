@@ -8,7 +8,7 @@ use crate::server::call::Call;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
-    /// A tool with arguments of type `T`. The schema is that of `T`, the description its doc comment.
+    /// A tool with arguments of type `T`. `T` provides the schema, and its doc comment is the description.
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
@@ -24,7 +24,8 @@ impl<'t> Tool<'t> {
 impl<'a> Call<'a> {
     /// Deserializes the arguments and passes them to `body`, which responds.
     ///
-    /// If they do not match `T`, this responds with [`invalid`](Call::invalid), and the text names the field.
+    /// If the arguments do not match `T`, the method responds with [`invalid`](Call::invalid), and the text names the
+    /// field.
     ///
     /// ```
     /// use mcp_proto::server::Call;

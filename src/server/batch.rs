@@ -1,7 +1,7 @@
 //! Batches: several messages in one line, with their responses in one line.
 //!
-//! The server handles the members of a batch in order, as if each were a line. It collects their responses in a
-//! separate buffer, and sends them as one message when the last one is complete.
+//! The server handles the members of a batch in order, as if each were a line. The server collects the responses in a
+//! separate buffer, and sends one message when the last response is complete.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 #![allow(
@@ -24,11 +24,12 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The responses to batches. Without a batch buffer, these few words are the only cost.
+/// The responses to batches. Without a batch buffer, this struct is the only cost.
 pub(crate) struct Batch<'b> {
-    /// Hooks of batches. `None` without a batch buffer: the code is then not linked.
+    /// Hooks of batches, or `None` without a batch buffer. In that case, the code of batches is not linked.
     pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
-    /// The counts, then the responses of the open batch, then those of the batch in the line.
+    /// The encoded counts, followed by the responses. The responses to the open batch precede the responses to the
+    /// batch in the line.
     buffer: Buffer<'b>,
 }
 
@@ -40,7 +41,7 @@ impl Batches {
     pub(crate) const NONE: Batches = Batches(0);
     /// The line is a batch with unhandled members.
     const IN_LINE: Batches = Batches(1);
-    /// A batch whose line is done awaits responses of deferred members, or transmit space.
+    /// A batch without unhandled members awaits deferred responses or transmit space.
     const OPEN: Batches = Batches(2);
 
     pub(crate) fn in_line(self) -> bool {
@@ -56,18 +57,18 @@ impl Batches {
     }
 }
 
-/// The state of the batches, stored in the first words of the buffer.
+/// The state of the batches, stored at the start of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     /// End of the open batch's responses in the buffer, and their stream.
     open_end: u32,
     stream: u32,
-    /// The batch in the line: end of its responses in the buffer, and maximum number of further ones.
+    /// Batch in the line: response end, maximum number of further responses.
     end: u32,
     left: u32,
     /// Offset in the line after the last handled member.
     next: u32,
-    /// Number of deferred members, of the open batch or else of the batch in the line.
+    /// Number of deferred members of the open batch. If no batch is open, the number for the batch in the line.
     deferred: u32,
 }
 
@@ -114,7 +115,7 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Start and end of the responses to extend, and the number of further ones.
+    /// Region of the responses to extend: start, end, number of further responses.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -124,7 +125,7 @@ impl Counts {
     }
 }
 
-/// Hooks of batches, so that a server without them does not link their code.
+/// Hooks of batches. A server without a batch buffer does not link the code of batches.
 pub(crate) trait BatchHooks: Sync {
     /// Begins the batch of a line.
     fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
@@ -138,22 +139,23 @@ pub(crate) trait BatchHooks: Sync {
     ) -> Received;
     /// Maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Increments or decrements the number of deferred members.
+    /// Increments (`more`) or decrements the number of deferred members.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
     /// Whether every member of the open batch has its response.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
-    /// Moves the last `length` bytes of the output, a response, into the batch buffer.
+    /// Moves the last response from the output into the batch buffer. `length` is the size of the response in bytes.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);
-    /// Writes the responses of the open batch if it is complete and the output has space.
+    /// Writes the open batch's responses if the batch is complete. Writes nothing if the output has no space.
     fn write_open(&self, state: &mut ServerState<'_>);
 }
 
 struct Hooks;
 
-/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
+/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
-/// Size of an array beside its responses: two brackets and a newline. A response's newline counts for its comma.
+/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline,
+/// which counts as the comma.
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
@@ -215,7 +217,7 @@ impl BatchHooks for Hooks {
 
     fn available(&self, state: &ServerState<'_>) -> usize {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
-        // The limit reserves space for the smallest error of each further member.
+        // The result excludes the space for an error response to each further member.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
         let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));
@@ -261,7 +263,7 @@ impl BatchHooks for Hooks {
     }
 }
 
-/// Ends the batch in the line: writes its responses, or keeps it open for deferred members.
+/// Ends the batch in the line. Writes the responses, or keeps the batch open for deferred members.
 fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     state.batches.set(Batches::IN_LINE, false);
     if !state.batches.open() && counts.deferred > 0 {
@@ -272,7 +274,7 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a whole batch. Counts as an invalid message, because the error has no id.
+/// Refuses a whole batch. The batch counts as an invalid message, because the error has no id.
 fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
@@ -284,7 +286,7 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
     error
 }
 
-/// Maximum total size of the responses to the batch in the line, in bytes.
+/// Total size limit, in bytes, of the responses to the line's batch.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
@@ -307,7 +309,8 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     }
 }
 
-/// Classifies a batch member. Its JSON is valid, because the line was scanned; this scan finds its members.
+/// Classifies a batch member. The JSON is valid, because the decoder has scanned the line. This second scan finds the
+/// members of the object.
 fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.set_position(element.start);

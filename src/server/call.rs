@@ -13,13 +13,13 @@ use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
 use crate::server::request_methods::{input_methods, request_methods};
 
-/// A tool call (`tools/call`): its name, its arguments in the receive buffer, and its response methods.
+/// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
 /// Every response method consumes the call, and none can fail. If the application drops the call, the server responds
 /// with an error (-32603) at the next poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
-#[must_use = "a call has to be answered"]
+#[must_use = "a call needs a response"]
 #[derive(Debug)]
 pub struct Call<'a> {
     pub(crate) name: &'a str,
@@ -42,8 +42,8 @@ impl<'a> Call<'a> {
 
     /// Deserializes the arguments.
     ///
-    /// Strings are decoded in place, so that fields may be `&str` even if the client used escapes. Call this once: it
-    /// leaves an empty object behind.
+    /// The method decodes strings in place, so that fields may be `&str` even if the client used escapes. Call the
+    /// method once: it leaves an empty object as the arguments.
     ///
     /// # Errors
     /// The arguments do not match `T`: pass the error to [`invalid`](Call::invalid).
@@ -59,7 +59,7 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The tool's entry in a static catalogue, or `None` for a dynamic list.
+    /// The tool in a static catalogue, or `None` for a dynamic list.
     ///
     /// The entry has the schemas, so that an application can validate arguments and results:
     ///
@@ -87,7 +87,7 @@ impl<'a> Call<'a> {
         self.reply.text(text);
     }
 
-    /// Responds with a failure of the tool (`isError`), as text for the model.
+    /// Responds with a tool failure (`isError`) as text for the model.
     pub fn fail(self, why: impl WriteText) {
         self.reply.fail(why);
     }
@@ -97,7 +97,8 @@ impl<'a> Call<'a> {
         self.reply.content(body);
     }
 
-    /// Responds with structured content, mirrored as text for clients that do not support it.
+    /// Responds with structured content and a text copy. The text is for clients that do not support structured
+    /// content.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.reply.structured(value);
@@ -140,7 +141,7 @@ impl<'a> Connected<'a> {
         self.revision
     }
 
-    /// The `clientInfo` of the client: `name`, `version` and more. It is untrusted input.
+    /// The `clientInfo` of the client: `name`, `version` and more. The value is untrusted input.
     #[must_use]
     pub fn client_info(&self) -> Json<'a> {
         self.client_info

@@ -7,7 +7,7 @@ use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of pending changes: one bit for each list of the session, and two bits for features.
+/// A set of pending changes. It has one bit for each list of the session, and two bits for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -37,7 +37,7 @@ impl ChangeSet {
 }
 
 impl Change<'_> {
-    /// The flag of the changed list, or an empty set for a single resource.
+    /// The flag of the changed list. The set is empty for a single resource.
     pub(crate) fn list(&self) -> ChangeSet {
         match self {
             Change::Tools => ChangeSet::TOOLS,
@@ -49,7 +49,8 @@ impl Change<'_> {
 }
 
 impl ServerState<'_> {
-    /// Records a change, if a feature declared that it can happen.
+    /// Records a change, and passes it to every feature. Sets the flag only if a feature declares notifications of this
+    /// change.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
         self.enable_change_writer();
         let config = self.config;
@@ -61,7 +62,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Links and enables the writing of change notifications.
+    /// Enables the writer of change notifications, which other servers do not link.
     pub(crate) fn enable_change_writer(&mut self) {
         self.change_writer = Some(|state| state.write_all_changes());
     }
@@ -73,7 +74,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Writes notifications for the session, and has features write those for subscriptions.
+    /// Writes list notifications for the session, then the notifications of features.
     fn write_all_changes(&mut self) {
         let config = self.config;
         if self.is_session_notified() {
@@ -93,9 +94,9 @@ impl ServerState<'_> {
         }
     }
 
-    /// Writes a notification if a whole response would fit, too.
+    /// Writes a notification if the output has space for a whole response.
     ///
-    /// The notification then precedes the next response, no matter how the output drains.
+    /// A response has the same condition, so the fill level of the output does not change the order of messages.
     fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
         if !self.peer.reserve_response() {
             return Err(Overflow);

@@ -19,21 +19,22 @@ impl CompatOptions {
 }
 
 impl ServerConfig<'_> {
-    /// Accepts messages without the member `jsonrpc`. Another value than `"2.0"` is still refused.
+    /// Accepts messages without the member `jsonrpc`. The server still refuses a value other than `"2.0"`.
     ///
-    /// By default a missing member is refused, too (-32600).
+    /// By default the server also refuses a message without the member (-32600).
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
         self.compat.missing_jsonrpc = true;
         self
     }
 
-    /// Sets whether a session accepts `shutdown` and `exit` of the Language Server Protocol. Default: `true`.
+    /// Sets whether a session accepts `shutdown` and `exit` of LSP. Default: `true`.
     ///
-    /// MCP does not have these methods, but some clients send them. The server responds to `shutdown` with an empty
-    /// result. It then refuses new requests (-32600), and completes requests in flight until the
-    /// [grace](crate::server::Limits::grace) period expires. The notification `exit` ends the input, and so does the
-    /// end of the grace period after `shutdown`. Without a session, and in `2026-07-28`, both methods are unknown.
+    /// MCP does not have these methods of the Language Server Protocol (LSP), but some clients send them. The server
+    /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600), and completes
+    /// requests in flight until the [grace](crate::server::Limits::grace) period expires. The notification `exit` ends
+    /// the input. Without `exit`, the server ends the connection after the grace period. Without a session, and in
+    /// `2026-07-28`, the server treats both methods like unknown methods.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
         self.compat.lsp_shutdown = understood;

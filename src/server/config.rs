@@ -13,7 +13,7 @@ use crate::time::Millis;
 
 /// The configuration of a server: its identity, features, limits and policies.
 ///
-/// All of it is `const`, so it can be a `static` in the flash of a board.
+/// The constructor and all setters are `const`, so a configuration can be a `static` in the flash of a board.
 ///
 /// ```
 /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -37,24 +37,27 @@ pub struct ServerConfig<'i> {
     pub(crate) compat: CompatOptions,
 }
 
-/// The limits of a server. Each has a defined error response when it is exceeded.
+/// The limits and timeouts of a server.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum length of a request id, in bytes of JSON text, quotes included. Default: 64.
+    /// The maximum length of a request id as JSON text, in bytes. The quotes of a string count. Default: 64.
     ///
-    /// A request with a longer id gets an error without an id. With slots for requests in flight, the text of a slot
-    /// lowers this limit if it holds less.
+    /// A request with a longer id gets an error without an id. If the server has slots, an id must also fit into the
+    /// text of a slot.
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout of a deferred request if `defer` names none, in milliseconds. Default: one minute.
+    /// The default timeout of a deferred request, in milliseconds. The default applies if `defer` names no timeout.
+    /// Default: one minute.
     pub deferred_timeout: Millis,
-    /// The timeout of a request that the server sends, in milliseconds, if
-    /// [`RequestOptions`](crate::server::RequestOptions) names none. Default: one minute.
+    /// The default timeout, in milliseconds, of a request that the server sends. The default applies if
+    /// [`RequestOptions`](crate::server::RequestOptions) names no timeout. Default: one minute.
     pub request_timeout: Millis,
-    /// The time to finish requests in flight after the input has ended or `shutdown` was called, in milliseconds.
-    /// The client then has the same time again to read the remaining output. Default: two seconds.
+    /// The grace period of an ending connection, in milliseconds. Default: two seconds.
+    ///
+    /// The period starts after the end of the input or after `shutdown`. Requests in flight may finish until the period
+    /// expires. The client then has the same time again to read the remaining output.
     pub grace: Millis,
     /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
     pub invalid_in_a_row: u8,
@@ -99,14 +102,14 @@ impl Limits {
         self
     }
 
-    /// Sets the grace of an ending connection.
+    /// Sets the grace period of an ending connection.
     #[must_use]
     pub const fn with_grace(mut self, time: Millis) -> Self {
         self.grace = time;
         self
     }
 
-    /// Sets the maximum number of consecutive invalid messages to which the server responds.
+    /// Sets the maximum number of consecutive invalid messages with a response.
     #[must_use]
     pub const fn with_invalid_in_a_row(mut self, count: u8) -> Self {
         self.invalid_in_a_row = count;
@@ -121,24 +124,27 @@ impl Default for Limits {
 }
 
 /// The policy for a second `initialize` on an open session.
+///
+/// Under both policies, a client may repeat `initialize` until the server has served a request or received
+/// `notifications/initialized`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
     /// The server refuses it with -32600, and the session continues.
     Refuse,
     /// The session restarts: requests in flight are cancelled and receive no response.
     ///
-    /// This is for a UART, which has no connections: a new client sends the second `initialize`. The new client may
-    /// reuse the id of a request in flight. Such a reused id also identifies a new client if the old client never
-    /// completed a handshake.
+    /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
+    /// may reuse the id of a request in flight. Before the handshake is complete, a reused id also identifies a new
+    /// client.
     Restart,
 }
 
 /// The policy for an `initialize` with an unsupported revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownVersion {
-    /// The server responds with its newest revision of the handshake era, as the specification requires.
+    /// The server responds with its newest revision of the handshake era. The specification requires this response.
     CounterOffer,
-    /// The server responds with -32602 and its revisions, as the specification's example shows.
+    /// The server responds with -32602 and its revisions. The specification shows this response as an example.
     Reject,
 }
 
@@ -240,16 +246,16 @@ impl<'i> ServerConfig<'i> {
 
     /// Refuses requests between `initialize` and `notifications/initialized`.
     ///
-    /// By default the server accepts them, because several clients send requests there.
+    /// By default the server accepts these requests, because several clients send them.
     #[must_use]
     pub const fn strict_handshake(mut self) -> Self {
         self.strict_handshake = true;
         self
     }
 
-    /// Refuses requests for the application (-32603, with the limit) while every slot is taken.
+    /// Refuses requests for the application while every slot is taken. The error (-32603) contains the limit.
     ///
-    /// By default the server emits them: the application can still respond immediately, or call
+    /// By default the server emits these requests: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy).
     #[must_use]
     pub const fn refuse_when_full(mut self) -> Self {
@@ -257,16 +263,18 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Omits the server's name and version from results of `2026-07-28`, except from `server/discover`.
+    /// Omits the server's name and version from results of `2026-07-28`. Only the result of `server/discover` still
+    /// contains them.
     ///
-    /// This saves about a hundred bytes per response. The specification only recommends these members.
+    /// The omission saves about a hundred bytes per response. The specification only recommends these members.
     #[must_use]
     pub const fn anonymous_results(mut self) -> Self {
         self.identify = false;
         self
     }
 
-    /// Sets how long clients may cache lists (`2026-07-28`), and whether a cache may share them between users.
+    /// Sets the cache lifetime of lists and other cacheable results (`2026-07-28`). `shared` allows a cache to share a
+    /// result between users.
     ///
     /// Default: zero and not shared.
     #[must_use]
@@ -276,7 +284,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Writes the first members of every result that has a `resultType`, with its cache lifetime.
+    /// Writes the first members of a result with a `resultType`. For a cacheable result, also writes the cache
+    /// lifetime.
     pub(crate) fn write_head(&self, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
         let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
         out.field_string("resultType", kind);

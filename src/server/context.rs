@@ -18,11 +18,11 @@ pub(crate) struct Context {
     /// Stateless era: the minimum log level that the request names.
     pub(crate) level: Option<Level>,
     pub(crate) stream: StreamId,
-    /// Whether the request is a batch member, so that its response joins those of the other members.
+    /// Whether the request is a batch member. If so, its response joins the responses of the other members.
     pub(crate) batched: bool,
 }
 
-/// A [`Context`] without its stream, packed, because each slot stores one.
+/// A packed [`Context`] without its stream. Each slot stores one.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedContext {
     kind: RequestKind,
@@ -30,7 +30,7 @@ pub struct PackedContext {
     flags: PackedFlags,
 }
 
-/// Three fields, from the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
+/// Three packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 
@@ -92,7 +92,8 @@ impl Inbound<PackedContext> {
         self.context.flags.is_batched()
     }
 
-    /// Whether the request ends when this stream closes: an open request or subscription of the stateless era.
+    /// Whether the request ends when this stream closes. This holds for deferred requests and subscriptions of the
+    /// stateless era on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let is_stateless = self.context.flags.revision().era() == Era::Stateless;
         self.state == InboundState::Deferred && is_stateless && self.stream == stream
@@ -103,7 +104,7 @@ impl Inbound<PackedContext> {
         self.state == InboundState::Deferred && self.subscription().is_none()
     }
 
-    /// The filter and the pending changes of a subscription, or `None` for other requests.
+    /// The filter and the pending changes of a subscription. Returns `None` for other requests.
     pub(crate) fn subscription(&self) -> Option<[ChangeSet; 2]> {
         match self.context.kind {
             RequestKind::Listen { filter, pending } => Some([filter, pending]),

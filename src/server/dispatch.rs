@@ -31,11 +31,11 @@ pub(crate) enum Received {
     Event,
     /// The client sent `exit`: treat the input as ended.
     Exit,
-    /// A batch has begun. Its members are handled next.
+    /// A batch has begun. The next steps handle its members.
     BatchBegun,
 }
 
-/// Whether a message may need a response: it is a request, or an invalid message that may be one.
+/// Whether a message may need a response. Such a message is a request, or an invalid message that may be a request.
 pub(crate) fn may_need_response(class: &Class) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -75,7 +75,8 @@ pub(crate) fn handle_message(
 ) -> Received {
     let too_long = |id: Span| id.range().len() > state.id_limit();
     match class {
-        // Counts as an invalid message, because its error has no id and must not bypass their limit.
+        // A request with a long id counts as an invalid message, because its error has no id. Errors without an id are
+        // limited.
         Class::Request { id, .. } if too_long(id) => {
             let error = ProtocolError::IdTooLong { limit: state.id_limit() };
             return Received::ProtocolError(state.refuse(b"", stream, error));
@@ -126,7 +127,7 @@ pub(crate) fn handle_message(
 impl ServerState<'_> {
     /// Responds to an invalid message with an error.
     ///
-    /// Without an id of valid length, the error has no id, and consecutive errors of this kind are limited.
+    /// If `id` is empty or too long, the error has no id. The server limits consecutive errors without an id.
     pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
         // Errors within a batch share one line, so they are not limited.
@@ -147,7 +148,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Handles a line that is not valid JSON, truncated or oversized.
+/// Handles a line that is invalid JSON, truncated or oversized.
 #[inline(never)]
 pub(crate) fn handle_unreadable_line(
     state: &mut ServerState<'_>,
@@ -240,7 +241,7 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
     if !matches!(handler, Handler::Feature(..) | Handler::Discover) {
         return request.refuse(ProtocolError::UnknownMethod, &method);
     }
-    // Checked after the method, in the order of the specification.
+    // The level is checked after the method, in the order of the specification.
     match meta.level.transpose() {
         Ok(level) => request.pending.context.level = level,
         Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
@@ -262,9 +263,9 @@ enum Handler<'b> {
     Unknown,
 }
 
-/// Finds the handler of a method. Only a revision has features. Compares each name once.
+/// Finds the handler of a method. Without a revision, no feature handles a method.
 ///
-/// Remembers the last feature, because most requests have the method of the one before.
+/// Remembers the last method of a feature, because consecutive requests often have the same method.
 fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, name: Str<'_>) -> Handler<'b> {
     let features = if revision.is_some() { state.config.features } else { &[] };
     let is_called = |method: &Method| {
@@ -335,7 +336,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
 }
 
-/// Refuses a request that names no revision outside of a session.
+/// Refuses a request that has neither a session nor a revision.
 fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
     let how = if request.state.config.revisions.intersects(Revisions::HANDSHAKE) {
         ", or send `initialize` first"
@@ -390,7 +391,7 @@ fn handle_cancelled(
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
-    // A notification does not say its era: the id is the stream's, or else the session's.
+    // A notification does not name its era. Search the requests of the stream first, then the requests of the session.
     let find = |owner| state.peer.in_flight.find(id, owner);
     let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
@@ -421,7 +422,8 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Writes queued messages while there is space: errors of expired requests, cancellations of outbound requests.
+    /// Writes queued messages while the output has space. The queue holds errors of expired requests and cancellations
+    /// of outbound requests.
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()

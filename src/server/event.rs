@@ -23,7 +23,7 @@ use crate::server::reply::{Pending, Reply};
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 
-/// An event of a server. It borrows the server until the next poll.
+/// An event of a server. The event borrows the server until the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -31,7 +31,10 @@ pub enum Event<'a> {
     Connected(Connected<'a>),
     /// The client completed the handshake (`notifications/initialized`).
     Ready,
-    /// The session was restarted by a new client. All requests in flight are cancelled, and all tickets are invalid.
+    /// A new client restarted the session.
+    ///
+    /// The server dropped the client's requests in flight, and their tickets are invalid. Requests that the server sent
+    /// fail with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     Restarted,
     /// The client calls a tool.
     Call(Call<'a>),
@@ -53,10 +56,11 @@ pub enum Event<'a> {
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
-    /// The client of the session unsubscribed from this URI. Others may still watch it ([`Server::is_watched`]).
+    /// The client of the session unsubscribed from this URI. A subscription may still watch the resource
+    /// ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client cancelled a deferred request or a subscription, or closed its
-    /// [stream](crate::Receive::stream_closed).
+    /// The client cancelled a deferred request or a subscription. A client also cancels a request when it closes the
+    /// request's [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response.
     Cancelled {
@@ -71,8 +75,8 @@ pub enum Event<'a> {
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [request](Server::request) them again. Emitted only after the first request
-    /// that the server sent.
+    /// The client's roots have changed: [request](Server::request) them again. The server emits this event only after
+    /// it has sent its first request.
     RootsChanged,
     /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
     Writable,
@@ -158,11 +162,11 @@ fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 
 /// Function that constructs the event of a request.
 ///
-/// Each feature names its own function, so that unused features are not linked. It returns an `Option`, because
-/// `Server::event` does: the large value is then constructed in its final place.
+/// Each feature names its own function, so that unused features are not linked. The function returns the same type as
+/// `Server::event`, so that the large value is constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// The bytes of a line around one part that is decoded in place.
+/// The bytes of a line around a part decoded in place.
 struct Surroundings<'a> {
     before: &'a [u8],
     after: &'a [u8],

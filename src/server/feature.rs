@@ -43,24 +43,25 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Finds the first entry of one of its catalogues whose key `is` accepts.
+    /// Finds the first catalogue entry whose key satisfies the predicate.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
     }
 
-    /// The notification about changes of its list, or `None` if `listChanged` is not declared.
+    /// The notification about changes of the feature's list. Returns `None` if the feature does not declare
+    /// `listChanged`.
     fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         None
     }
 
-    /// Records a change that the feature reports itself. Setting the flag in `ServerState::pending_changes` schedules
-    /// `write_notifications`.
+    /// Records a change for which the feature itself writes notifications. The feature sets
+    /// `ChangeSet::FEATURE_PENDING` in `ServerState::pending_changes` to schedule `write_notifications`.
     fn record_change(&self, _: &mut ServerState<'_>, _: Change<'_>) {}
 
-    /// Writes its pending notifications while the output has space.
+    /// Writes the feature's pending notifications while the output has space.
     fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
-    /// Whether it declares `resources.subscribe`.
+    /// Whether the feature declares `resources.subscribe`.
     fn can_watch(&self) -> bool {
         false
     }
@@ -70,14 +71,15 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Whether it enables log messages.
+    /// Whether the feature enables log messages.
     fn is_logging(&self) -> bool {
         false
     }
 
     /// Validates the configuration of the feature.
     ///
-    /// Passes each result that the server writes for it to `measure`, which determines the minimum buffer size.
+    /// Passes to `measure` each result that the server itself writes for the feature. `measure` determines the minimum
+    /// buffer size.
     fn check(
         &self,
         revision: Revision,
@@ -103,13 +105,13 @@ pub enum Change<'a> {
     Resource(&'a str),
 }
 
-/// An inbound request while a feature handles it: its parts, and methods to respond.
+/// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
     /// The spans of the event, if the request causes one.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
-    /// Frequent members of `params`, found together, because each search visits all members.
+    /// Frequent members of `params`. One search finds all three, because each search visits all members.
     pub(crate) meta: Span,
     pub(crate) name: Span,
     pub(crate) arguments: Span,
@@ -124,7 +126,7 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Whether another request of this owner with the same id is in flight.
+    /// Whether the owner has another request with this id in flight.
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
         self.state.peer.in_flight.find(Json::trusted(self.id()), owner).is_some()
     }
@@ -142,12 +144,12 @@ impl<'r, 'b> Request<'r, 'b> {
         rpc::view(self.params.line(), span)
     }
 
-    /// The kind of the value at a span of the line, `null` if it is missing.
+    /// The kind of the value at a span of the line. The kind of a missing value is `null`.
     pub(crate) fn kind(&self, span: Span) -> Kind {
         rpc::kind(self.params.line(), span)
     }
 
-    /// Returns a member of `params`, which is `null` if it is missing.
+    /// Returns a member of `params`. A missing member is `null`.
     pub(crate) fn param(&self, name: &str) -> Json<'r> {
         self.view(self.param_span(name))
     }
@@ -183,7 +185,7 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Responds with an error whose members after the code `body` writes.
+    /// Responds with an error. `body` writes the members after the code.
     pub(crate) fn refuse_with(
         &mut self,
         error: ProtocolError,
@@ -202,7 +204,8 @@ impl<'r, 'b> Request<'r, 'b> {
         Received::ProtocolError(error)
     }
 
-    /// Emits the request as an event, unless every slot is taken and the configuration refuses requests then.
+    /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
+    /// also refuses a request while every slot is taken.
     pub(crate) fn emit_request(
         &mut self,
         kind: RequestKind,

@@ -66,7 +66,8 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     request.state.emit(PendingEvent::Connected(revision))
 }
 
-/// Whether a second `initialize` restarts the session. It may then use any id.
+/// Whether a second `initialize` restarts the session. If so, the second `initialize` may reuse the id of a request in
+/// flight.
 pub(crate) fn allows_restart(state: &ServerState<'_>) -> bool {
     state.config.second_initialize == SecondInitialize::Restart
 }
@@ -92,7 +93,7 @@ pub(crate) fn write_discover(config: &ServerConfig<'_>, revision: Revision, out:
     config.write_instructions(out);
 }
 
-/// Refuses a request of an unsupported revision of the stateless era.
+/// Refuses a request that names an unsupported revision of the stateless era.
 pub(crate) fn unsupported(request: &mut Request<'_, '_>, requested: Str<'_>, offer: Revisions) -> Received {
     unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, requested, offer)
 }

@@ -40,21 +40,22 @@ type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 impl Reply<'_> {
     /// Whether the response may [require input](Reply::require_input).
     ///
-    /// This holds in `2026-07-28`, for `tools/call`, `resources/read` and `prompts/get`.
+    /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`.
     #[must_use]
     pub fn can_require_input(&self) -> bool {
         self.pending.context.kind.can_require_input(self.pending.context.revision)
     }
 
-    /// Responds that input is required (`2026-07-28`): inputs under unique keys, and a state that the client returns.
+    /// Responds that the request requires input (`2026-07-28`).
+    ///
+    /// Each input has a unique key. The client returns `state` with the retried request.
     ///
     /// The server stores nothing about the request. The client retries it with another id, and
-    /// [`Call::input`](crate::server::Call::input) then returns the input of this response.
+    /// [`Call::input`](crate::server::Call::input) then returns the client's response to an input.
     ///
     /// If the client did not declare the capability of an input, the response is an error (-32021). The response is
-    /// also an error, and the next event is [`ProtocolError::NoRoundTrip`], in three cases:
-    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
-    /// empty.
+    /// also an error in three cases: [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or
+    /// `inputs` and `state` are both empty. In these cases, the next event is [`ProtocolError::NoRoundTrip`].
     ///
     /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
     /// user and the request, and let it expire.
@@ -128,9 +129,11 @@ impl Reply<'_> {
         }
     }
 
-    /// Responds that the client lacks a required capability: error -32021 in `2026-07-28`, before -32600.
+    /// Responds that the client lacks a required capability.
     ///
-    /// The member `data.requiredCapabilities` names it.
+    /// The error code is -32021 in `2026-07-28`, and -32600 in earlier revisions.
+    ///
+    /// The member `data.requiredCapabilities` names the missing capabilities.
     pub fn require_capability(self, missing: ClientCapabilities) {
         let code = if self.pending.context.revision.has(WireFeature::MissingCapabilityCode) {
             code::MISSING_CLIENT_CAPABILITY

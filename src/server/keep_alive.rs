@@ -14,20 +14,19 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when its time is reached. Returns `true` if the client is unresponsive, which is then the pending
-    /// event.
+    /// Sends a ping when its time is reached. If the client is unresponsive, sets the pending event and returns `true`.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping or of its timeout.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
-    /// Whether a response with this id completes the ping. If so, records it.
+    /// Records a response to the ping. Returns `false` if the id is not the id of the ping.
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 
 struct Hooks;
 
-/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
+/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

@@ -1,4 +1,6 @@
-//! Memo of the last request: its parsed `_meta` and its method, which most clients send again with the next request.
+//! Memo of the last request: its parsed `_meta` and its method.
+//!
+//! Most clients send both again with the next request.
 
 use crate::json::{Json, Span};
 use crate::platform::copy;
@@ -7,7 +9,7 @@ use crate::protocol::meta::RequestMeta;
 /// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
 
-/// The memo, which small processors have no memory for.
+/// The memo of the last request. It has no entries on 32-bit processors, which have little memory.
 #[derive(Debug)]
 pub(crate) struct RequestMemo {
     meta: [Entry; ENTRIES],
@@ -37,7 +39,7 @@ impl RequestMemo {
         method: [MethodPlace { feature: 0, method: 0 }; ENTRIES],
     };
 
-    /// Feature index and method index of the last method that was found.
+    /// Returns the feature index and the method index that were stored last.
     pub(crate) fn method(&self) -> Option<MethodPlace> {
         self.method.first().copied()
     }

@@ -13,11 +13,11 @@ use crate::server::write_message::begin_result;
 /// Maximum length of a `ProtocolError` message, with quotes and numbers, in bytes.
 const MAX_MESSAGE: usize = 112;
 
-/// Size of the error response that must always fit, without its id and framing.
+/// Minimum space for an error response, without its id and framing.
 const MIN_ERROR: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len().saturating_add(MAX_MESSAGE);
 
-/// Size of the largest error response, about an unsupported revision, without its id and framing.
+/// Size of the largest error response, without its id and framing. This error reports an unsupported revision.
 const MAX_ERROR: usize = concat!(
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32022,"message":"Unsupported protocol version","#,
     r#""data":{"supported":[]"requested":"00000000000000000000000000000000"}}}"#,
@@ -26,13 +26,13 @@ const MAX_ERROR: usize = concat!(
 .saturating_add(Revision::ALL.len().saturating_mul(r#""2026-07-28","#.len()));
 
 impl ServerState<'_> {
-    /// Size of the error response that must always fit, with its id and framing, in bytes.
+    /// Minimum space for an error response with id and framing, in bytes.
     pub(crate) fn min_error_size(&self) -> usize {
         MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.peer.output.overhead())
     }
 }
 
-/// Size of the largest message that the server writes by itself, without its id and framing, in bytes.
+/// Size of the largest message that the server itself writes. The size is in bytes, without id and framing.
 ///
 /// # Errors
 /// The configuration has no revision, or the configuration of a feature is not valid.

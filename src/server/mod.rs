@@ -17,11 +17,12 @@
 //! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
 //! response is no longer needed.
 //!
-//! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era it calls
-//! [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` it calls [`Call::require_input`].
+//! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
+//! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
+//! [`Call::require_input`].
 //!
-//! Objects of the protocol in this module and in the crate root are written by the server. A client reads each one with
-//! the view of its name: [`Tool`] with [`ToolView`](crate::client::ToolView).
+//! The server writes the protocol objects of this module and of the crate root. A client reads each object with the
+//! view of the same name: [`Tool`] with [`ToolView`](crate::client::ToolView).
 
 #[cfg(feature = "serde")]
 mod arguments;
@@ -91,15 +92,17 @@ use crate::server::poll::PollStep;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-/// Storage for one request in flight: a deferred request of the client, or a request that the server sent.
+/// Storage for one request in flight.
+///
+/// A slot holds a deferred request, a subscription of the stateless era, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<Request<PackedContext, ()>>;
 
 /// The server side of one connection.
 ///
-/// The caller polls it, performs the returned [`Action`], and polls again. The caller lends the buffers or, with the
-/// feature `alloc`, they grow up to a limit.
+/// The caller polls the server, performs the returned [`Action`], and polls again. The caller lends the buffers. With
+/// the feature `alloc`, buffers can instead grow up to a limit.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -177,9 +180,9 @@ impl Server<'_> {
     /// Returns the handle that responds to a deferred request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has its response or was cancelled, its time expired, or its connection has
-    /// ended.
-    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has.
+    /// [`SendError::Gone`]: the request has ended by a response, a cancellation or a timeout, or with its connection.
+    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has
+    /// space.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
@@ -192,8 +195,8 @@ impl Server<'_> {
 
     /// Reports to the client that a list or a resource has changed.
     ///
-    /// This cannot fail: the server sends the notification as soon as the transmit buffer has space. It sends repeated
-    /// changes until then once.
+    /// The method cannot fail: the server sends the notification as soon as the transmit buffer has space. Until then,
+    /// the server combines repeated changes into one notification.
     ///
     /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
     /// [`Subscriptions`], it also goes to every subscription to that list or resource.
@@ -224,21 +227,22 @@ impl Server<'_> {
 
     /// Ensures space for one whole response.
     ///
-    /// Returns [`SendError::Busy`] while a request of an event reserves that space. The same holds while messages or
-    /// errors of the server are pending, because they precede the response.
+    /// Returns [`SendError::Busy`] if the buffer has no space, or if a batch or the request of an event has reserved
+    /// the space. Also returns it while other messages are pending, because pending messages precede the response.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let is_taken = self.has_pending_response() || self.state.batches.in_line();
         let is_taken = is_taken || self.state.batch_is_complete();
         self.state.peer.reserve_reply(is_taken)
     }
 
-    /// Whether a request of the current or the pending event awaits its response.
+    /// Whether the request of the current or pending event awaits its response.
     fn has_pending_response(&self) -> bool {
         self.state.peer.response_pending
             || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
-    /// The number of the client's requests in flight: deferred ones, and subscriptions of the stateless era.
+    /// The number of the client's requests in flight. These are deferred requests, and subscriptions of the stateless
+    /// era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.state.peer.in_flight.inbound_requests().count()
@@ -278,17 +282,18 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// The server drops all state of the old connection, including unsent output, and its tickets stay invalid.
-    /// [Requests](Server::request) that the server sent end without an event.
+    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are no
+    /// longer valid. [Requests](Server::request) that the server sent end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();
     }
 }
 
-/// Memory budget of a small board: a server and four slots, without their text (`docs/footprint.md`).
+/// Memory budget of a server and four slots on a small board. The text of the slots is not included
+/// (`docs/footprint.md`).
 #[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
-const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server takes more memory");
+const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server exceeds the budget");
 
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {

@@ -1,4 +1,4 @@
-//! Responses, timeouts and cancellation of requests that the server sent, behind the trait `OutboundHooks`.
+//! `OutboundHooks`: responses, timeouts and cancellation of requests that the server sent.
 //!
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.
@@ -56,20 +56,20 @@ pub(crate) trait OutboundHooks: Sync {
     /// Converts an [`OutboundEvent`] into the [`Event`] for the application.
     fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
 
-    /// Handles the deadline of a request: starts its timeout, or ends the request.
+    /// Handles the deadline of a request. Starts the timeout, or ends the request.
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Writes the cancellation of `ticket`, the front of the queue. The caller has reserved the space.
+    /// Writes the cancellation of `ticket`, the first request in the queue. The caller has reserved the space.
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Fails all outbound requests that await a response, with an event each. If `deferred`, also releases the inbound
-    /// requests.
+    /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also releases
+    /// the inbound requests, and discards queued cancellations.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 }
 
 struct Hooks;
 
-/// Stored behind a second reference, because `&&dyn` takes one word and `&dyn` takes two.
+/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
 pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
@@ -204,7 +204,7 @@ fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &m
 }
 
 impl Peer<'_, role::Server> {
-    /// The id of an outbound request. Its round is the generation of its slot.
+    /// The id of an outbound request. The round of the id is the generation of the slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         self.id_at(ticket.generation.into(), ticket.slot)
     }

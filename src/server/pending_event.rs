@@ -1,7 +1,7 @@
 //! The event chosen by `poll`, as plain numbers and spans.
 //!
-//! Nothing is borrowed between `poll` and `event`. The spans of its parts are stored in the place of the envelope's
-//! spans, which are no longer needed.
+//! Nothing is borrowed between `poll` and `event`. The input stores the spans of the event's parts in place of the
+//! envelope's spans, which are no longer needed.
 
 use crate::error::ProtocolError;
 use crate::json::Span;
@@ -66,7 +66,7 @@ impl Spans {
 }
 
 impl PendingEvent {
-    /// Whether the event borrows the line. Other events may occur while an unrelated line awaits space.
+    /// Whether the event borrows the line. Other events may occur while an unrelated line awaits transmit space.
     pub(crate) fn holds_line(&self) -> bool {
         match self {
             PendingEvent::Ready
@@ -109,7 +109,7 @@ pub(crate) enum RequestKind {
     /// A request to which the server responds by itself.
     Internal,
     CallTool {
-        /// Whether the server adds empty structured content to a result that has none.
+        /// Whether to add empty structured content if the result has none.
         pad_structured: bool,
     },
     ReadResource,
@@ -120,7 +120,8 @@ pub(crate) enum RequestKind {
         filter: ChangeSet,
         pending: ChangeSet,
     },
-    /// A page of a dynamic list, and the index of its first entry. Bytes, because they need no alignment in a slot.
+    /// A page of a dynamic list. `first` is the index of its first entry, as bytes, because bytes need no alignment in
+    /// a slot.
     List {
         first: [u8; 4],
     },

@@ -22,12 +22,12 @@ pub(super) enum PollStep {
     Event,
     /// The connection has ended.
     Closed,
-    /// The caller must move bytes, and poll again at this time at the latest.
+    /// The caller must move bytes, and poll again by this time.
     Io(Option<Millis>),
 }
 
 impl Server<'_> {
-    /// Advances until an event is pending, bytes must move, or the connection has ended.
+    /// Advances to the next event, I/O or end of the connection.
     pub(super) fn poll_inner(&mut self) -> PollStep {
         loop {
             if self.state.pending_event.is_some() {
@@ -43,7 +43,7 @@ impl Server<'_> {
         }
     }
 
-    /// Responds to a request that the application dropped, and releases the line of the last event.
+    /// Releases the line of the last event. If the application dropped the request, responds with an error first.
     pub(super) fn finish_event(&mut self) {
         if !mem::take(&mut self.state.peer.event_holds_line) {
             return;
@@ -112,14 +112,14 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Ends one request whose deadline has expired. Returns `false` if there is none.
+    /// Handles one expired deadline. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         let over = match self.state.ending {
             Ending::Grace => self.state.ending_deadline <= self.state.peer.now,
             ending => ending == Ending::Flushing,
         };
-        // After the grace period every deadline counts as expired. Subscriptions have none: they end when draining
-        // starts.
+        // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when
+        // draining starts.
         let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
         let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
         let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
@@ -132,7 +132,8 @@ impl Server<'_> {
         true
     }
 
-    /// Handles the next line or batch member. Returns `false` if there is none, or if its response has no space.
+    /// Handles the next line or batch member. Returns `false` if there is none, or if the output has no space for its
+    /// response.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         if let Content::StreamClosed = line.content {
@@ -204,7 +205,7 @@ impl Server<'_> {
         }
     }
 
-    /// Applies the result of a handled line: sets the event, and releases the line or ends the input.
+    /// Applies the result of a handled line. Sets the event, and releases the line or ends the input.
     fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
             Received::Event => return self.retain_event_line(spans),
@@ -219,7 +220,7 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Retains the line if the pending event borrows it, with the event's spans. Otherwise releases the line.
+    /// Retains the line, with the event's spans, if the event borrows it. Otherwise releases the line.
     fn retain_event_line(&mut self, spans: &mut Spans) {
         if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
             decode_subject(self.input.bytes_mut(), &mut spans.subject);
@@ -229,7 +230,7 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the connection when its input has ended and no output is left. Returns whether the server advanced.
+    /// Ends the connection when no input and no output is left. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
@@ -241,7 +242,7 @@ impl Server<'_> {
         if draining {
             if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
-                // Fail all outbound requests, because a draining server sends no new ones.
+                // Fail the outbound requests that await a response, because the session ends.
                 if let Some(hooks) = self.state.outbound_hooks {
                     hooks.end_all(&mut self.state, false);
                     return true;
@@ -260,7 +261,7 @@ impl Server<'_> {
         } else if !ended {
             return false;
         }
-        // The remaining output needs a client that reads. Each transmission restarts the grace period.
+        // The remaining output drains only while the client reads. Each transmission restarts the grace period.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
@@ -277,7 +278,7 @@ impl Server<'_> {
     }
 }
 
-/// Decodes the string of `subject` in place, and narrows `subject` to the decoded text without quotes.
+/// Decodes the string of `subject` in place. Narrows `subject` to the decoded text without quotes.
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
     *subject = match line.get_mut(inner.range()) {

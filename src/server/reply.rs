@@ -27,7 +27,7 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// A request of which only the id is known, empty if it has none.
+    /// A request of which only the id is known. If the request has no id, `id` is empty.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::OLDEST,
@@ -43,8 +43,8 @@ impl<'a> Pending<'a> {
 
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
-/// The trait object hides the lifetime of the state, so that a `Reply` has only one. It has a single method, so that
-/// only the operations in use are linked.
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. The trait has a single
+/// method, so that only the operations in use are linked.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
@@ -57,12 +57,12 @@ impl StateAccess for ServerState<'_> {
 
 /// Responds to one request, now or later.
 ///
-/// Every response method consumes it, and none can fail. If a response does not fit, the server sends an error response
-/// instead, and the next event is a [`ProtocolError`].
+/// Every response method consumes the reply, and none can fail. If a response does not fit, the server sends an error
+/// response instead, and the next event is a [`ProtocolError`].
 ///
-/// Dropping it sends no response. For a dropped request of an event, the server responds with an error at the next
-/// poll. A [deferred](crate::server::Call::defer) request stays in flight.
-#[must_use = "a request has to be answered"]
+/// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
+/// error at the next poll. A [deferred](crate::server::Call::defer) request stays in flight.
+#[must_use = "a request needs a response"]
 pub struct Reply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
     pub(crate) config: &'a ServerConfig<'a>,
@@ -88,7 +88,7 @@ impl<'a> Reply<'a> {
         self.pending.context.stream
     }
 
-    /// The `_meta` of a request in the current line, otherwise an empty object.
+    /// The `_meta` of a request in the current line. For other requests, an empty object.
     pub(crate) fn meta(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
@@ -96,7 +96,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Finds an entry of a catalogue whose key `is` accepts.
+    /// Finds a catalogue entry whose key satisfies the predicate.
     pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
         find(self.config, catalogue, is)
     }
@@ -106,7 +106,7 @@ impl<'a> Reply<'a> {
         self.respond_text(&text, false);
     }
 
-    /// Responds to a tool call with a failure of the tool (`isError`), as text for the model.
+    /// Responds to a tool call with a failure (`isError`) as text. The text is for the model.
     pub fn fail(self, why: impl WriteText) {
         self.respond_text(&why, true);
     }
@@ -123,7 +123,8 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds to a tool call with structured content, mirrored as text for clients that do not support it.
+    /// Responds to a tool call with structured content and a text copy. The text is for clients that do not support
+    /// structured content.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.content(|result| result.structured(value));
@@ -142,7 +143,7 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
+    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Shape::Error(code), &mut |out| {
@@ -154,8 +155,8 @@ impl<'a> Reply<'a> {
 
     /// Responds that the arguments are not valid.
     ///
-    /// Since `2025-11-25` this is a result (`isError`), so that the model can correct them. Before, it is an error
-    /// (-32602).
+    /// Since `2025-11-25` the response is a result (`isError`), so that the model can correct the arguments. In earlier
+    /// revisions the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         if self.pending.context.revision.has(WireFeature::ArgumentErrorResults) {
@@ -165,7 +166,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
+    /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
@@ -194,12 +195,12 @@ impl<'a> Reply<'a> {
         outcome
     }
 
-    /// Sends a log message with text that relates to this request.
+    /// Sends a log message as text, related to this request.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
-    /// [`SendError::NotWanted`]: the client filters the level. [`SendError::Unwritable`]: there is no space besides the
-    /// response.
+    /// [`SendError::NotWanted`]: the client does not receive messages of this level. [`SendError::Unwritable`]: there
+    /// is no space besides the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -207,7 +208,7 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Sends a log message with the JSON value that `data` writes, which relates to this request.
+    /// Sends a log message as a JSON value, related to this request. `data` writes the value.
     ///
     /// # Errors
     /// As for [`log`](Reply::log), and [`SendError::Unwritable`] if `data` does not write exactly one value.
@@ -238,7 +239,8 @@ impl<'a> Reply<'a> {
         self.state.with(&mut |state| state.record_change(change));
     }
 
-    /// Defers the response. Returns `None` if no slot is free.
+    /// Defers the response. Returns `None` if no slot is free, or if the request is a batch member while another batch
+    /// is open.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
         let Reply { state, pending, .. } = self;
         let mut ticket = None;
@@ -260,7 +262,7 @@ impl<'a> Reply<'a> {
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
     }
 
-    /// Responds with a result if `fits`, otherwise with an error, because the request is of another kind.
+    /// Responds with a result if `fits`. Otherwise the request is of another kind, and the response is an error.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         if fits { self.respond(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }
@@ -276,7 +278,7 @@ impl<'a> Reply<'a> {
         state.with(&mut |state| state.refuse_with(&pending, error));
     }
 
-    /// Responds with an error that the application caused, and reports it as an event.
+    /// Responds with an error, and reports the error as an event. The application caused the error.
     pub(crate) fn refuse_and_report(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {

@@ -1,11 +1,11 @@
-//! Macros for the Rust methods of every request event: progress, log, defer, error.
+//! Macros for the methods of every request event: progress, log, defer, error.
 
-/// Methods of every request event. Needs a field `reply`.
+/// Methods of every request event. The event needs a field `reply`.
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The `_meta` of the request, an object, empty if it is absent. It may contain a trace context:
-            /// `traceparent`, `tracestate`, `baggage`.
+            /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty. `_meta`
+            /// may contain a trace context: `traceparent`, `tracestate`, `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
                 self.reply.meta()
@@ -34,7 +34,7 @@ macro_rules! request_methods {
                 self.reply.error(code, message);
             }
 
-            /// Responds with a JSON-RPC error whose member `data` is the value that `data` writes.
+            /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
             pub fn error_with(
                 self,
                 code: i32,
@@ -44,7 +44,7 @@ macro_rules! request_methods {
                 self.reply.error_with(code, message, data);
             }
 
-            /// Responds that the server is busy (-32603, with the maximum number of requests in flight).
+            /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
             pub fn busy(self) {
                 self.reply.busy();
             }
@@ -66,7 +66,8 @@ macro_rules! request_methods {
             /// Sends a log message that relates to this request: see [`Reply::log`](crate::server::Reply::log).
             ///
             /// # Errors
-            /// The client filters the level, or there is no space besides the response. The request stays open.
+            /// The server does not have the feature [`Logging`](crate::server::Logging), the client does not receive
+            /// messages of this level, or there is no space besides the response. The request stays open.
             pub fn log(
                 &mut self,
                 level: $crate::Level,
@@ -76,7 +77,7 @@ macro_rules! request_methods {
                 self.reply.log(level, logger, text)
             }
 
-            /// Sends a log message with the JSON value that `data` writes: see
+            /// Sends a log message with a JSON value that `data` writes. See
             /// [`Reply::log_with`](crate::server::Reply::log_with).
             ///
             /// # Errors
@@ -101,8 +102,9 @@ macro_rules! request_methods {
             /// and emits [`Event::Expired`](crate::server::Event::Expired).
             ///
             /// # Errors
-            /// Returns the request if no slot is free. Respond to it now, for example with [`busy`](Self::busy).
-            #[allow(clippy::result_large_err, reason = "there is no heap to box it on, and some are small")]
+            /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.
+            /// Respond to it now, for example with [`busy`](Self::busy).
+            #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some requests are small")]
             pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.reply.defer(time) {
                     Some(ticket) => Ok(ticket),
@@ -113,20 +115,20 @@ macro_rules! request_methods {
     };
 }
 
-/// Methods of a request event that may require input. Needs fields `reply` and `input_responses`.
+/// Methods of a request event that may require input. The event needs the fields `reply` and `input_responses`.
 macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
             /// The client's response to the input that this request [required](Self::require_input) under `key`.
             ///
-            /// Read it with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a similar function.
-            /// It is untrusted input, like the rest of a request.
+            /// Read the response with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a
+            /// similar function. The response is untrusted input, like the whole request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
                 self.input_responses.input(key)
             }
 
-            /// The state that the server sent with the required input, as the client returned it.
+            /// The state that the client returned with the retried request.
             ///
             /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]
@@ -136,15 +138,15 @@ macro_rules! input_methods {
 
             /// The declared capabilities as JSON, with `experimental` and `extensions`.
             ///
-            /// Empty before `2026-07-28`: see [`Connected::capabilities`](crate::server::Connected::capabilities)
-            /// there.
+            /// The object is empty before `2026-07-28`: use
+            /// [`Connected::capabilities`](crate::server::Connected::capabilities) instead.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
                 let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
                 declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
             }
 
-            /// Whether the revision allows to [require input](Self::require_input): since `2026-07-28`.
+            /// Whether the response may [require input](Self::require_input): since `2026-07-28`.
             #[must_use]
             pub fn can_require_input(&self) -> bool {
                 self.reply.can_require_input()

@@ -1,7 +1,7 @@
-//! Methods of the server that send requests: roots, elicitation, sampling, ping (handshake era).
+//! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
 //!
-//! They share the slots of deferred requests. The server calls their code only through the trait `OutboundHooks`, whose
-//! object the first request sets. A server that sends no requests therefore does not link it.
+//! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
+//! responses. A server that sends no requests therefore does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -62,7 +62,7 @@ impl RequestOptions {
     }
 }
 
-/// The outcome of a request that the server sent. Its ticket is no longer valid.
+/// The outcome of a request that the server sent. The ticket of the request is no longer valid.
 #[derive(Debug, Clone, Copy)]
 pub struct Response<'a> {
     ticket: Ticket,
@@ -101,8 +101,9 @@ impl<'a> Response<'a> {
 impl Server<'_> {
     /// Sends a request to a client of the handshake era.
     ///
-    /// It ends with exactly one [`Event::Response`](crate::server::Event::Response). If the session ends or restarts,
-    /// the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// The request ends with exactly one [`Event::Response`](crate::server::Event::Response). After
+    /// [`cancel`](Server::cancel) or [`reset`](Server::reset) the request ends without an event. If the session ends or
+    /// restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
     /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
     /// see [`Call::require_input`](crate::server::Call::require_input).
@@ -134,8 +135,8 @@ impl Server<'_> {
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
     /// [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable)
-    /// reports when it has. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not
-    /// valid.
+    /// reports when it has space. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is
+    /// not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
         let Session { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
@@ -147,10 +148,10 @@ impl Server<'_> {
 
     /// Sends any other request to a client of the handshake era.
     ///
-    /// `params` writes the members of the parameters, keys and values, without `_meta`, which the server writes.
+    /// `params` writes the members of the parameters as keys and values. The server itself writes `_meta`.
     ///
     /// # Errors
-    /// As for [`request`](Server::request), but no capability is checked.
+    /// As for [`request`](Server::request), but the server checks no capability.
     pub fn ask_raw(
         &mut self,
         method: &str,
@@ -177,19 +178,19 @@ impl Server<'_> {
     /// Cancels a request that the server sent, and sends `notifications/cancelled`. The ticket becomes invalid.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended, or the ticket is that of a client's request.
+    /// [`SendError::Gone`]: the request has ended, or the ticket belongs to a request of the client.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
         let outbound = self.state.peer.in_flight.outbound(ticket);
         outbound.filter(|outbound| outbound.state.awaits_response()).ok_or(SendError::Gone)?;
         self.state.peer.queue_cancellation(ticket, reason);
-        // The space may be reserved for a pending response.
+        // The transmit space may be reserved for a pending response.
         if !self.has_pending_response() {
             self.state.write_queued();
         }
         Ok(())
     }
 
-    /// Notifies a client of `2025-11-25` that a URL elicitation is complete: see [`OpenUrl`](input::OpenUrl).
+    /// Notifies a `2025-11-25` client that a URL elicitation is complete. See [`OpenUrl`](input::OpenUrl).
     ///
     /// # Errors
     /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
@@ -211,7 +212,7 @@ impl Server<'_> {
         written.map_err(|_| SendError::Unwritable)
     }
 
-    /// Returns the session if it is ready for requests of the server.
+    /// Returns the session if the connection is ready for requests.
     fn ready_session(&self) -> Result<Session, SendError> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }

@@ -32,13 +32,14 @@ use crate::server::reply::Pending;
 use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
-/// A session of the handshake era, as a value: a server with many clients keeps one for each.
+/// The session of the handshake era. Each connection has at most one session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
-    /// Whether `notifications/initialized` was received. The server sends no change notifications before.
+    /// Whether `notifications/initialized` was received. Until then, the server sends no change notifications for the
+    /// session.
     pub(crate) complete: bool,
 }
 
@@ -60,7 +61,7 @@ impl Role for role::Server {
     type Rounds = ();
     const OTHER_IDS: u32 = 0;
 
-    /// A round is a generation of a slot, and the place is the slot.
+    /// The round is the slot's generation, and the place is the slot.
     fn find_issued(peer: &Peer<'_, role::Server>, round: u64, slot: u32) -> IssuedId {
         let Ok(generation) = round.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
@@ -81,9 +82,9 @@ pub(crate) enum Shape {
     Result,
     /// A result that clients may cache (`2026-07-28`).
     List,
-    /// A request for input: the client retries its request with the responses (`2026-07-28`).
+    /// A result that requires input (`2026-07-28`). The client retries the request with the input.
     InputRequired,
-    /// The result of `server/discover`, which clients may cache and which always identifies the server.
+    /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,
     /// An error response with this code.
     Error(i32),
@@ -91,8 +92,8 @@ pub(crate) enum Shape {
 
 /// State of a server without its input.
 ///
-/// The small fields and those of most messages are near the start, because Thumb loads encode only small offsets. The
-/// order leaves no padding between the fields.
+/// Small fields and frequently used fields are near the start, because Thumb loads encode only small offsets. The order
+/// leaves no padding between the fields.
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) config: &'b ServerConfig<'b>,
@@ -106,7 +107,7 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    /// Writes change notifications. The first change or subscription sets it, so that other servers do not link it.
+    /// Writer of change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -177,7 +178,7 @@ impl ServerState<'_> {
         has_batches.then_some(hooks)
     }
 
-    /// Moves a batch member's response, which starts at `before`, from the output to the batch buffer.
+    /// Moves a batch member's response from the output to the batch buffer. `before` is the start of the response.
     pub(crate) fn collect(&mut self, batched: bool, before: usize) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.collect(self, self.peer.output.end().saturating_sub(before));
@@ -267,8 +268,8 @@ impl ServerState<'_> {
 
     /// Writes an error response.
     ///
-    /// Omits `detail` if the message would not fit. Without `detail` it fits, because `Server::new` checks the buffer
-    /// size. The revision determines the form of a missing id.
+    /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks the
+    /// buffer size. The revision determines the form of a missing id.
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
@@ -293,9 +294,10 @@ impl ServerState<'_> {
         }
     }
 
-    /// The text for a missing id: `null` up to `2025-06-18`, empty (no member) since `2025-11-25`.
+    /// The text for a missing id. Up to `2025-06-18` the text is `null`. Since `2025-11-25` the text is empty, and the
+    /// error has no member `id`.
     ///
-    /// Without a session it is `null`, unless the server supports only the stateless era.
+    /// Without a session the text is `null`, unless the server supports only the stateless era.
     fn missing_id(&self) -> &'static [u8] {
         let known = self.peer.session.map(|session| session.revision);
         let only_stateless = !self.config.revisions.intersects(Revisions::HANDSHAKE);
@@ -303,7 +305,7 @@ impl ServerState<'_> {
         if omitted { b"" } else { b"null" }
     }
 
-    /// Drops the session and its requests in flight, because a new client has connected.
+    /// Drops the session and its requests in flight for a new client.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
         self.drop_in_flight();
@@ -314,7 +316,7 @@ impl ServerState<'_> {
         self.restarted = true;
     }
 
-    /// Drops the requests in flight. Emits an event for each outbound request.
+    /// Drops the requests in flight. Emits an event for each outbound request that awaits a response.
     pub(crate) fn drop_in_flight(&mut self) {
         match self.outbound_hooks {
             Some(hooks) => hooks.end_all(self, true),
@@ -327,12 +329,12 @@ impl ServerState<'_> {
         self.peer.session.is_some_and(|session| session.complete)
     }
 
-    /// The minimum log level of the session, or `None` if the client set none.
+    /// The minimum log level of the session. Returns `None` if the client set no level.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.peer.session.and_then(|session| session.level)
     }
 
-    /// Marks a request as responded to, and releases its slot.
+    /// Marks a request as complete, and releases its slot.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.peer.response_pending = false,

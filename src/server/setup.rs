@@ -18,13 +18,16 @@ use crate::server::{Server, ServerConfig, Slot};
 const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
-    /// Creates a server with a receive and a transmit buffer: slices of the caller, or `Buffer::grown` (with `alloc`).
+    /// Creates a server with a receive buffer and a transmit buffer.
     ///
-    /// The server refuses a line that is longer than `rx`. Instead of a response that is longer than `tx` it sends an
-    /// error response.
+    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`.
+    ///
+    /// The server refuses a line that is longer than `rx`. If a response is longer than `tx`, the server sends an error
+    /// response instead.
     ///
     /// # Errors
-    /// A buffer is too small for the server's own messages, or a catalogue is not valid.
+    /// A buffer is too small for the server's own messages, the configuration has no revision, or the configuration of
+    /// a feature is not valid.
     pub fn new(
         config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
@@ -52,9 +55,9 @@ impl<'b> Server<'b> {
 
     /// Lends storage for requests in flight.
     ///
-    /// Each slot holds one deferred request or one request that the server sent. Each deferred request has an equal
-    /// share of `text` for its id and progress token. Without slots, [`Call::defer`](crate::server::Call::defer)
-    /// always fails, and so does [`Server::request`].
+    /// Each slot holds a deferred request, a subscription of the stateless era, or a request that the server sent. Each
+    /// deferred request has an equal share of `text` for its id and progress token. Without slots,
+    /// [`Call::defer`](crate::server::Call::defer) and [`Server::request`] always fail.
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
@@ -64,10 +67,11 @@ impl<'b> Server<'b> {
         Ok(self)
     }
 
-    /// Stores up to `limit` requests in flight on the heap, and grows as needed.
+    /// Stores up to `limit` requests in flight on the heap. The storage grows as needed.
     ///
     /// # Errors
-    /// Currently none.
+    /// [`ConfigError::TextTooSmall`]: the maximum length of an id ([`Limits::id`](crate::server::Limits::id)) is less
+    /// than 4 bytes.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
@@ -106,20 +110,22 @@ impl<'b> Server<'b> {
     /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
     ///
     /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise the server
-    /// responds to each batch with one error (-32600) and processes no member. `responses` stores the responses until
-    /// the server sends them as one message, and 24 bytes of state.
+    /// responds to each batch with one error (-32600) and processes no member. `responses` stores 24 bytes of state,
+    /// and the responses until the server sends them as one message.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is
-    /// subject to the size limit of one response. The server refuses a batch (-32600, with the maximum number of
-    /// requests) if the smallest errors for its requests would exceed that limit or `responses`. Such an error takes
-    /// about 180 bytes and the longest id. The response to a member may use the space that the others leave.
+    /// subject to the size limit of one response. Each request of a batch reserves space for an error response: about
+    /// 180 bytes plus the maximum length of an id. If the reserved space exceeds that limit or `responses`, the server
+    /// refuses the batch with an error (-32600) that contains the maximum number of requests. A response may use all
+    /// space that is not reserved for further members.
     ///
     /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
-    /// processed. At most one batch is open, so members of a second batch cannot be deferred meanwhile. To give both
-    /// batches the full space, lend twice the size limit of a response. A cancelled member has no entry in the array.
-    /// The server sends other messages before or after the array, and never delays them for it.
+    /// processed. At most one batch is open, so the application cannot defer members of a second batch meanwhile. Both
+    /// batches share `responses`: for full space in both, lend twice the size limit of a response. A cancelled member
+    /// has no entry in the array. The server sends other messages before or after the array, and never delays them for
+    /// it.
     ///
-    /// `initialize` cannot be in a batch (-32600), nor can requests of the stateless era.
+    /// A batch cannot contain `initialize` or requests of the stateless era (-32600).
     ///
     /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
@@ -135,18 +141,18 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Limits each response to `bytes` of the transmit buffer, so that several responses can leave in one write.
+    /// Limits each response to `bytes` of the transmit buffer. One write can then send several responses.
     ///
-    /// By default a response may use a whole lent buffer, so the buffer must drain before the next request.
+    /// By default, a response may fill a lent buffer, so the server processes a request only when the buffer is empty.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the server's own messages need more.
+    /// [`ConfigError::TxTooSmall`]: the server's own messages need more than `bytes`.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.checked()
     }
 
-    /// Receives and sends whole messages instead of lines: for WebSockets, HTTP bodies, queues.
+    /// Receives and sends whole messages instead of lines. Use this mode for WebSockets, HTTP bodies or queues.
     ///
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.

@@ -7,7 +7,7 @@ use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
-/// Maximum length of an unsupported version that is quoted in the error, in bytes.
+/// Maximum length of an unsupported version quoted in the error, in bytes.
 const QUOTED_VERSION: usize = 32;
 
 /// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.
@@ -47,7 +47,7 @@ pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Op
     }
 }
 
-/// Writes the message and the data of the error for an unsupported revision. The requested version is quoted if it is short and
+/// Writes the message and the data of the unsupported-revision error. Quotes the requested version if it is short and
 /// consists of harmless characters.
 pub(crate) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     out.key("message");

@@ -8,12 +8,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Longest single wait, because some systems reject very long timeouts.
+/// Maximum length of one wait. Some systems reject very long timeouts.
 const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
 struct Parked {
     thread: Thread,
-    /// Whether the future was woken. Other code on this thread may consume the token of `unpark`.
+    /// Whether the future was woken. The flag is needed because other code on this thread may consume the token of
+    /// `unpark`.
     woken: AtomicBool,
 }
 
@@ -33,7 +34,7 @@ pub fn block_on<R>(future: impl Future<Output = R>) -> R {
     result
 }
 
-/// Blocks this thread until the future is ready or `until` has passed. `until: None` waits without a limit.
+/// Blocks this thread until the future is ready or `until` has passed. Without a time, waits until the future is ready.
 /// Returns `None` if the time expires first.
 pub fn block_on_until<R>(until: Option<Instant>, future: impl Future<Output = R>) -> Option<R> {
     let wait = || match until.map(|until| until.saturating_duration_since(Instant::now())) {

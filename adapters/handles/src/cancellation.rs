@@ -41,7 +41,7 @@ impl Cancellation {
         self.task.cancelled.wait_until(|cancelled| cancelled.then_some(())).await;
     }
 
-    /// Sleeps for `time`, or until the request is cancelled. This blocks the thread: in async code, wait for
+    /// Sleeps for `time`, or until the request is cancelled. This method blocks the thread: in async code, wait for
     /// [`cancelled`](Cancellation::cancelled) and a timer instead.
     ///
     /// # Errors

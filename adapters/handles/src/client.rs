@@ -53,7 +53,7 @@ impl ClientHandle {
         tool: &str,
         arguments: &A,
     ) -> impl Future<Output = Result<CallResult, CallError>> + use<A> {
-        // Serialized before the future is created, so that the future is `Send` even if the arguments are
+        // Serialize the arguments before the future is created, so that the future is `Send` even if the arguments are
         // not.
         let call = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()));
         let call = call.map(|arguments| Request::Call { tool: tool.into(), arguments });
@@ -61,7 +61,7 @@ impl ClientHandle {
         async move { client.start(call?, client.options, call_result)?.await }
     }
 
-    /// Calls a tool with arguments that are JSON text: an object.
+    /// Calls a tool with arguments as the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -69,8 +69,8 @@ impl ClientHandle {
         self.begin_json(tool, arguments, self.options)?.await
     }
 
-    /// Sends a tool call without waiting for its result. The [`PendingCall`] waits, cancels and reports
-    /// progress.
+    /// Sends a tool call without waiting for its result. The [`PendingCall`] returns the result, cancels the call, and
+    /// reports progress.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -84,7 +84,7 @@ impl ClientHandle {
         self.begin_json(tool, &arguments, options)
     }
 
-    /// Like [`begin`](ClientHandle::begin) with arguments as JSON text: an object.
+    /// Like [`begin`](ClientHandle::begin) with arguments as the JSON text of an object.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -117,13 +117,13 @@ impl ClientHandle {
         &self.inner.shared
     }
 
-    /// Returns a handle that uses these options for every request without options of its own.
+    /// Returns a handle with these default options for its requests.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
         ClientHandle { inner: Arc::clone(&self.inner), options }
     }
 
-    /// The server's name, capabilities, and the negotiated revision.
+    /// The server's name and capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         &self.inner.details
@@ -135,17 +135,19 @@ impl ClientHandle {
         self.inner.shared.is_closed()
     }
 
-    /// Closes the connection, waits for its end, and returns the exit status of a child process.
+    /// Closes the connection and returns the exit status of a child process.
     ///
-    /// Every request ends with [`CallError::Closed`]. Unsent messages are written during the grace period
-    /// ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)). Then the stdin of a child process is
-    /// closed. If the process does not exit in time, it is terminated, and finally killed.
+    /// Every request ends with [`CallError::Closed`]. The client writes unsent messages during the grace period
+    /// ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child process. If the
+    /// process does not exit in time, the client terminates and finally kills the process. The method waits for the end
+    /// of the connection.
     pub async fn close(&self) -> Option<ExitStatus> {
         self.inner.shared.close(None);
         self.inner.shared.wait_closed().await
     }
 
-    /// Like [`close`](ClientHandle::close) with this time to write unsent messages.
+    /// Like [`close`](ClientHandle::close) with at most this time to write unsent messages. The grace period still
+    /// applies.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));
         self.inner.shared.wait_closed().await

@@ -35,7 +35,9 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Creates settings with the default limits: messages and requests of 16 MiB, 256 requests in flight.
+    /// Creates settings with the default limits.
+    ///
+    /// The limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {
@@ -90,9 +92,10 @@ impl ClientSettings {
         Ok(client)
     }
 
-    /// Switches to a handshake-only attempt if the server closed the connection during the automatic one.
+    /// Switches to [`Connect::Handshake`] if the server closed the automatic attempt.
     ///
-    /// Returns whether to try again. Some old servers exit when they receive a request of the stateless era.
+    /// Returns `true` if the caller should connect again. Some old servers exit when they receive a request of the
+    /// stateless era.
     pub fn fall_back_to_handshake(&mut self, error: &ConnectError) -> bool {
         let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
         let falls_back =
@@ -129,7 +132,7 @@ macro_rules! client_settings {
         /// Sets the eras to try; the default is
         /// [`Connect::Automatic`](mcp_proto::client::Connect::Automatic).
         ///
-        /// With the default, a child process that exits on the first request is started once more, and
+        /// With the default, the connector restarts a child process that exits on the first request. The second process
         /// receives only the handshake. Some old servers need this.
         #[must_use]
         pub fn connect(mut self, connect: mcp_proto::client::Connect) -> Self {
@@ -203,7 +206,7 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the time that a child process has to exit.
+        /// Sets the timeouts for the exit of a child process.
         #[must_use]
         pub fn ending(mut self, ending: $crate::Ending) -> Self {
             self.ending = ending;

@@ -31,7 +31,7 @@ struct State {
     wake: Option<Wake>,
     /// Whether the current connection is closed. Another connection may follow.
     is_closed: bool,
-    /// The final state: no connection follows. Holds the exit status of a child process, if there is one.
+    /// Set when no connection follows. The inner value is the exit status of a child process, if there is one.
     final_status: Option<Option<ExitStatus>>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// The application's response to a server request.
     Respond(ResponseTarget, InputResponse),
     RootsChanged,
-    /// Closes the connection. The time is a hard limit, if there is one.
+    /// Closes the connection. The optional time limits the wait for unsent messages.
     Close(Option<Duration>),
 }
 
@@ -111,8 +111,7 @@ impl ClientShared {
         self.state.with(|state| mem::take(&mut state.commands))
     }
 
-    /// Closes the connection. Unsent messages are written during the client's grace period, or `within` this
-    /// time.
+    /// Closes the connection. The client writes unsent messages during its grace period, but not longer than `within`.
     pub fn close(&self, within: Option<Duration>) {
         self.send(Command::Close(within));
     }
@@ -121,7 +120,7 @@ impl ClientShared {
         self.state.with(|state| state.is_closed)
     }
 
-    /// Releases the slot of a request that has ended, once.
+    /// Releases the slot of a request that has ended. A repeated call has no effect.
     pub(crate) fn release_slot(&self, request: &RequestState) {
         if request.release_slot() {
             self.state.with(|state| state.in_flight = state.in_flight.saturating_sub(1));
@@ -151,21 +150,20 @@ impl ClientShared {
         queues.iter().for_each(|queue| queue.push(notification.clone()));
     }
 
-    /// Waits until no connection is left or follows. Returns the exit status of a child process, if there is
-    /// one.
+    /// Waits until the connection is closed and no other follows. Returns the exit status of a child process, if there
+    /// is one.
     pub async fn wait_closed(&self) -> Option<ExitStatus> {
         self.state.wait_until(|state| state.final_status).await
     }
 
-    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) when the guard is dropped, even by a
-    /// panic.
+    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) on drop, even during a panic.
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ClientCloseGuard {
         ClientCloseGuard { shared: Arc::clone(self), status: None }
     }
 }
 
-/// Marks a client as finally closed when it is dropped.
+/// A guard that marks a client as permanently closed on drop.
 #[derive(Debug)]
 pub struct ClientCloseGuard {
     shared: Arc<ClientShared>,

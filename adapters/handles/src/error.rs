@@ -56,7 +56,7 @@ pub enum ConnectError {
     InvalidResponse,
     /// The timeout expired.
     TimedOut,
-    /// The connection closed first; with the exit status of a child process, if the server is one.
+    /// The connection closed before it was established; with the exit status of a child process, if there is one.
     Closed(Option<ExitStatus>),
 }
 
@@ -116,7 +116,7 @@ impl From<io::Error> for ConnectError {
 pub enum CallError {
     /// The server responded with an error.
     Server(PeerError),
-    /// The timeout expired. The server was notified of the cancellation.
+    /// The timeout expired. If the request was sent, the client has cancelled it.
     TimedOut,
     /// The application cancelled the request.
     Cancelled,
@@ -126,10 +126,10 @@ pub enum CallError {
     Busy,
     /// The server does not offer the feature.
     Unsupported,
-    /// The server requires input that the application refused (`2026-07-28`); with the reason. The server was
-    /// notified of the cancellation.
+    /// The server requires input that the application refused (`2026-07-28`); with the reason. The client has cancelled
+    /// the request.
     Declined(String),
-    /// The request cannot be sent, or the response cannot be used; with the reason.
+    /// The request cannot be sent, or the response cannot be used, for the given reason.
     Invalid(String),
 }
 

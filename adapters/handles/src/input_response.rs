@@ -1,7 +1,7 @@
-//! Responses of a client session to requests and required input of the server.
+//! Responses of a client session to server requests and required input.
 //!
-//! Up to `2025-11-25` the server sends its own requests. In `2026-07-28` it requires input before it responds to a
-//! request of the client.
+//! Up to `2025-11-25` the server sends its own requests. In `2026-07-28` the server requires input before it responds
+//! to a request of the client.
 
 use mcp_proto::client::{InputRequired, ServerRequest};
 use mcp_proto::{Client, SendError, Ticket};
@@ -14,7 +14,7 @@ use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 /// Message of the error response to a request beyond the limit.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
-/// One input that the server requires: its key, and the response or the handler call that produces it.
+/// An input that the server requires. `response` holds the handler call until the application responds.
 pub(crate) struct RequiredInput {
     key: String,
     response: Result<InputResponse, Option<HandlerCall>>,
@@ -41,7 +41,7 @@ impl ClientSession {
     /// Passes the input that the server requires to the application.
     pub(crate) fn request_inputs(&mut self, required: &InputRequired<'_>) {
         let ticket = required.ticket();
-        // Each input occupies a task or a place in a queue, so the server must not choose their number.
+        // Each input occupies a task or a queue entry, so the number of inputs must have a limit.
         if required.requests().nth(MAX_SERVER_REQUESTS).is_some() {
             self.shared.send(Command::Cancel(ticket, String::new()));
             let error = CallError::Invalid("the server requires too many inputs together".into());
@@ -72,7 +72,7 @@ impl ClientSession {
             ResponseTarget::ServerRequest(ticket) if self.server_requests.remove(&ticket).is_some() => {
                 self.responses.push_back((ticket, response));
             }
-            // The server has cancelled the request meanwhile.
+            // The request was cancelled or has expired meanwhile.
             ResponseTarget::ServerRequest(_) => {}
             ResponseTarget::RequiredInput(ticket, at) => self.accept_input(client, ticket, at, response),
         }
@@ -102,7 +102,7 @@ impl ClientSession {
                     self.responses.push_front((ticket, response));
                     return true;
                 }
-                // The server has cancelled the request meanwhile.
+                // The request was cancelled or has expired meanwhile.
                 Err(_) => {}
             }
         }

@@ -1,7 +1,7 @@
 //! Runtime-independent part of the `std` and `tokio` adapters of [`mcp_proto`].
 //!
-//! This crate is for authors of adapters; applications find its types re-exported by their adapter. It starts
-//! no thread, uses no timer and does no I/O. It has two halves:
+//! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no thread,
+//! uses no timer and does no I/O. The crate has two halves:
 //!
 //! - **The event loop** owns the state machine. Between two events it calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time of the next call.
@@ -79,5 +79,5 @@ pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
 
-/// Wakes the event loop from any thread: now, or when it waits next.
+/// Wakes the event loop from any thread: now, or at the start of its next wait.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;

@@ -12,7 +12,7 @@ use crate::owned::{Notification, view};
 use crate::pending::RequestState;
 use crate::signal::Signal;
 
-/// Limit of queued notifications; more are dropped and counted.
+/// Maximum number of queued notifications. Further notifications are dropped and counted.
 const MAX_QUEUED: usize = 256;
 
 /// A queue of notifications for one consumer.
@@ -49,7 +49,7 @@ impl NotificationQueue {
         self.state.update(|state| state.is_closed = true);
     }
 
-    /// Returns the next notification, or `None` if the queue is closed and empty.
+    /// Returns the next notification. Returns `None` if the queue is closed and empty.
     pub async fn next(&self) -> Option<Notification> {
         let next = |state: &mut State| match state.queue.pop_front() {
             Some(notification) => Some(Some(notification)),
@@ -91,7 +91,8 @@ impl Notifications {
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
-/// It emits [`Notification::Changed`] and [`Notification::Updated`]. Dropping it ends the subscription.
+/// Its notifications are [`Notification::Changed`] and [`Notification::Updated`]. Dropping this value ends the
+/// subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,
@@ -102,16 +103,17 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The filter that the server acknowledged, as JSON: an object like
-    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be smaller than the
-    /// requested filter.
+    /// The filter that the server acknowledged, as JSON.
+    ///
+    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be
+    /// smaller than the requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         view(&self.acknowledged)
     }
 
-    /// Returns the next change, or `None` if the subscription or the connection has ended. Dropping this
-    /// future loses nothing.
+    /// Returns the next change. Returns `None` if the subscription or the connection has ended. Dropping this future
+    /// loses nothing.
     pub async fn next(&mut self) -> Option<Notification> {
         self.notifications.next().await
     }

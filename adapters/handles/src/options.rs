@@ -21,8 +21,10 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// The default: a timeout of one minute without a response or progress, ten minutes in total, no progress
-    /// notifications.
+    /// Creates the default options.
+    ///
+    /// A request expires after one minute without a response or progress, or after ten minutes in total. The client
+    /// requests no progress notifications.
     #[must_use]
     pub const fn new() -> CallOptions {
         CallOptions {
@@ -54,9 +56,10 @@ impl CallOptions {
         self
     }
 
-    /// Requests log messages about this request, of this level and above (`2026-07-28`):
-    /// [`Notification::Log`](crate::Notification::Log). In earlier revisions,
-    /// [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) applies to all requests.
+    /// Requests log messages of this level and above about this request.
+    ///
+    /// The messages arrive as [`Notification::Log`](crate::Notification::Log). The option applies to `2026-07-28`. In
+    /// earlier revisions, [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) applies to all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
         self.level = Some(level);

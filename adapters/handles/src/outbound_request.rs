@@ -18,7 +18,7 @@ use crate::signal::Signal;
 
 /// A client's response: see [`Responder::request`](crate::Responder::request).
 ///
-/// Its contents come from the client and are not verified.
+/// The contents come from the client and are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientResponse {
     json: String,
@@ -54,20 +54,20 @@ impl ClientResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28` servers send no
-    /// requests; they respond with the [input that they require](mcp_proto::server::Call::require_input).
+    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28` a server sends no
+    /// requests, but responds with the [input that it requires](mcp_proto::server::Call::require_input).
     Unsupported,
     /// The client responded with an error.
     Client(PeerError),
-    /// The timeout expired. The client was notified of the cancellation.
+    /// The timeout expired, and the server cancelled the request.
     TimedOut,
-    /// The deferred request was cancelled, or its timeout expired.
+    /// The deferred request that this request belongs to was cancelled or has expired.
     Cancelled,
     /// There is no session, or the connection is closed.
     Closed,
     /// The limit of requests in flight is reached.
     Busy,
-    /// The request cannot be sent, or the response cannot be used; with the reason.
+    /// The request cannot be sent, or the response cannot be used, for the given reason.
     Invalid(&'static str),
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-/// The response to one request, shared between its caller and the event loop.
+/// The response to one request, shared by its caller and the event loop.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseCell {
     state: Signal<ResponseState>,
@@ -133,7 +133,7 @@ impl ResponseCell {
     }
 }
 
-/// Sets the response of a request. If it is dropped without a response, the caller gets `Closed`.
+/// Sets the response of a request. If the sender is dropped without a response, the caller gets `Closed`.
 struct ResponseSender(Arc<ResponseCell>);
 
 impl Drop for ResponseSender {
@@ -176,8 +176,8 @@ impl OutboundRequest {
         Ok((request, cell))
     }
 
-    /// Sends the request, unless its caller no longer waits. Returns the request itself if the transmit
-    /// buffer is full.
+    /// Sends the request. Returns `Ok(None)` if the caller no longer waits, or the request failed. Returns the request
+    /// itself if the transmit buffer is full.
     pub(crate) fn send(
         self,
         server: &mut Server<'_>,

@@ -194,7 +194,7 @@ pub enum Notification {
     },
     /// A list has changed.
     Changed(Listed),
-    /// A subscribed resource has changed: its URI.
+    /// A subscribed resource has changed; with its URI.
     Updated(String),
     /// Another notification.
     Other {
@@ -203,8 +203,8 @@ pub enum Notification {
         /// The parameters, as JSON.
         params: Option<String>,
     },
-    /// The connection was lost and replaced by a new one. Subscriptions continue, but changes in between were
-    /// not reported.
+    /// The client lost the connection and has a new one. Subscriptions continue, but the server did not report the
+    /// changes between the two connections.
     Reconnected,
     /// The server does not respond to pings.
     PeerUnresponsive,

@@ -17,7 +17,7 @@ use crate::owned::{CallResult, Progress};
 use crate::request::Request;
 use crate::signal::Signal;
 
-/// Number of progress notifications kept for a slow consumer. The oldest are dropped first.
+/// Maximum number of queued progress notifications. A full queue drops the oldest one.
 const MAX_QUEUED_PROGRESS: usize = 64;
 
 /// The contents of a successful response.
@@ -76,7 +76,7 @@ impl RequestState {
         self.state.with(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
     }
 
-    /// Records that the request was sent. Returns `false` if the caller no longer waits for it.
+    /// Records that the request was sent. Returns `false` if the caller no longer waits for the result.
     pub(crate) fn mark_sent(&self, ticket: Ticket) -> bool {
         self.state.with(|state| {
             let is_queued = matches!(state.stage, Stage::Queued);
@@ -105,9 +105,10 @@ impl RequestState {
         });
     }
 
-    /// Cancels the request. Returns `None` if it has already ended, otherwise the ticket to cancel, if there is one.
+    /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// A ticket exists for a request that was sent, and for a subscription whose acknowledgement was not taken.
+    /// The inner value is the ticket to cancel. It exists for a sent request, and for a subscription whose
+    /// acknowledgement was not taken.
     fn cancel(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
             let ticket = match state.stage {
@@ -141,7 +142,7 @@ impl RequestState {
     }
 }
 
-/// A request in flight. The future returns its result; dropping it cancels the request.
+/// A request in flight, as a future of its result. Dropping the future cancels the request.
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
@@ -190,7 +191,7 @@ impl<T> PendingRequest<T> {
         self.canceller.cancel(reason);
     }
 
-    /// Returns a handle that other tasks and threads can cancel the request with.
+    /// Returns a handle with which any task or thread can cancel the request.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()

@@ -1,4 +1,4 @@
-//! Queries and commands of server handles that concern subscriptions and elicitation.
+//! Queries and commands of server handles for subscriptions and elicitation.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl ServerShared {
     ///
     /// # Errors
     /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] if the calling
-    /// thread owns the server, because it would wait for its own event loop.
+    /// thread owns the server, because that thread would wait for its own event loop.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         if self.is_owner() {
             return Err(RequestError::Invalid(
@@ -32,7 +32,7 @@ impl ServerShared {
         self.push(ServerCommand::end_subscription(ticket));
     }
 
-    /// Notifies the client that an elicitation in URL mode is complete, when the queue has space.
+    /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space.
     pub async fn elicitation_complete(&self, id: &str) {
         self.send(ServerCommand::elicitation_complete(id.into()), None).await;
     }

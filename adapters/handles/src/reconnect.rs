@@ -16,10 +16,10 @@ impl ClientSession {
         self.can_reconnect && !self.is_closing
     }
 
-    /// Records that the connection was lost and another one to the same server follows.
+    /// Records the loss of a connection that the owner replaces.
     ///
-    /// Requests of the server end here; unsent requests of the client wait. `wake` is used until the new
-    /// connection [opens](ClientSession::connection_opened).
+    /// The session drops requests of the server, and keeps unsent requests of the client. The handles call `wake` until
+    /// the new connection [opens](ClientSession::connection_opened).
     pub fn connection_lost(&mut self, wake: Wake) {
         self.shared.open_connection(wake);
         self.is_connecting = true;
@@ -34,7 +34,7 @@ impl ClientSession {
         self.shared.open_connection(wake);
     }
 
-    /// Records that the handshake is complete. Reports a reconnection to all notification queues.
+    /// Records that the handshake is complete. After a loss, reports the reconnection to all notification queues.
     pub(crate) fn mark_connected(&mut self) {
         self.is_connecting = false;
         self.is_blocked = false;

@@ -1,4 +1,4 @@
-//! Client requests: their parameters and how they are sent.
+//! Client requests: parameters and sending.
 
 use mcp_proto::client::{Filter, Listed, Options, Reference};
 use mcp_proto::json::Writer;
@@ -97,8 +97,8 @@ impl Request {
         }
     }
 
-    /// Writes the members of `params`. Only used for requests that can require input, because they are sent again
-    /// with it.
+    /// Writes the members of `params`. Writes nothing for requests that never require input, because the client never
+    /// sends these requests again.
     pub(crate) fn write_params(&self, out: &mut Writer<'_>) {
         match self {
             Request::Call { tool, arguments } => {

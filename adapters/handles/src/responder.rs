@@ -15,14 +15,14 @@ use crate::server_shared::{RequestPermit, ServerShared};
 
 /// A deferred request: respond to it, or observe its cancellation.
 ///
-/// If it is dropped without a response, even by a panic, the request gets an error response (-32603).
-#[must_use = "the request has to be answered"]
+/// Dropping the responder without a response, even during a panic, sends an error response (-32603).
+#[must_use = "the request needs a response"]
 pub struct Responder {
     shared: Arc<ServerShared>,
     ticket: Ticket,
     client: (Revision, ClientCapabilities),
     task: Arc<Task>,
-    /// Taken when the response is queued.
+    /// The permit of a running request, released when the response is queued.
     permit: Option<RequestPermit>,
 }
 
@@ -72,9 +72,11 @@ impl Responder {
         self.answer(move |reply| reply.error(code, message));
     }
 
-    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt, [contents](Reply::contents)
-    /// for a read, [values](Reply::values) for a completion. `answer` runs in the event loop of the server when the
-    /// transmit buffer has space.
+    /// Responds with any method of [`Reply`].
+    ///
+    /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
+    /// [values](Reply::values) for a completion. The event loop of the server calls `answer` when the transmit buffer
+    /// has space.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.respond(Box::new(answer));
     }
@@ -104,11 +106,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is [`Limits::request_timeout`] of the server, and ends at the latest with the deferred request.
-    /// Dropping the future cancels the request to the client.
+    /// The timeout is [`Limits::request_timeout`] of the server. The request ends at the latest with the deferred
+    /// request. Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28` servers send no requests. They respond with the [input that they require], and the client
-    /// sends its request again.
+    /// In `2026-07-28` a server sends no requests. The server responds with the [input that it requires], and the
+    /// client sends its request again.
     ///
     /// ```
     /// use mcp_proto::input::{Field, Form};
@@ -129,7 +131,7 @@ impl Responder {
     /// See [`RequestError`].
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
-    /// [input that they require]: mcp_proto::server::Call::require_input
+    /// [input that it requires]: mcp_proto::server::Call::require_input
     pub fn request<'r>(
         &'r self,
         input: &dyn Input,
@@ -163,15 +165,17 @@ impl Responder {
         self.shared.changed(change);
     }
 
-    /// Sends a log message that belongs to this request, if the client requested its level. Waits while the
-    /// client does not read.
+    /// Sends a log message that belongs to this request.
+    ///
+    /// Sends nothing if the client did not request this level. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         let command = ServerCommand::request_log(self.ticket, level, text.to_string());
         self.shared.send(command, Some(&self.task))
     }
 
-    /// Whether the client no longer waits for the response: the request was cancelled, its timeout expired,
-    /// or the connection is closed.
+    /// Whether the client no longer waits for the response.
+    ///
+    /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.task.is_cancelled()

@@ -11,12 +11,13 @@ use crate::server_shared::ServerShared;
 
 pub(crate) type ReplyFn = Box<dyn FnOnce(Reply<'_>) + Send>;
 
-/// Message of the error response to a request whose worker ended without a response.
+/// Error message for a request whose worker ended without a response.
 pub(crate) const NO_RESPONSE: &str = "Internal error: the worker ended without a response";
 
-/// A command that waits to be applied to the server.
+/// A queued command for the server.
 ///
-/// Each kind of command carries its own code, so the linker drops commands that an application never sends.
+/// Each kind of command is a closure. The linker therefore removes the code of commands that an application never
+/// sends.
 pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
@@ -31,12 +32,12 @@ type Apply = dyn FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send;
 #[derive(PartialEq)]
 pub(crate) enum Delivery {
     Done,
-    /// The transmit buffer is full. The server emits an event when it has space.
+    /// The transmit buffer is full. The server emits an event when the buffer has space.
     Blocked,
 }
 
 impl Delivery {
-    /// Every error other than `Busy` counts as done, because a retry cannot succeed.
+    /// Converts the result of a send. Every error other than `Busy` counts as done, because a retry cannot succeed.
     fn from_send_result<T>(sent: Result<T, SendError>) -> Delivery {
         match sent {
             Err(SendError::Busy) => Delivery::Blocked,

@@ -11,8 +11,10 @@ use crate::cancellation::{Cancellation, Task};
 use crate::client_shared::{ClientShared, Command};
 use crate::owned::view;
 
-/// A server request: for roots, for user input by form or URL, or for a model message. Its contents come from the
-/// server and are not verified.
+/// A request of the server to the client.
+///
+/// The server requests roots, user input by form or URL, or a message of the model. The contents come from the server
+/// and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -46,8 +48,9 @@ impl ServerRequest {
         view(&self.body.params)
     }
 
-    /// Whether the server no longer waits for the response: it cancelled the request, the timeout expired, or
-    /// the connection is closed.
+    /// Whether the server no longer waits for the response.
+    ///
+    /// Returns `true` if the server cancelled the request, the timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
@@ -62,7 +65,7 @@ impl ServerRequest {
 
 /// The application's response to a [`ServerRequest`].
 ///
-/// A response that does not match the request is sent as an error.
+/// If the response does not match the request, the client sends an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputResponse(Response);
 
@@ -78,7 +81,7 @@ enum Response {
 }
 
 impl InputResponse {
-    /// The user accepted the form. `fields` is any type that serializes to an object.
+    /// Reports that the user accepted the form. `fields` is any type that serializes to an object.
     #[must_use]
     pub fn accept(fields: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(fields) {
@@ -87,7 +90,7 @@ impl InputResponse {
         }
     }
 
-    /// The user accepted the form. `fields` is JSON text: an object.
+    /// Reports that the user accepted the form. `fields` is the JSON text of an object.
     #[must_use]
     pub fn accept_json(fields: &str) -> InputResponse {
         match Json::parse(fields.as_bytes()) {
@@ -96,25 +99,25 @@ impl InputResponse {
         }
     }
 
-    /// The user accepted to open the URL.
+    /// Reports that the user agreed to open the URL.
     #[must_use]
     pub fn agree() -> InputResponse {
         InputResponse(Response::Agree)
     }
 
-    /// The user declined.
+    /// Reports that the user declined.
     #[must_use]
     pub fn decline() -> InputResponse {
         InputResponse(Response::Decline)
     }
 
-    /// The user dismissed the request without a choice.
+    /// Reports that the user dismissed the request without a choice.
     #[must_use]
     pub fn cancel() -> InputResponse {
         InputResponse(Response::Cancel)
     }
 
-    /// The roots: for each its URI, which starts with `file://`, and its name, which may be empty.
+    /// Lists the roots as pairs of URI and name. Each URI starts with `file://`. A name may be empty.
     #[must_use]
     pub fn roots<U: Into<String>, N: Into<String>>(roots: impl IntoIterator<Item = (U, N)>) -> InputResponse {
         InputResponse(Response::Roots(
@@ -122,14 +125,14 @@ impl InputResponse {
         ))
     }
 
-    /// A text message of the model, with the model's name and the stop reason (`endTurn`, `maxTokens`, …).
+    /// Returns a text message of the model. `model` is the model's name; `stop_reason` is `endTurn`, `maxTokens`, ….
     #[must_use]
     pub fn sampled(model: &str, stop_reason: &str, text: &str) -> InputResponse {
         let text = json::to_string(text).unwrap_or_default();
         InputResponse::sampled_json(model, stop_reason, [format!(r#"{{"type":"text","text":{text}}}"#)])
     }
 
-    /// A message of the model, as content blocks in JSON. Before `2025-11-25` exactly one block is allowed.
+    /// Returns a message of the model as content blocks in JSON. Revisions before `2025-11-25` allow exactly one block.
     #[must_use]
     pub fn sampled_json(
         model: &str,
@@ -140,7 +143,7 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// An error. `2026-07-28` has no error response to required input, so there the client cancels its own request.
+    /// Returns an error. In `2026-07-28` required input has no error response, so the client cancels its own request.
     #[must_use]
     pub fn error(code: i32, message: impl Into<String>) -> InputResponse {
         InputResponse(Response::Error { code, message: message.into() })
@@ -230,15 +233,15 @@ fn write_raw(text: &str, out: &mut Writer<'_>) {
 pub(crate) enum ResponseTarget {
     /// A request of the server.
     ServerRequest(Ticket),
-    /// A request of the client that requires input, and the index of the input.
+    /// A request of the client for which the server requires input, and the index of the input.
     RequiredInput(Ticket, usize),
 }
 
-/// Passes a request of the server, and the duty to respond to it, to the application.
+/// Callback that passes a server request and its responder to the application.
 pub type ServerRequestHandler = Arc<dyn Fn(ServerRequest, ServerRequestResponder) + Send + Sync>;
 
-/// The duty to respond to a server request. If it is dropped without a response, even by a panic, the server gets an
-/// error.
+/// The responder of a server request. Dropping the responder without a response, even during a panic, counts as
+/// [`InputResponse::error`].
 #[derive(Debug)]
 pub struct ServerRequestResponder {
     shared: Arc<ClientShared>,
@@ -248,7 +251,7 @@ pub struct ServerRequestResponder {
 }
 
 impl ServerRequestResponder {
-    /// Responds to the request. A response that does not match the request is sent as an error.
+    /// Responds to the request. If the response does not match the request, the client sends an error.
     pub fn respond(mut self, response: InputResponse) {
         self.response = Some(response.converted_for(&self.body.input()));
     }
@@ -262,7 +265,7 @@ impl Drop for ServerRequestResponder {
     }
 }
 
-/// A request that the application handles. Dropping it cancels the request.
+/// A request that the application handles. Dropping this value reports a cancellation to the application.
 #[derive(Debug)]
 pub(crate) struct HandlerCall(Arc<Task>);
 

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Observer, Server};
 
-/// Number of slots for subscriptions, in addition to those of the workers.
+/// Number of slots for subscriptions, besides the slots of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
 
 /// Configuration and limits of a server.
@@ -27,8 +27,9 @@ pub struct ServerSettings<'i> {
 }
 
 impl<'i> ServerSettings<'i> {
-    /// Creates settings with the default limits: messages and responses of 8 MiB, 32 workers, 64 KiB for
-    /// subscribed URIs.
+    /// Creates settings with the default limits.
+    ///
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, and 64 KiB for subscribed URIs.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
@@ -51,7 +52,7 @@ impl<'i> ServerSettings<'i> {
         let seed = RandomState::new().build_hasher().finish();
         // Two slots for each worker: its request, and one request to the client.
         let in_flight = self.workers.saturating_mul(2).saturating_add(MAX_SUBSCRIPTIONS);
-        // One batch may be open while the responses to another are collected.
+        // Space for two batches: one may be open while the server collects the responses to the other.
         let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
         let mut server = Server::new(self.config, rx, tx)?
             .in_flight_grown(in_flight)?
@@ -108,7 +109,7 @@ macro_rules! server_settings {
             self
         }
 
-        /// Pings a client of the handshake era when it has sent nothing for a while.
+        /// Sends keep-alive pings to an idle client of the handshake era.
         #[must_use]
         pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
             self.settings.keep_alive = Some(keep_alive);

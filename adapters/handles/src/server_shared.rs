@@ -23,8 +23,8 @@ use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
 
-/// Limit of queued commands. Senders of notifications wait at this limit. Responses are exempt, because each request
-/// has one.
+/// Maximum number of queued commands. Senders of notifications and requests wait at this limit. Responses are exempt,
+/// because each request has only one.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
@@ -35,7 +35,7 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 /// let _guard = shared.close_guard();
 /// loop {
 ///     let until = shared.process_commands(&mut server, now());
-///     match /* move bytes, until then at the latest */ {
+///     match /* move bytes, at the latest until `until` */ {
 ///         PumpStatus::Closed => break,
 ///         PumpStatus::Woken if shared.is_overdue(now()) => break,
 ///         PumpStatus::Woken => {}
@@ -52,7 +52,7 @@ pub struct ServerShared {
     state: Signal<State>,
     wake: Wake,
     limit: usize,
-    /// Thread of the event loop, if fixed. No method blocks on this thread.
+    /// The thread of the event loop, if the thread never changes. No method blocks on this thread.
     owner: Option<ThreadId>,
 }
 
@@ -148,7 +148,7 @@ impl ServerShared {
 
     /// Whether references exist beyond the `own_count` that the event loop holds.
     ///
-    /// If it returns `false`, no other thread can send a command, and all commands sent before are visible.
+    /// If the result is `false`, no other thread can send a command, and all earlier commands are visible.
     #[must_use]
     pub fn has_other_owners(self: &Arc<Self>, own_count: usize) -> bool {
         let has_others = Arc::strong_count(self) > own_count;
@@ -183,7 +183,9 @@ impl ServerShared {
         }
     }
 
-    /// Queues a command when the queue has space, or immediately if `task` is cancelled.
+    /// Queues a command when the queue has space.
+    ///
+    /// Does not wait if `task` is cancelled, if the connection is closed, or on the thread of the event loop.
     pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
         let may_send = |state: &mut State| {
             let has_space = state.commands.len() < MAX_QUEUED_COMMANDS || self.is_owner();
@@ -203,12 +205,14 @@ impl ServerShared {
         (self.wake)();
     }
 
-    /// Sends a log message that belongs to no request, when the queue has space.
+    /// Sends a log message that belongs to no request. Waits until the queue has space.
     pub async fn log(&self, level: Level, text: String) {
         self.send(ServerCommand::log(level, text), None).await;
     }
 
-    /// Sends the client a request of the handshake era that belongs to no other request.
+    /// Sends the client a request that belongs to no other request.
+    ///
+    /// Only the handshake era has such requests.
     ///
     /// # Errors
     /// See [`RequestError`].
@@ -238,7 +242,7 @@ impl ServerShared {
         response.wait().await
     }
 
-    /// Closes the connection: the server refuses new requests, and running ones may finish.
+    /// Closes the connection. The server refuses new requests, but running requests may finish.
     ///
     /// Requests that do not finish `within` this time receive an error response. `None` means the server's grace
     /// period.
@@ -247,21 +251,22 @@ impl ServerShared {
         (self.wake)();
     }
 
-    /// Whether the time limit of a [`shutdown`](ServerShared::shutdown) and the time for the last responses have expired.
+    /// Whether the connection must end, although responses are unsent.
     ///
-    /// Returns `true` only if the client does not read its responses.
+    /// Returns `true` two seconds after the time limit of a [`shutdown`](ServerShared::shutdown). A connection lasts
+    /// that long only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)
     }
 
-    /// Returns a guard that marks the connection as closed when it is dropped.
+    /// Returns a guard that marks the connection as closed on drop.
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ServerCloseGuard {
         ServerCloseGuard(Arc::clone(self))
     }
 
-    /// Updates the shared state for an event of the server: cancellations, responses, the handshake.
+    /// Updates the shared state after an event of the server.
     pub fn observe_event(&self, event: &Event<'_>) {
         match event {
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.cancel_request(*ticket),
@@ -282,7 +287,7 @@ impl ServerShared {
         }
     }
 
-    /// Cancels the task of a request, and the requests to the client that belong to it.
+    /// Cancels the task of a request, and its requests to the client.
     fn cancel_request(&self, ticket: Ticket) {
         let (task, outbound) = self.state.with(|state| {
             (state.tasks.take(ticket), state.outbound.take_all(|pending| pending.during == Some(ticket)))
@@ -309,14 +314,14 @@ impl ServerShared {
         abandoned.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::cancel(ticket)));
     }
 
-    /// Wakes callers that wait for queue space, after space was freed or a request was cancelled.
+    /// Wakes callers that wait for queue space or a cancellation.
     fn wake_waiters(&self) {
         self.state.update(|_| {});
     }
 
     /// Applies queued commands to the server while its transmit buffer has space.
     ///
-    /// Call it after every event, after a wake-up, and at the returned time.
+    /// Call this method after every event, after a wake-up, and at the returned time.
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         let (is_idle, shutdown_deadline) =
             self.state.with(|state| (state.is_idle(), state.shutdown_deadline));
@@ -328,7 +333,8 @@ impl ServerShared {
         if let Some(within) = self.state.with(|state| state.shutdown.take()) {
             self.start_shutdown(server, within, now);
         }
-        // Commands queued during this loop wake the event loop again, so a fast sender cannot starve it.
+        // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
+        // the event loop again.
         for _ in 0..self.state.with(|state| state.commands.len()) {
             let Some(mut command) = self.state.with(State::next_command) else { break };
             if command.apply(server, self) == Delivery::Blocked {
@@ -349,7 +355,7 @@ impl ServerShared {
     }
 }
 
-/// Time for the client to read the last responses after the deadline of a shutdown.
+/// Time to read the last responses after the deadline of a shutdown.
 const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
@@ -374,7 +380,7 @@ impl std::fmt::Debug for ServerShared {
     }
 }
 
-/// Cancels a request to the client when it is dropped before the response.
+/// A guard that cancels a request to the client when its caller stops waiting.
 struct CancelOnDrop<'d> {
     shared: &'d ServerShared,
     response: Arc<ResponseCell>,
@@ -392,7 +398,8 @@ impl Drop for CancelOnDrop<'_> {
 
 /// Counts one running request.
 ///
-/// It is dropped just before the response is queued, so a client that has the response can send the next request.
+/// The responder drops the permit just before it queues the response. A client that has the response can therefore send
+/// the next request.
 pub(crate) struct RequestPermit(Arc<ServerShared>);
 
 impl Drop for RequestPermit {
@@ -401,7 +408,7 @@ impl Drop for RequestPermit {
     }
 }
 
-/// Marks the server's connection as closed when it is dropped: cancels every task, ends every wait.
+/// A guard that marks the server's connection as closed on drop. The guard cancels every task and ends every wait.
 #[derive(Debug)]
 pub struct ServerCloseGuard(Arc<ServerShared>);
 
@@ -412,7 +419,7 @@ impl Drop for ServerCloseGuard {
             state.is_closed = true;
             (mem::take(&mut state.commands), mem::take(&mut state.outbound), mem::take(&mut state.tasks))
         });
-        // Dropped outside of the lock, because their destructors use the shared state.
+        // Drop these values outside of the lock, because their destructors use the shared state.
         drop((commands, outbound));
         tasks.into_iter().for_each(|(_, task)| task.cancel());
         shared.wake_waiters();

@@ -18,7 +18,7 @@ use crate::pending::{RequestState, ResponseBody};
 use crate::request::Request;
 use crate::server_request::{HandlerCall, InputResponse, ServerRequestHandler};
 
-/// Limit of concurrent server requests, and of inputs that one response may require.
+/// Maximum number of concurrent server requests, and of required inputs per response.
 pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 
 /// The event loop's side of a client.
@@ -28,7 +28,7 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// ```ignore
 /// loop {
 ///     let until = session.process_commands(&mut client, now());
-///     match /* move bytes, until then at the latest */ {
+///     match /* move bytes, at the latest until `until` */ {
 ///         PumpStatus::Closed => break,
 ///         PumpStatus::Woken if session.is_overdue(now()) => break,
 ///         PumpStatus::Woken => {}
@@ -40,7 +40,7 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// }
 /// ```
 ///
-/// Dropping it completes every request with [`CallError::Closed`].
+/// Dropping the session completes every request with [`CallError::Closed`].
 pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
     /// Passes requests of the server to the application.
@@ -49,7 +49,7 @@ pub struct ClientSession {
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
     /// Whether the transmit buffer is full.
     pub(crate) is_blocked: bool,
-    /// Whether no connection is established: the first one, or the next one after a loss.
+    /// Whether the first connection, or the next one after a loss, is not established yet.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
     /// Whether the owner reconnects after a lost connection.
@@ -57,7 +57,7 @@ pub struct ClientSession {
     /// Whether the application has closed the client.
     pub(crate) is_closing: bool,
     pub(crate) sent: HashMap<Ticket, SentRequest>,
-    /// Requests to send again, because all the input that the server requires is complete.
+    /// Requests to send again, because their required input is complete.
     pub(crate) resumable: Vec<Ticket>,
     /// Server requests that have no response of the application yet.
     pub(crate) server_requests: HashMap<Ticket, HandlerCall>,
@@ -104,9 +104,9 @@ impl ClientSession {
         }
     }
 
-    /// Executes the commands of the handles, as far as the transmit buffer has space.
+    /// Executes the commands of the handles, and sends messages that fit.
     ///
-    /// Call it after every event, after a wake-up, and at the returned time.
+    /// Call this method after every event, after a wake-up, and at the returned time.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
         for command in self.shared.take_commands() {
             self.execute(client, command, now);
@@ -124,7 +124,7 @@ impl ClientSession {
         self.close_deadline.is_some_and(|at| at <= now)
     }
 
-    /// Handles the client's event. Returns the result of connecting, once.
+    /// Handles the client's event. Returns the result of an attempt to connect, or `None` after other events.
     pub fn handle_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         match client.event()? {
             Event::Connected(connected) => {
@@ -146,14 +146,14 @@ impl ClientSession {
                 self.unsent.push_back((state, until));
             }
             Command::Cancel(ticket, reason) => {
-                // Fails if the request has ended meanwhile, which needs no action.
+                // An error means that the request has ended meanwhile.
                 let _ = client.cancel(ticket, &reason);
                 if let Some(sent) = self.sent.remove(&ticket) {
                     self.shared.release_slot(&sent.state);
                 }
             }
             Command::Respond(target, response) => self.accept_response(client, target, response),
-            // Fails if the server accepts no such notification. The server then lists the roots when it needs them.
+            // An error means that the client cannot send this notification. The server can still request the roots.
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
                 client.shutdown(now);
@@ -163,7 +163,8 @@ impl ClientSession {
         }
     }
 
-    /// Removes unsent requests that were cancelled or have expired. The client keeps the time of sent ones.
+    /// Removes unsent requests that were cancelled or have expired. The state machine tracks the timeouts of sent
+    /// requests.
     fn remove_expired(&mut self, now: Millis) {
         let shared = &self.shared;
         self.unsent.retain(|(state, until)| {
@@ -209,7 +210,7 @@ impl ClientSession {
         false
     }
 
-    /// Passes an event to the request, subscription or notification queue that it belongs to.
+    /// Passes an event to its request, subscription or notification queue.
     fn dispatch(&mut self, event: Event<'_>) {
         let notification = match event {
             Event::Response(response) => {
@@ -286,7 +287,7 @@ impl ClientSession {
         self.shared.broadcast(&notification);
     }
 
-    /// Adds a page to a list request, and completes the request after the last page.
+    /// Adds a page to a list request. The last page completes the request.
     fn add_page<'a>(&mut self, ticket: Ticket, is_last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(sent) = self.sent.get_mut(&ticket) else { return };
         let matches = |entry: &Json<'a>| match &sent.state.request {
@@ -307,7 +308,7 @@ impl ClientSession {
         }
     }
 
-    /// Pushes a change to the queue of its subscription, and returns it.
+    /// Pushes a change to the queue of its subscription, and returns the change.
     fn notify_subscription(&self, subscription: Option<Ticket>, notification: Notification) -> Notification {
         let sent = subscription.and_then(|ticket| self.sent.get(&ticket));
         if let Some(queue) = sent.and_then(|sent| sent.state.queue.as_ref()) {

@@ -4,14 +4,15 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Locks a mutex and ignores poisoning, because the values behind these locks are valid at every step.
+/// Locks a mutex and ignores poisoning. The locked values stay valid even if a holder panics.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A value behind a lock, with the wakers of tasks that wait for it to change.
+/// A locked value and the wakers of tasks that wait for changes.
 ///
-/// The closures run under the lock. They must not drop a value whose destructor uses the same signal.
+/// All methods call their closures under the lock. A closure must not drop a value whose destructor uses the same
+/// signal.
 #[derive(Debug, Default)]
 pub struct Signal<T> {
     inner: Mutex<Inner<T>>,
@@ -20,7 +21,7 @@ pub struct Signal<T> {
 #[derive(Debug, Default)]
 struct Inner<T> {
     value: T,
-    /// Wakers with the number of their waiter. [`Signal::poll`] uses number 0.
+    /// Wakers, each with the number of its waiter. [`Signal::poll`] uses number 0.
     waiters: Vec<(u64, Waker)>,
     /// The last assigned number.
     last_number: u64,
@@ -32,8 +33,8 @@ impl<T> Signal<T> {
         Signal { inner: Mutex::new(Inner { value, waiters: Vec::new(), last_number: 0 }) }
     }
 
-    /// Accesses the value without waking any waiter. Use [`update`](Signal::update) for changes that a waiter waits
-    /// for.
+    /// Accesses the value without waking any waiter. Use [`update`](Signal::update) if a waiter may wait for the
+    /// change.
     pub fn with<R>(&self, access: impl FnOnce(&mut T) -> R) -> R {
         access(&mut lock(&self.inner).value)
     }
@@ -43,14 +44,13 @@ impl<T> Signal<T> {
         let mut inner = lock(&self.inner);
         let result = change(&mut inner.value);
         let waiters = std::mem::take(&mut inner.waiters);
-        // Released first, because a waker may use the signal immediately.
+        // Release the lock first, because a waker may use the signal immediately.
         drop(inner);
         waiters.into_iter().for_each(|(_, waker)| waker.wake());
         result
     }
 
-    /// Polls until `ready` returns a value. Only one task may poll, because the next change wakes the last caller
-    /// only.
+    /// Polls `ready` once. Only one task may poll, because the signal stores only the waker of the last call.
     pub fn poll<R>(&self, context: &mut Context<'_>, ready: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = lock(&self.inner);
         if let Some(found) = ready(&mut inner.value) {
@@ -64,7 +64,7 @@ impl<T> Signal<T> {
                 None
             }
         };
-        // A waker's destructor may use the signal, so it runs outside of the lock.
+        // A waker's destructor may use the signal, so drop the waker outside of the lock.
         drop(inner);
         drop(replaced);
         Poll::Pending
@@ -82,7 +82,7 @@ impl<T> Signal<T> {
             inner.last_number += 1;
             waiter.number = inner.last_number;
             inner.waiters.push((waiter.number, context.waker().clone()));
-            // A waker's destructor may use the signal, so it runs outside of the lock.
+            // A waker's destructor may use the signal, so drop the waker outside of the lock.
             drop(inner);
             drop(replaced);
             Poll::Pending
@@ -91,7 +91,7 @@ impl<T> Signal<T> {
     }
 }
 
-/// Registration of one waiter, removed when it is dropped.
+/// The registration of one waiter, removed on drop.
 struct Waiter<'w, T> {
     signal: &'w Signal<T>,
     number: u64,

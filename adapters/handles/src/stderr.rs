@@ -29,12 +29,14 @@ impl LineCallback {
     /// Maximum line length in bytes; a longer line is split.
     pub const MAX_LINE_LEN: u64 = 64 * 1024;
 
-    /// Time to wait for the last lines of an exited child. Another process may keep its stderr open.
+    /// Time to wait for the last lines of an exited child. The wait is limited because another process may keep stderr
+    /// open.
     pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-    /// Calls the callback with a line, with or without its line ending.
+    /// Removes the line ending, if there is one, and calls the callback.
     ///
-    /// A panic of the callback is caught. Without a reader, the child would block or fail at its next line.
+    /// Catches a panic of the callback, so that the reader continues. A child whose stderr has no reader blocks or
+    /// fails.
     pub fn call(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -43,13 +45,13 @@ impl LineCallback {
 }
 
 impl Stderr {
-    /// The child writes to the stderr of this process.
+    /// Lets the child write to the stderr of this process.
     #[must_use]
     pub fn inherit() -> Stderr {
         Stderr(Policy::Inherit)
     }
 
-    /// The output is discarded.
+    /// Discards the output.
     #[must_use]
     pub fn null() -> Stderr {
         Stderr(Policy::Null)
@@ -134,17 +136,17 @@ impl StderrTail {
 
 /// Timeouts for the exit of a child process.
 ///
-/// First the child's stdin is closed, which a server should treat as a request to exit.
+/// The client first closes the child's stdin. A server should then exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// Time to exit after stdin is closed. Then the child is terminated (on Unix: SIGTERM).
+    /// Time to exit after stdin is closed. Then the client sends SIGTERM on Unix, and kills the child on other systems.
     pub after_close: Duration,
-    /// Time to exit after the termination. Then the child is killed.
+    /// Time to exit after SIGTERM. Then the client kills the child. Systems other than Unix ignore this time.
     pub after_terminate: Duration,
 }
 
 impl Ending {
-    /// Two seconds each.
+    /// The default: two seconds for each step.
     pub const DEFAULT: Ending =
         Ending { after_close: Duration::from_secs(2), after_terminate: Duration::from_secs(2) };
 }

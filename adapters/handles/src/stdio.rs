@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 /// The process's stdin and stdout, reserved until this guard is dropped.
 ///
-/// Other code that reads stdin finds its end. Other output to stdout goes to stderr: from a `println!` in a library,
-/// or from a child process. Dropping the guard restores both.
+/// Other code that reads stdin gets the end of the input. Other output to stdout goes to stderr, for example from a
+/// `println!` in a library or from a child process. Dropping the guard restores both streams.
 #[derive(Debug)]
 pub struct StdioGuard {
     stdin: OwnedFd,
@@ -23,14 +23,14 @@ impl StdioGuard {
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
         let null = File::open("/dev/null")?;
-        // Created before the redirection, so an error below restores both.
+        // Create the guard before the redirection, so that its destructor restores both streams after an error below.
         let guard = StdioGuard { stdin, stdout };
         rustix::stdio::dup2_stdin(null)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
         Ok(guard)
     }
 
-    /// Duplicates of both as unbuffered files: stdin, then stdout.
+    /// Returns unbuffered duplicates of stdin and stdout, in this order.
     ///
     /// # Errors
     /// The process has reached its limit of open files.
@@ -41,7 +41,7 @@ impl StdioGuard {
 
 impl Drop for StdioGuard {
     fn drop(&mut self) {
-        // Other code may have printed output that is still buffered. It belongs on stderr.
+        // Buffered output of other code belongs on stderr, so flush it before stdout is restored.
         let _ = io::Write::flush(&mut io::stdout());
         let _ = rustix::stdio::dup2_stdin(&self.stdin);
         let _ = rustix::stdio::dup2_stdout(&self.stdout);

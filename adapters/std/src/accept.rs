@@ -24,7 +24,7 @@ struct Shared {
 struct State {
     open: usize,
     is_closed: bool,
-    /// Write end of a pipe that the acceptor polls. Dropping it wakes the acceptor.
+    /// Write end of a pipe that the acceptor polls. Dropping the writer wakes the acceptor.
     #[cfg(unix)]
     close_pipe: Option<io::PipeWriter>,
 }
@@ -55,7 +55,7 @@ impl ConnectionLimit {
         lock(&self.shared.state).is_closed
     }
 
-    /// Waits until the limit permits one more connection, or until the limit is closed.
+    /// Waits until the limit permits a connection, or is closed.
     pub(crate) fn acquire(&self) -> Permit {
         let mut state = lock(&self.shared.state);
         while state.open >= self.shared.limit && !state.is_closed {
@@ -65,7 +65,7 @@ impl ConnectionLimit {
         Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits for `time`, or until the limit changes or is closed.
+    /// Waits for `time`, or until a connection ends or the limit is closed.
     pub(crate) fn pause(&self, time: Duration) {
         let state = lock(&self.shared.state);
         if !state.is_closed {
@@ -134,7 +134,7 @@ impl<L: Listener> Acceptor<L> {
         Ok(())
     }
 
-    /// Polls at an interval, because the standard library cannot wait for two sources at once.
+    /// Waits for a short interval. The standard library cannot wait for two sources at once.
     #[cfg(not(unix))]
     fn wait(&self) -> io::Result<()> {
         self.connections.pause(Duration::from_millis(20));

@@ -1,8 +1,8 @@
-//! A pump for streams that can only block, with one thread for each direction.
+//! A pump for blocking streams, with one thread for each direction.
 //!
 //! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at most two
-//! buffers; the writer thread writes the bytes passed to it. So neither direction waits for the other, and deadlines
-//! expire while both block. If a peer stops reading, the pump eventually stops reading from it.
+//! buffers; the writer thread writes the bytes passed to it. Neither direction waits for the other, and deadlines
+//! expire even while both threads block. If a peer stops reading, the pump eventually stops reading from that peer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -18,7 +18,7 @@ use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
 use crate::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::sync::{wait, wait_for};
 
-/// Capacity up to which the writer's buffer is kept for reuse.
+/// Maximum capacity of a writer's buffer that is kept for reuse.
 const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 
 /// Moves bytes between a state machine and two streams that can only block.
@@ -39,7 +39,7 @@ struct Shared {
 }
 
 struct State {
-    /// The bytes of the last read, until the owner fetches them. Empty if `filled` is zero.
+    /// The bytes of the last read, until the owner fetches them. If `filled` is zero, the buffer holds none.
     buffer: Vec<u8>,
     filled: usize,
     ended: bool,
@@ -113,7 +113,7 @@ impl PumpImpl for BlockingPump {
                 continue;
             }
             let mut state = lock(&shared.state);
-            // A peer may have responded before it closed its input, so its last messages are read before a
+            // A peer may have responded before it closed its input. The last messages are therefore read before a
             // failed write is reported.
             let drain_until = state.is_broken().then(|| broken_since.get_or_insert(now).plus(DRAIN_TIME));
             let is_drained = *reported_end || drain_until.is_some_and(|until| until <= now);
@@ -129,7 +129,7 @@ impl PumpImpl for BlockingPump {
                     has_progress = true;
                 }
             }
-            // Checked after the transfer, so that frequent wake-ups cannot prevent it.
+            // Check for a wake-up after the transfer of bytes, so that frequent wake-ups cannot prevent the transfer.
             if mem::take(&mut state.woken) || until.is_some_and(|until| until <= now) {
                 return PumpStatus::Woken;
             }
@@ -163,7 +163,7 @@ impl State {
 }
 
 impl Shared {
-    /// Reports written bytes to the state machine, or hands new ones to the writer.
+    /// Reports written bytes to the state machine, or passes new bytes to the writer.
     ///
     /// Reports a failed write only when no more input follows. Returns `true` if the state machine has to be
     /// polled again.
@@ -199,7 +199,7 @@ impl Drop for BlockingPump {
     }
 }
 
-/// Reports the end of the input when it is dropped, also by a panic of the stream.
+/// A guard that reports the end of the input on drop, even if the stream panics.
 struct ReaderGuard(Arc<Shared>);
 
 impl Drop for ReaderGuard {
@@ -233,7 +233,7 @@ fn run_reader(shared: &Shared, mut input: impl Read) {
     }
 }
 
-/// Reports the end of the output when it is dropped, also by a panic of the stream.
+/// A guard that reports the end of the output on drop, even if the stream panics.
 struct WriterGuard(Arc<Shared>);
 
 impl Drop for WriterGuard {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
 
-/// The time limit for closing a connection, if the application has set one. It may be set while the
-/// connection closes.
+/// The time limit for closing a connection, if there is one. The application may set the limit while the connection
+/// closes.
 ///
 /// The first half is for unsent messages. Until three quarters have passed, the child may exit by itself. The
 /// last quarter is for its termination.
@@ -17,13 +17,13 @@ use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 
 impl Deadline {
-    /// Starts the time limit. Returns the part of it for unsent messages.
+    /// Starts the time limit. Returns the part for unsent messages.
     pub(crate) fn set(&self, time: Duration) -> Duration {
         *lock(&self.0) = Some((Instant::now(), time));
         time / 2
     }
 
-    /// The time until `quarters` quarters of the limit have passed, or `Duration::MAX` if there is no limit.
+    /// The time until this number of quarters has passed. Returns `Duration::MAX` if there is no limit.
     fn remaining(&self, quarters: u32) -> Duration {
         let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
         (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())
@@ -37,7 +37,7 @@ pub(crate) struct ExitPolicy {
     pub(crate) deadline: Arc<Deadline>,
 }
 
-/// A running child process. Dropping it stops it; close its stdin first.
+/// A running child process. Dropping this value stops the process. Close stdin first.
 pub(crate) struct ServerProcess {
     child: Child,
     exit: ExitPolicy,
@@ -64,8 +64,8 @@ impl ServerProcess {
         }
     }
 
-    /// Waits for the child, then terminates it, then kills it. Waits for its last lines on stderr, too.
-    /// Returns its exit status.
+    /// Waits for the child to exit, and returns the exit status. After each timeout, terminates and finally kills the
+    /// child. Also waits for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {
@@ -103,8 +103,8 @@ impl ServerProcess {
         self.wait(quarters, time, |child| child.try_wait().transpose())?.ok()
     }
 
-    /// Polls `done` with growing pauses, because the standard library cannot wait for a child or a thread
-    /// with a time limit.
+    /// Polls `done` with growing pauses until a time limit expires. The standard library has no wait with a time limit
+    /// for a child or a thread.
     fn wait<T>(
         &mut self,
         quarters: u32,

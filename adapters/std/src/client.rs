@@ -37,7 +37,7 @@ pub struct ClientHandle {
     close_on_drop: Arc<CloseOnDrop>,
 }
 
-/// Additional time for the connection's thread to react.
+/// Additional time for the connection's thread to finish.
 const MARGIN: Duration = Duration::from_millis(500);
 
 struct CloseOnDrop {
@@ -86,7 +86,7 @@ impl ClientHandle {
         self.begin(tool, arguments, options)?.wait_with(on_progress)
     }
 
-    /// Calls a tool with arguments that are JSON text: an object.
+    /// Calls a tool with arguments as the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -94,7 +94,7 @@ impl ClientHandle {
         block_on(self.inner.call_json(tool, arguments))
     }
 
-    /// Sends a tool call without waiting for its result. The [`PendingCall`] waits and cancels.
+    /// Sends a tool call without waiting for its result. The [`PendingCall`] waits for the result or cancels the call.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -107,7 +107,7 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin(tool, arguments, options)? })
     }
 
-    /// Like [`begin`](ClientHandle::begin) with arguments as JSON text: an object.
+    /// Like [`begin`](ClientHandle::begin) with arguments as the JSON text of an object.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -120,7 +120,7 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin_json(tool, arguments, options)? })
     }
 
-    /// Returns a handle that uses these options for every request without options of its own.
+    /// Returns a handle with these default options for its requests.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
         ClientHandle {
@@ -129,7 +129,7 @@ impl ClientHandle {
         }
     }
 
-    /// The server's name, capabilities, and the negotiated revision.
+    /// The server's name and capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         self.inner.server()
@@ -141,19 +141,21 @@ impl ClientHandle {
         self.inner.is_closed()
     }
 
-    /// Closes the connection, waits for its end, and returns the exit status of a child process.
+    /// Closes the connection and returns the exit status of a child process.
     ///
-    /// Every request ends with [`CallError::Closed`]. The stdin of a child process is closed. If the process
-    /// does not exit in time, it is terminated, and finally killed.
+    /// Every request ends with [`CallError::Closed`]. The client closes the stdin of a child process. If the process
+    /// does not exit in time, the client terminates and finally kills the process. The method waits for the end of the
+    /// connection.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }
 
-    /// Like [`close`](ClientHandle::close) within this time, whatever the server does.
+    /// Like [`close`](ClientHandle::close), but with a time limit for any behavior of the server.
     ///
-    /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half is
-    /// for unsent messages. Then the stdin of a child process is closed. After three quarters the process is
-    /// terminated (on Unix: SIGTERM), and at the end it is killed. The limits of the connector's
+    /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half of the
+    /// time is for unsent messages. Then the client closes the stdin of a child process. After three quarters the
+    /// client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time, the client kills
+    /// the process. The method returns at most half a second later. The limits of the connector's
     /// [ending](crate::Connector::ending) still apply.
     ///
     /// ```no_run

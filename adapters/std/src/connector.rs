@@ -21,7 +21,7 @@ use crate::reconnect::{Attempts, Reconnect};
 use crate::source::{Link, Source, Teardown};
 use crate::stream::Stream;
 
-/// A client's identity, limits and callbacks, and its connection to a server.
+/// Configures a client and connects it to a server.
 ///
 /// ```no_run
 /// use mcp_proto_std::{Connector, Stderr};
@@ -46,8 +46,9 @@ pub struct Connector {
 type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 
 impl Connector {
-    /// Creates a client with this name and version, and the default limits: messages and requests of 16 MiB,
-    /// 256 requests in flight.
+    /// Creates a connector for a client with this name and version.
+    ///
+    /// The default limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -63,19 +64,19 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors. It runs on a separate thread, so it may
-    /// use the client.
+    /// Sets a callback for notifications of the server and protocol errors. The callback runs on a separate thread and
+    /// may use the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));
         self
     }
 
-    /// Declares capabilities of the client, and sets the callback for the requests that they permit.
+    /// Declares client capabilities, and sets the callback for the permitted requests.
     ///
-    /// The callback runs on a separate thread, for one request at a time, in either era. It may wait for a user,
-    /// because the connection continues meanwhile. [`ServerRequest::is_cancelled`] tells whether the server no longer
-    /// waits.
+    /// The callback runs on a separate thread, for one request at a time, in either era. The connection continues
+    /// meanwhile, so the callback may wait for a user. [`ServerRequest::is_cancelled`] returns `true` if the server no
+    /// longer waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -104,15 +105,14 @@ impl Connector {
 
     /// Reconnects when an established connection ends, unless the application has closed it.
     ///
-    /// This works for a child process, which is started again, and for a socket that can be
-    /// [opened](Connector::open) again. Without this setting, the client closes.
+    /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a socket again.
+    /// Other streams cannot be opened again. Without this setting, the client closes.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the
-    /// application knows whether they may be repeated. New requests wait for the next connection until their
-    /// timeout expires. [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] tells
-    /// that changes may have been missed. [`subscribe`](ClientHandle::subscribe) and
-    /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`]
-    /// describes the first connection's server.
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
+    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
+    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -122,7 +122,7 @@ impl Connector {
     /// Starts a server as a child process and connects to it.
     ///
     /// # Errors
-    /// See [`ConnectError`]. If the handshake fails, the process has exited when this returns.
+    /// See [`ConnectError`]. If the handshake fails, the process has exited when this method returns.
     pub fn spawn(self, command: Command) -> Result<ClientHandle, ConnectError> {
         self.start(Source::Command(command))
     }
@@ -197,7 +197,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until it is closed, and reports the result of the first connection.
+    /// Runs the client until it is closed. Reports the result of the first connection.
     fn run(
         mut self,
         source: Source,
@@ -225,8 +225,8 @@ impl Connector {
         self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Opens the source and runs the client. Repeats this once with a handshake only, if that can help. Returns the
-    /// exit status of a child process.
+    /// Opens the source and runs the client. If the server closes the connection during the probe, connects once more
+    /// with a handshake only. Returns the exit status of a child process.
     fn run_source(
         &mut self,
         mut source: Source,
@@ -259,7 +259,7 @@ impl Connector {
         }
     }
 
-    /// Runs the first connection and all that replace it.
+    /// Runs the first connection and its replacements.
     fn run_connections(
         &mut self,
         open: OpenPump,
@@ -278,7 +278,7 @@ impl Connector {
         run_connection(&mut pump, &mut client, &mut session, report)?;
         let Some(reconnect) = reconnect else { return Ok(()) };
         let mut attempts = Attempts::new(reconnect);
-        // Closes the streams first, so that the old process can exit.
+        // Close the streams first, so that the old process can exit.
         drop(pump);
         while attempts.wait(&mut session, &mut client, clock) {
             mem::replace(teardown, Teardown::Nothing(None)).run();
@@ -295,7 +295,7 @@ impl Connector {
     }
 }
 
-/// Runs the event loop until the connection closes. Returns an error if it was never established.
+/// Runs the event loop until the connection closes. Returns an error if the connection was never established.
 fn run_connection(
     pump: &mut Pump,
     client: &mut Client<'_>,
@@ -323,9 +323,9 @@ fn run_connection(
     }
 }
 
-/// Starts the thread that passes requests of the server to the application, one at a time.
+/// Starts the thread that passes server requests to the application in order.
 ///
-/// After a panic of the callback, the responders of further requests are dropped, which sends error responses.
+/// After a panic of the callback, every further request gets an error response, because its responder is dropped.
 fn spawn_handler(mut callback: OnServerRequest) -> std::io::Result<ServerRequestHandler> {
     let (sender, receiver) = channel::<(ServerRequest, ServerRequestResponder)>();
     thread::Builder::new().name("mcp-requests".into()).spawn(move || {

@@ -46,7 +46,7 @@ macro_rules! listener {
 
             fn accept_stream(&self) -> io::Result<$stream> {
                 let (stream, _) = self.accept()?;
-                // On some systems the socket inherits the mode of the listener.
+                // On some systems the socket inherits the non-blocking mode of the listener.
                 stream.set_nonblocking(false)?;
                 Ok(stream)
             }
@@ -62,17 +62,17 @@ listener!(TcpListener, TcpStream);
 #[cfg(unix)]
 listener!(UnixListener, UnixStream);
 
-/// Pause after a failed `accept`, for example because the limit of open files is reached.
+/// Pause after a failed `accept`. A possible cause is the limit of open files.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum number of consecutive failures of `accept`.
 const MAX_FAILURES: u32 = 100;
 
-/// Time for open connections to finish after `accept` has failed finally.
+/// Time for open connections to finish after the last failure of `accept`.
 const FINISH_TIME: Duration = Duration::from_secs(2);
 
 impl Serve<'_> {
-    /// Sets the maximum number of concurrent connections. Further connections are accepted when one ends.
+    /// Sets the maximum number of concurrent connections. The server accepts a further connection when one ends.
     #[must_use]
     pub fn connections(mut self, limit: usize) -> Self {
         self.connections = limit;
@@ -83,9 +83,10 @@ impl Serve<'_> {
     ///
     /// Each connection has a separate thread, state machine and workers.
     ///
-    /// The connections share the handler, which is called for one event at a time per connection. A panic of the
-    /// handler, or a failed socket, ends only that connection. The observer receives the messages of all connections.
-    /// To keep state for each connection, accept them in the application and pass each to [`stream`](Serve::stream).
+    /// All connections share the handler. Each connection calls the handler for one event at a time. A panic of the
+    /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections. To
+    /// keep state for each connection, accept connections in the application and pass each one to
+    /// [`stream`](Serve::stream).
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -151,7 +152,7 @@ impl Serve<'_> {
                         // If no thread can be started, dropping the closure closes the stream.
                         let _ = thread::Builder::new().name("mcp-serve".into()).spawn_scoped(scope, serve);
                     }
-                    // The connection was closed before it was accepted.
+                    // The connection was closed before it was accepted, or a signal interrupted the call.
                     Err(error) if is_transient(&error) => {}
                     Err(error) if failures >= MAX_FAILURES => outcome = Err(error.into()),
                     Err(_) => {

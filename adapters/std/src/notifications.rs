@@ -8,7 +8,7 @@ use mcp_proto_handles::{self as handles, Notification, block_on, block_on_until}
 /// An iterator over the server's notifications: see
 /// [`ClientHandle::notifications`](crate::ClientHandle::notifications).
 ///
-/// It ends when the connection closes.
+/// The iterator ends when the connection closes.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -28,7 +28,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// Returns the next notification, or `None` if the time expires or the connection is closed.
+    /// Returns the next notification. Returns `None` if the time expires or the connection is closed.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }
@@ -44,23 +44,24 @@ impl Iterator for Notifications {
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
-/// It is an iterator over [`Notification::Changed`] and [`Notification::Updated`], which ends with the
-/// subscription or the connection. Dropping it ends the subscription.
+/// The subscription is an iterator over [`Notification::Changed`] and [`Notification::Updated`]. The iterator ends with
+/// the subscription or the connection. Dropping this value ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,
 }
 
 impl Subscription {
-    /// The filter that the server acknowledged, as JSON: an object like
-    /// `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be smaller than the
-    /// requested filter.
+    /// The filter that the server acknowledged, as JSON.
+    ///
+    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be
+    /// smaller than the requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         self.inner.acknowledged()
     }
 
-    /// Returns the next change, or `None` if the time expires or the subscription has ended.
+    /// Returns the next change. Returns `None` if the time expires or the subscription has ended.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

@@ -7,19 +7,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-/// Number of bytes that fit into a pipe or socket that `poll` reports as writable: `PIPE_BUF`.
+/// Number of bytes that fit after `poll` has reported space: `PIPE_BUF`.
 const GUARANTEED_SPACE: usize =
     if cfg!(any(target_os = "linux", target_os = "android")) { 4096 } else { 512 };
 
-/// A file, pipe or socket that is written to without blocking.
+/// A file, pipe or socket with non-blocking writes.
 ///
-/// `O_NONBLOCK` is not set, because on Unix it belongs to the open file, which other processes may share.
+/// `O_NONBLOCK` is not set, because the flag would also apply to other processes that share the open file.
 pub(crate) struct Output {
     file: File,
     mode: WriteMode,
 }
 
-/// A method of writing without blocking. The first method that the stream supports is used from then on.
+/// A method of writing without blocking. The output keeps the first method that the stream supports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum WriteMode {
     /// `send` with `MSG_DONTWAIT`, for sockets.
@@ -27,7 +27,7 @@ enum WriteMode {
     /// `pwritev2` with `RWF_NOWAIT`, for pipes on newer Linux versions.
     #[cfg(target_os = "linux")]
     NoWait,
-    /// A plain write of at most `GUARANTEED_SPACE` bytes after `poll` has reported space, for all other streams.
+    /// A plain write after `poll` has reported space, for all other streams. Writes at most `GUARANTEED_SPACE` bytes.
     WhenReady,
 }
 
@@ -79,7 +79,7 @@ impl WriteMode {
     }
 }
 
-/// Flags that turn a closed peer into an error instead of a signal.
+/// Flags for a non-blocking `send` without a signal from a closed peer.
 fn no_signal() -> SendFlags {
     #[cfg(not(target_vendor = "apple"))]
     return SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
@@ -96,7 +96,7 @@ fn write_no_wait(file: &File, bytes: &[u8]) -> rustix::io::Result<usize> {
     pwritev2(file, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT)
 }
 
-/// Whether the system does not support or does not allow this mode for this stream.
+/// Whether the system does not support or permit the write mode.
 fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::NOTSOCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM)
 }

@@ -6,8 +6,10 @@ use mcp_proto_handles::{
     self as handles, CallError, CallResult, Canceller, Progress, block_on, block_on_until,
 };
 
-/// A request in flight: a tool call, a read, a prompt or any other. Its result can be awaited, and any thread can
-/// cancel it. Dropping it cancels the request.
+/// A request in flight.
+///
+/// The request is a tool call, a read, a prompt or any other. One thread can [wait](PendingRequest::wait) for the
+/// result, and any thread can [cancel](PendingRequest::canceller) the request. Dropping this value cancels the request.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -67,8 +69,10 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result, and calls `on_progress` on this thread for each progress notification. Progress
-    /// needs [`CallOptions::with_progress`](crate::CallOptions::with_progress).
+    /// Waits for the result and passes progress notifications to `on_progress`.
+    ///
+    /// `on_progress` runs on this thread. Progress needs
+    /// [`CallOptions::with_progress`](crate::CallOptions::with_progress).
     ///
     /// # Errors
     /// See [`CallError`].
@@ -84,7 +88,7 @@ impl<T> PendingRequest<T> {
         self.inner.cancel(reason);
     }
 
-    /// Returns a handle that other threads can cancel the request with.
+    /// Returns a handle with which any thread can cancel the request.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         self.inner.canceller()

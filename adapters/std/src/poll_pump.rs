@@ -1,7 +1,7 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
 //! The thread that owns the state machine reads and writes. A write never blocks: it takes as many bytes as fit. Then
-//! `poll` waits for all of these: input, output space, wake-ups and the deadline. If only input can arrive, the
+//! the thread waits with `poll` for input, output space, a wake-up or the deadline. If only input can arrive, the
 //! thread reads without polling first.
 
 use std::fs::File;
@@ -42,8 +42,8 @@ enum OutputState {
     Ready,
     /// The output is full until the peer reads.
     Full,
-    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
-    /// its input, so its last messages are read first.
+    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed its
+    /// input, so the last messages are read first.
     Broken(Millis),
     Closed,
 }
@@ -83,8 +83,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once. Reads directly into the state machine if it has at least `READ_SIZE` bytes of space, which avoids
-    /// a copy of large messages.
+    /// Reads once. If the state machine has at least `READ_SIZE` bytes of space, reads directly into it, which avoids a
+    /// copy of large messages.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= READ_SIZE;
@@ -92,7 +92,7 @@ impl PollPump {
             Ok(n @ 1..) if is_large => receive.filled(n),
             Ok(n @ 1..) => self.buffer.filled(n),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Another owner of the file has made it non-blocking.
+            // Another owner of the file has made the file non-blocking.
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.must_poll = true,
             Ok(_) | Err(_) => {
                 self.ended = true;
@@ -106,7 +106,7 @@ impl PollPump {
         let (input, output) = (self.input.as_fd(), self.output.as_fd());
         let events = self.wake_pipe.wait(|wake_pipe, may_block| {
             let time = if may_block { time } else { Some(Millis(0)) };
-            // Polls only the wanted directions, because a closed peer would always be ready.
+            // Poll only the wanted directions, because a stream with a closed peer is always ready.
             let first = if wanted.input { (input, PollFlags::IN) } else { (output, PollFlags::OUT) };
             let mut files = [
                 PollFd::from_borrowed_fd(wake_pipe, PollFlags::IN),
@@ -212,7 +212,7 @@ impl OutputState {
     }
 }
 
-/// Converts a time of at most one day, because some systems reject longer timeouts.
+/// Converts a time, limited to one day. Some systems reject longer timeouts.
 fn timespec(Millis(time): Millis) -> Timespec {
     let time = Duration::from_millis(time.min(86_400_000));
     Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }

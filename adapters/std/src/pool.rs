@@ -12,10 +12,10 @@ use mcp_proto_handles::lock;
 use crate::responder::Responder;
 use crate::sync::wait_for;
 
-/// An idle worker exits after this time.
+/// Time after which an idle worker exits.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// Time for workers to exit after the connection has closed and their requests are cancelled.
+/// Time for workers to exit after their connection has closed.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Worker threads and the queue of jobs. The queue has no limit, because each job holds a request permit.
@@ -36,7 +36,7 @@ struct Shared {
 struct State {
     queue: VecDeque<Job>,
     threads: usize,
-    /// Threads that wait for a job or were just woken.
+    /// Number of threads that wait for a job or were just woken.
     idle: usize,
     is_closed: bool,
 }
@@ -59,7 +59,7 @@ impl Pool {
         Arc::new(Pool { shared: Arc::new(shared) })
     }
 
-    /// Runs a job on an idle or new worker, or queues it until a worker is idle.
+    /// Runs a job on an idle or new worker. If all workers are busy, queues the job.
     pub(crate) fn run(&self, job: Job) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -87,17 +87,17 @@ impl Pool {
             queue.into_iter().partition::<VecDeque<_>, _>(|job| job.responder.is_cancelled());
         state.queue = active;
         drop(state);
-        // Dropped outside of the lock, because the destructors run application code and use the shared state.
+        // Drop the jobs outside of the lock, because their destructors run application code and use the shared state.
         drop(cancelled);
     }
 
-    /// Returns a guard that stops the workers when it is dropped.
+    /// Returns a guard that stops the workers on drop.
     pub(crate) fn join_guard(self: &Arc<Pool>) -> JoinGuard {
         JoinGuard(Arc::clone(self))
     }
 }
 
-/// Stops the workers of a connection on drop, and waits for them up to `JOIN_TIMEOUT`.
+/// A guard that stops the workers of a connection on drop. The drop waits for at most `JOIN_TIMEOUT`.
 pub(crate) struct JoinGuard(Arc<Pool>);
 
 impl Drop for JoinGuard {
@@ -122,7 +122,7 @@ impl Drop for JoinGuard {
     }
 }
 
-/// One worker thread, counted in the pool. If the last one fails, the queued jobs are dropped.
+/// One worker thread, counted in the pool. If the last worker fails, its destructor drops the queued jobs.
 struct WorkerThread {
     shared: Arc<Shared>,
     is_counted: bool,
@@ -138,7 +138,7 @@ impl WorkerThread {
         }
     }
 
-    /// Waits for a job. Returns `None` if the thread has to exit, and stops counting it.
+    /// Waits for a job. If the thread has to exit, stops counting it and returns `None`.
     fn next(&mut self) -> Option<Job> {
         let mut state = lock(&self.shared.state);
         let start = Instant::now();
@@ -148,7 +148,7 @@ impl WorkerThread {
             }
             let left = IDLE_TIMEOUT.saturating_sub(start.elapsed());
             if state.is_closed || left.is_zero() {
-                // Decrement under the same lock, so that `run` does not rely on an exiting thread.
+                // Decrement under the same lock, so that `Pool::run` does not rely on an exiting thread.
                 self.is_counted = false;
                 state.threads -= 1;
                 return None;

@@ -16,12 +16,14 @@ use crate::poll_pump::PollPump;
 /// Time to read the peer's last messages after a write has failed.
 pub(crate) const DRAIN_TIME: Millis = Millis(250);
 
-/// Moves bytes between one state machine and two streams, in lines, for one connection.
+/// Moves bytes between one state machine and two streams.
+///
+/// A pump serves one connection. Each message is a line.
 ///
 /// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and never stops reading because of a
 /// write.
 ///
-/// On Unix this needs no threads if both streams are files, pipes or sockets of the standard library. A request with
+/// On Unix a pump needs no threads if both streams are files, pipes or sockets of the standard library. A request with
 /// an immediate response then costs one read and one write. Other streams get one thread for each direction.
 ///
 /// ```
@@ -52,7 +54,7 @@ pub struct Pump {
 
 /// An implementation of the pump.
 pub(crate) trait PumpImpl {
-    /// Moves bytes until the state machine has an event, the pump is woken, or the time expires.
+    /// Moves bytes until there is a status to return.
     fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus;
 
     fn wake(&self) -> Wake;
@@ -64,12 +66,12 @@ pub(crate) trait PumpImpl {
 /// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions {
-    /// The current time. It is a parameter because reading the clock costs more than many events.
+    /// The current time. The time is a parameter because reading the clock costs more than handling many events.
     pub(crate) now: Millis,
     /// The time at which the call returns [`PumpStatus::Woken`] at the latest.
     pub(crate) until: Option<Millis>,
-    /// Whether no waker exists and none can be created during the call. The caller knows whether it has
-    /// handed out wakers.
+    /// Whether no waker exists and none can be created during the call. Only the caller knows whether it has created
+    /// wakers.
     #[cfg_attr(
         not(unix),
         expect(dead_code, reason = "the blocking pump always waits on a condition variable")
@@ -94,8 +96,8 @@ pub enum PumpStatus {
 impl Pump {
     /// Creates a pump between these streams.
     ///
-    /// The streams close soon after the pump is dropped. A read or write that blocks a thread keeps its
-    /// stream open until it returns.
+    /// The streams close soon after the pump is dropped. A blocked read or write keeps its stream open until the call
+    /// returns.
     ///
     /// # Errors
     /// A thread cannot be started, or the process has reached its limit of open files.
@@ -114,7 +116,7 @@ impl Pump {
         })
     }
 
-    /// For files, pipes or sockets only, so that no code for threads is linked.
+    /// Like [`opener`](Pump::opener), but only for files, pipes and sockets. No code for threads is linked.
     #[cfg(unix)]
     pub(crate) fn poll_opener(
         input: impl Into<std::os::fd::OwnedFd>,
@@ -124,7 +126,9 @@ impl Pump {
         Box::new(move |clock| Ok(Pump { clock, pump: Box::new(PollPump::new(input, output)?) }))
     }
 
-    /// Moves bytes until the state machine has an event, a waker is used, or the connection closes.
+    /// Moves bytes until there is a status to return.
+    ///
+    /// The method returns when the state machine has an event, a waker is used, or the connection closes.
     pub fn run(&mut self, machine: &mut dyn Machine) -> PumpStatus {
         let no_wakers = !self.pump.has_wakers();
         self.run_with(machine, RunOptions { now: self.now(), until: None, no_wakers })

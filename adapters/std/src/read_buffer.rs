@@ -32,7 +32,7 @@ impl ReadBuffer {
         (self.received, self.filled) = (0, n.min(self.bytes.len()));
     }
 
-    /// Moves as many bytes to the state machine as it has space for.
+    /// Moves bytes to the state machine while it has space.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) {
         let (bytes, space) = (&self.bytes[self.received..self.filled], receive.space());
         let n = bytes.len().min(space.len());

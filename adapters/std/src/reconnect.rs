@@ -30,7 +30,7 @@ impl Default for Reconnect {
     }
 }
 
-/// The attempts since the last established connection.
+/// The remaining attempts to replace a lost connection.
 pub(crate) struct Attempts {
     left: u32,
     pause: Duration,
@@ -41,8 +41,8 @@ impl Attempts {
         Attempts { left: reconnect.attempts, pause: reconnect.pause }
     }
 
-    /// Waits for the time of the next attempt while it executes commands of the handles. Returns `false` if
-    /// no attempt is left or the client is closing.
+    /// Waits for the next attempt and executes commands of the handles. Returns `false` if no attempt is left or the
+    /// client is closing.
     pub(crate) fn wait(
         &mut self,
         session: &mut ClientSession,

@@ -10,8 +10,8 @@ use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse
 
 /// A deferred request on a worker thread: respond to it, or observe its cancellation.
 ///
-/// If it is dropped without a response, even by a panic, the request gets an error response (-32603).
-#[must_use = "the request has to be answered"]
+/// Dropping the responder without a response, even during a panic, sends an error response (-32603).
+#[must_use = "the request needs a response"]
 pub struct Responder {
     inner: handles::Responder,
 }
@@ -53,9 +53,11 @@ impl Responder {
         self.inner.error(code, message);
     }
 
-    /// Responds with any method of [`Reply`]: [messages](Reply::messages) for a prompt, [contents](Reply::contents)
-    /// for a read, [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit
-    /// buffer has space.
+    /// Responds with any method of [`Reply`].
+    ///
+    /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
+    /// [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit buffer has
+    /// space.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
@@ -69,11 +71,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is [`Limits::request_timeout`] of the server, and ends at the latest with the deferred request. If
-    /// a user has to respond, give the deferred request more time with [`run_within`].
+    /// The timeout is [`Limits::request_timeout`] of the server. The request ends at the latest with the deferred
+    /// request. If a user has to respond, give the deferred request more time with [`run_within`].
     ///
-    /// In `2026-07-28` servers send no requests. They respond with the [input that they require], and the client
-    /// sends its request again.
+    /// In `2026-07-28` a server sends no requests. The server responds with the [input that it requires], and the
+    /// client sends its request again.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -96,7 +98,7 @@ impl Responder {
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     /// [`run_within`]: crate::ServerHandle::run_within
-    /// [input that they require]: mcp_proto::server::Call::require_input
+    /// [input that it requires]: mcp_proto::server::Call::require_input
     pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request(input))
     }
@@ -114,14 +116,16 @@ impl Responder {
         self.inner.changed(change);
     }
 
-    /// Sends a log message that belongs to this request, if the client requested its level. Waits while the
-    /// client does not read.
+    /// Sends a log message that belongs to this request.
+    ///
+    /// Sends nothing if the client did not request this level. Waits while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.inner.log(level, text));
     }
 
-    /// Whether the client no longer waits for the response: the request was cancelled, its timeout expired,
-    /// or the connection is closed.
+    /// Whether the client no longer waits for the response.
+    ///
+    /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()

@@ -42,7 +42,9 @@ pub fn serve(
 /// Default limit of requests that wait for a worker.
 const MAX_WAITING: usize = 256;
 
-/// A server with its limits, for one connection or for [every connection of a listener](Serve::listen).
+/// A server with its limits.
+///
+/// A `Serve` serves one connection, or [every connection of a listener](Serve::listen).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -63,10 +65,12 @@ pub struct Serve<'i> {
 }
 
 impl<'i> Serve<'i> {
-    /// Creates a server with the default limits: messages and responses of 8 MiB, 32 workers, 256 requests
-    /// that wait for a worker, 64 KiB for subscribed URIs, 64 connections.
+    /// Creates a server with the default limits.
     ///
-    /// It accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
+    /// workers, 256 requests that wait for a worker, and 64 connections.
+    ///
+    /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
         Serve { settings: ServerSettings::new(config), waiting: MAX_WAITING, stop: None, connections: 64 }
@@ -74,17 +78,19 @@ impl<'i> Serve<'i> {
 
     mcp_proto_handles::server_settings!('i);
 
-    /// Sets the maximum number of requests that wait while all workers are busy.
+    /// Sets the maximum number of requests that wait for a worker.
     ///
-    /// Further requests are refused (-32603), in either era. The timeout of a request includes its waiting time, and
-    /// waiting requests can be cancelled.
+    /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting time,
+    /// and waiting requests can be cancelled.
     #[must_use]
     pub fn waiting(mut self, limit: usize) -> Self {
         self.waiting = limit;
         self
     }
 
-    /// Connects a switch that stops the server from outside, even before the client's first message: see [`Stop`].
+    /// Connects a [`Stop`] switch that stops the server from outside.
+    ///
+    /// The switch works even before the client's first message.
     #[must_use]
     pub fn stopped_by(mut self, stop: &Stop) -> Self {
         self.stop = Some(stop.clone());
@@ -93,11 +99,11 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even
-    /// from child processes.
+    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout, even of child
+    /// processes, goes to stderr.
     ///
     /// # Errors
-    /// See [`streams`](Serve::streams).
+    /// See [`streams`](Serve::streams). On Unix an error is also returned if stdin or stdout is not open.
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
@@ -125,9 +131,8 @@ impl<'i> Serve<'i> {
     /// Serves on two streams until the client disconnects.
     ///
     /// After the end of the input, running requests may finish within the grace period
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
-    /// written and the workers have exited. Workers that ignore their cancellation are left behind after one
-    /// second.
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are written and
+    /// the workers have exited. The function waits at most one second for workers that ignore their cancellation.
     ///
     /// A panic of the handler closes the connection and propagates to the caller. After a panic of a worker, its
     /// request gets an error response (-32603).

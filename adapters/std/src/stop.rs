@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use mcp_proto_handles::lock;
 
-/// Longest time limit, because the clock cannot represent very long ones.
+/// Maximum time limit. An `Instant` cannot represent very late times.
 const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.
 ///
-/// Clones share one switch. A switch may stop any number of servers
-/// ([`Serve::stopped_by`](crate::Serve::stopped_by)), connected before or after its use.
+/// Clones share one switch. A switch stops any number of servers: see [`Serve::stopped_by`](crate::Serve::stopped_by).
+/// A server that is connected after the use has the remaining time.
 ///
 /// ```
 /// use std::net::TcpListener;
@@ -53,9 +53,9 @@ impl Stop {
 
     /// Stops the servers and returns immediately.
     ///
-    /// Servers accept no new connections and requests. Running requests may finish within `time`; the others then get
-    /// an error response. The servers return at most three seconds later: clients have two seconds to read the last
-    /// responses, workers one to notice their cancellation. A repeated call replaces the time.
+    /// Servers accept no new connections and requests. Running requests may finish within `time`, or get an error
+    /// response. The servers return at most three seconds later. Clients have two seconds to read the last responses,
+    /// and workers have one second to notice their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();
@@ -69,8 +69,8 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Calls `on_stop` with the remaining time when the switch is used, or immediately if it was used before.
-    /// `on_stop` must not block.
+    /// Registers a callback that receives the remaining time when the switch is used. If the switch was used before,
+    /// also calls `on_stop` immediately. `on_stop` must not block.
     pub(crate) fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);
         if let Some(until) = state.until {
@@ -89,7 +89,7 @@ impl fmt::Debug for Stop {
     }
 }
 
-/// The registration of a callback, removed when it is dropped.
+/// The registration of a callback, removed on drop.
 pub(crate) struct StopListener {
     stop: Stop,
     number: u64,

@@ -43,7 +43,8 @@ impl Stream for UnixStream {
     }
 }
 
-/// Shuts a socket down when it is dropped. A thread blocked on the socket returns, and the peer sees the end.
+/// A guard that shuts a socket down on drop. A thread blocked on the socket returns, and the peer receives the end of
+/// the stream.
 pub(crate) struct ShutdownOnDrop(Box<dyn Fn() + Send>);
 
 impl ShutdownOnDrop {

@@ -7,7 +7,7 @@ pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> Mute
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for at most `time`, and for at most one day, because some systems reject longer timeouts.
+/// Waits for at most `time`, or one day if `time` is longer. Some systems reject longer timeouts.
 pub(crate) fn wait_for<'a, T>(
     condition: &Condvar,
     guard: MutexGuard<'a, T>,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Wakes one thread from any thread.
 ///
-/// The thread can wait for a wake-up together with files, because a wake-up is then a byte in a pipe. While the
-/// thread does not wait, a wake-up only sets a flag.
+/// While the thread waits, a wake-up is a byte in a pipe, so the thread can also wait for files. Otherwise, a wake-up
+/// only sets a flag.
 pub(crate) struct WakePipe {
     state: AtomicU8,
     reader: PipeReader,
@@ -30,7 +30,7 @@ impl WakePipe {
     /// Wakes the thread. Earlier writes of the caller are visible to the thread that takes the wake-up.
     pub(crate) fn wake(&self) {
         if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
-            // One byte into an empty pipe neither fails nor blocks.
+            // A write of one byte into an empty pipe neither fails nor blocks.
             let _ = (&self.writer).write_all(&[0]);
         }
     }
@@ -41,7 +41,7 @@ impl WakePipe {
         self.state.load(Ordering::Acquire) == WOKEN && self.state.swap(IDLE, Ordering::AcqRel) == WOKEN
     }
 
-    /// Calls `wait` with the read end of the pipe and whether the call may block.
+    /// Calls `wait` with the read end of the pipe and a flag: whether the call may block.
     ///
     /// The call must not block if a wake-up is pending. The read end becomes readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {

@@ -12,7 +12,7 @@ use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block
 use crate::pool::{Job, Pool};
 use crate::responder::Responder;
 
-/// The handle of a running server, for its handler and any other thread.
+/// The handle of a running server, for its handler and other threads.
 ///
 /// ```no_run
 /// # use mcp_proto::server::{Event, ServerConfig};
@@ -48,12 +48,13 @@ impl ServerHandle {
     /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
     /// `call.arguments()`, and move the copy into the closure.
     ///
-    /// [`workers`](crate::Serve::workers) is the maximum number of threads. They start on demand, are reused, and
-    /// exit after ten idle seconds. If all are busy, the request waits. If too many requests
-    /// [wait](crate::Serve::waiting), it is refused (-32603). Pings and cancellations are handled meanwhile. If the
-    /// work panics, the request gets an error response (-32603), and the worker continues.
+    /// [`workers`](crate::Serve::workers) is the maximum number of threads. Threads start on demand, are reused, and
+    /// exit after ten idle seconds. If all threads are busy, the request waits. If too many requests
+    /// [wait](crate::Serve::waiting), the server refuses the request (-32603). The server handles pings and
+    /// cancellations meanwhile. If the work panics, the request gets an error response (-32603), and the worker
+    /// continues.
     ///
-    /// The timeout of deferred requests includes the waiting time. When it expires, the server responds to the
+    /// The timeout of deferred requests includes the waiting time. When the timeout expires, the server responds to the
     /// request, and the work observes a cancellation.
     pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
         self.start(request, None, work);
@@ -84,8 +85,9 @@ impl ServerHandle {
         self.shared.changed(change);
     }
 
-    /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
-    /// response.
+    /// Sends the client a request and waits for the response.
+    ///
+    /// The request belongs to no other request. Only the handshake era has such requests.
     ///
     /// For example, request the client's roots after the handshake or a change. The handler's own thread must not
     /// call this method, because the handler's event loop receives the response. The timeout is
@@ -116,8 +118,10 @@ impl ServerHandle {
         block_on(self.shared.request(input))
     }
 
-    /// Sends a log message that belongs to no request, if the client is of the handshake era and requested
-    /// its level. Waits while the client does not read.
+    /// Sends a log message that belongs to no request.
+    ///
+    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
+    /// the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.shared.log(level, text.to_string()));
     }
@@ -127,10 +131,10 @@ impl ServerHandle {
         self.shared.shutdown(None);
     }
 
-    /// Closes the connection within `time`: new requests are refused, running ones may finish.
+    /// Closes the connection within `time`. The server refuses new requests, but running requests may finish.
     ///
-    /// Requests that do not finish in time get an error response. The server returns at most three seconds later, in
-    /// any case: the client has two seconds to read the last responses, the workers one to notice their cancellation.
+    /// Requests that do not finish in time get an error response. The server returns at most three seconds later. The
+    /// client has two seconds to read the last responses, and the workers have one second to notice their cancellation.
     ///
     /// [`Stop`](crate::Stop) stops a server from outside, even before its first event.
     pub fn shutdown_within(&self, time: Duration) {
@@ -139,8 +143,8 @@ impl ServerHandle {
 
     /// Whether a client has subscribed to the resource with this URI.
     ///
-    /// Useful for a worker that watches a file, to learn whether a subscription remains. The handler's own thread
-    /// must not call this method, because the handler's event loop computes the result.
+    /// A worker that watches a file can call this method to learn whether a subscription remains. The handler's own
+    /// thread must not call this method, because the handler's event loop computes the result.
     ///
     /// # Errors
     /// Returns [`RequestError::Closed`] if the connection is closed, and [`RequestError::Invalid`] on the handler's

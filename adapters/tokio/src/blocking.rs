@@ -1,6 +1,6 @@
-//! Async adapters for blocking streams such as stdin and stdout, one thread each.
+//! Async adapters for blocking streams, such as stdin, with one thread each.
 //!
-//! They do not use tokio's own stdin, because the shutdown of a runtime waits for its blocked threads.
+//! The adapters do not use tokio's own stdin, because the shutdown of a runtime would wait for a blocked read.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -12,7 +12,7 @@ use std::thread;
 use mcp_proto_handles::{Signal, block_on};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Maximum number of bytes per read, and of bytes that wait to be written.
+/// Maximum number of bytes per read, and of unwritten bytes.
 const BUFFER_SIZE: usize = 64 * 1024;
 
 /// An input stream that a thread reads.
@@ -23,7 +23,7 @@ pub(crate) struct Input {
 #[derive(Default)]
 struct InputState {
     bytes: Vec<u8>,
-    /// Number of bytes that were taken.
+    /// Number of bytes that the reader has taken.
     taken: usize,
     ended: bool,
     /// Whether the reader was dropped.
@@ -84,7 +84,7 @@ impl AsyncRead for Input {
             Some(all)
         });
         if let Poll::Ready(true) = read {
-            // Wakes the thread, which may read on.
+            // Wake the thread, because it can pass on the next bytes.
             self.state.update(|_| {});
         }
         read.map(|_| Ok(()))
@@ -97,7 +97,7 @@ impl Drop for Input {
     }
 }
 
-/// Reports the end of the input when it is dropped, also by a panic of the stream.
+/// A guard that reports the end of the input on drop, even if the stream panics.
 struct InputGuard(Arc<Signal<InputState>>);
 
 impl Drop for InputGuard {
@@ -138,8 +138,8 @@ impl Output {
 }
 
 impl OutputState {
-    /// Takes the bytes to write next. Returns `Some(None)` if the stream is closed and all bytes are written,
-    /// or `None` to wait.
+    /// Takes the bytes to write next. Returns `None` to wait, or `Some(None)` if the stream is closed and all bytes are
+    /// written.
     fn next(&mut self) -> Option<Option<Vec<u8>>> {
         self.writing = !self.bytes.is_empty();
         match self.writing {
@@ -160,7 +160,7 @@ impl AsyncWrite for Output {
             (n > 0).then_some(Ok(n))
         });
         if written.is_ready() {
-            // Wakes the thread, which has bytes to write.
+            // Wake the thread, because it has bytes to write.
             self.state.update(|_| {});
         }
         written
@@ -185,7 +185,7 @@ impl Drop for Output {
     }
 }
 
-/// Reports the end of the output when it is dropped, also by a panic of the stream.
+/// A guard that reports the end of the output on drop, even if the stream panics.
 struct OutputGuard(Arc<Signal<OutputState>>);
 
 impl Drop for OutputGuard {

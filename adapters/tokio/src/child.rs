@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A running child process. Dropping it kills it; call [`stop`](ServerProcess::stop) first.
+/// A running child process. Dropping this value kills the process. Call [`stop`](ServerProcess::stop) first.
 pub(crate) struct ServerProcess {
     child: Child,
     ending: Ending,
@@ -33,8 +33,8 @@ impl ServerProcess {
         Ok((ServerProcess { child, ending, stderr }, stdout, stdin))
     }
 
-    /// Waits for the child, then terminates it, then kills it. Waits for its last lines on stderr, too.
-    /// Returns its exit status. Close its stdin first.
+    /// Waits for the child to exit, and returns the exit status. After each timeout, terminates and finally kills the
+    /// child. Also waits for the last lines on stderr. Close stdin first.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child().await;
         if let Some(stderr) = self.stderr.take() {

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use crate::pump::{Pump, PumpStatus};
 use crate::source::{Input, Link, Output, Source, stop};
 
-/// A client's identity, limits and callbacks, and its connection to a server.
+/// Configures a client and connects it to a server.
 ///
 /// ```no_run
 /// use mcp_proto_tokio::{Connector, Stderr};
@@ -45,8 +45,9 @@ type OnNotification =
     Box<dyn FnOnce(Arc<NotificationQueue>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 impl Connector {
-    /// Creates a client with this name and version, and the default limits: messages and requests of 16 MiB,
-    /// 256 requests in flight.
+    /// Creates a connector for a client with this name and version.
+    ///
+    /// The default limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -61,9 +62,10 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors. It runs in a separate task, for one
-    /// notification at a time, and may use the client. [`ClientHandle::notifications`] returns a stream of later
-    /// notifications instead.
+    /// Sets a callback for notifications of the server and protocol errors.
+    ///
+    /// The callback runs in a separate task, for one notification at a time, and may use the client. An alternative is
+    /// [`ClientHandle::notifications`], a stream of later notifications.
     #[must_use]
     pub fn on_notification<F>(
         mut self,
@@ -82,10 +84,10 @@ impl Connector {
         self
     }
 
-    /// Declares capabilities of the client, and sets the callback for the requests that they permit.
+    /// Declares client capabilities, and sets the callback for the permitted requests.
     ///
-    /// Each request runs in a separate task, in either era, for as long as a user needs. Meanwhile the connection
-    /// continues. [`ServerRequest::cancellation`] tells whether the server no longer waits.
+    /// The callback runs in a separate task for each request, in either era. The connection continues meanwhile, so the
+    /// callback may wait for a user. [`ServerRequest::cancellation`] reports when the server no longer waits.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -122,16 +124,17 @@ impl Connector {
         self
     }
 
-    /// Starts a server as a child process and connects to it. The process is killed if the client's task is
-    /// dropped, for example at the end of the runtime.
+    /// Starts a server as a child process and connects to it.
+    ///
+    /// If the client's task is dropped, for example at the end of the runtime, the process is killed.
     ///
     /// # Errors
-    /// See [`ConnectError`]. If the handshake fails, the process has exited when this returns.
+    /// See [`ConnectError`]. If the handshake fails, the process has exited when this method returns.
     pub async fn spawn(self, command: impl Into<Command>) -> Result<ClientHandle, ConnectError> {
         self.start(Source::Command(command.into())).await
     }
 
-    /// Connects to a server on a socket or any other stream in both directions.
+    /// Connects to a server on a socket or another bidirectional stream.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -174,8 +177,8 @@ impl Connector {
         Ok(shared.handle(details))
     }
 
-    /// Runs the client until it is closed. If the server rejects the probe by exiting, connects once more with a
-    /// handshake only.
+    /// Runs the client until it is closed. If a child process closes the connection during the probe, connects once
+    /// more with a handshake only.
     async fn run(
         mut self,
         mut source: Source,
@@ -207,7 +210,7 @@ impl Connector {
         guard.close_with(status);
     }
 
-    /// Runs the event loop until the connection closes. Returns an error if it was never established.
+    /// Runs the event loop until the connection closes. Returns an error if the connection was never established.
     async fn run_connection(
         &mut self,
         input: Input,
@@ -257,7 +260,7 @@ fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError 
     }
 }
 
-/// Closes a connection when it is dropped.
+/// A guard that closes a connection on drop.
 struct CloseOnDrop<'h>(&'h ClientShared);
 
 impl Drop for CloseOnDrop<'_> {

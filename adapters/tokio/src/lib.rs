@@ -5,8 +5,7 @@
 //!   [requests](Responder::request) to the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   tasks may use it concurrently. Dropping the future of a request cancels the request.
-//! - [`Pump`]: the common part of both. It moves bytes for any state machine, for applications with a custom event
-//!   loop.
+//! - [`Pump`]: the common part of both. In a custom event loop, a pump moves bytes for any state machine.
 //!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -23,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! The runtime must have its timer enabled, and its I/O driver for sockets and child processes.
+//! The runtime must have its timer enabled. For sockets and child processes, it must also have its I/O driver enabled.
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

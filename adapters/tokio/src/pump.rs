@@ -16,7 +16,7 @@ use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of reads before a write. It batches responses into one write, and bounds their delay.
+/// Maximum number of reads before a write. The limit batches responses into one write, and bounds their delay.
 const MAX_READS: u8 = 8;
 
 /// Maximum number of consecutive events before the task yields to other tasks.
@@ -25,7 +25,9 @@ const MAX_EVENTS: u8 = 32;
 /// Time limit for the shutdown of the output.
 const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 
-/// Moves bytes between one state machine and two streams, in lines, for one connection.
+/// Moves bytes between one state machine and two streams.
+///
+/// A pump serves one connection. Each message is a line.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig};
@@ -77,8 +79,8 @@ pub enum PumpStatus {
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
-    /// Creates a pump between these streams. At the end of the connection the output is shut down. Dropping
-    /// the pump closes both streams.
+    /// Creates a pump between these streams. At the end of the connection the pump shuts the output down. Dropping the
+    /// pump drops both streams.
     pub fn new(input: R, output: W) -> Pump<R, W> {
         Pump {
             input,
@@ -93,8 +95,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         }
     }
 
-    /// Moves bytes until the state machine has an event, a waker is used, or the connection closes. The
-    /// runtime must have its timer enabled.
+    /// Moves bytes until there is a status to return.
+    ///
+    /// The method returns when the state machine has an event, a waker is used, or the connection closes. The runtime
+    /// must have its timer enabled.
     ///
     /// The method is cancel-safe: dropping the future at any time loses nothing, and `run` can be called again.
     pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
@@ -216,7 +220,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Whether the deadline has passed. Registers the task for the deadline, if there is one.
+    /// Returns whether the deadline has passed. Registers the task for a later deadline.
     fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
         let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
         let Some(at) = at else {

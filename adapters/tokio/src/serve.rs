@@ -51,16 +51,17 @@ pub async fn serve(
 /// # }
 /// ```
 ///
-/// Its future may be dropped at any time. This closes the connection and cancels all running requests.
+/// The future of a server may be dropped at any time. The drop closes the connection and cancels all running requests.
 pub struct Serve<'i> {
     settings: ServerSettings<'i>,
 }
 
 impl<'i> Serve<'i> {
-    /// Creates a server with the default limits: messages and responses of 8 MiB, 32 workers, 64 KiB for
-    /// subscribed URIs.
+    /// Creates a server with the default limits.
     ///
-    /// It accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, and 64 KiB for subscribed URIs.
+    ///
+    /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
         Serve { settings: ServerSettings::new(config) }
@@ -71,15 +72,15 @@ impl<'i> Serve<'i> {
     /// Serves on stdin and stdout until the client disconnects.
     ///
     /// Stdin and stdout may block, so each has a thread. The thread of stdin may outlive this function, until input
-    /// arrives or the process exits. Unlike with tokio's own stdin, the shutdown of a runtime does not wait for the
-    /// thread.
+    /// arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
+    /// tokio's own stdin.
     ///
-    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout goes to stderr, even
-    /// from child processes.
+    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout, even of child
+    /// processes, goes to stderr.
     ///
     /// # Errors
-    /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
-    /// error.
+    /// The configuration is invalid, stdin or stdout is not open, or a thread cannot be started. A client that
+    /// disconnects is not an error.
     pub async fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         let guard = mcp_proto_handles::StdioGuard::acquire()?;
@@ -90,7 +91,7 @@ impl<'i> Serve<'i> {
         self.streams(Input::start(input)?, Output::start(output)?, handler).await
     }
 
-    /// Serves on a socket or any other stream in both directions until the client disconnects.
+    /// Serves on a socket or another bidirectional stream until the client disconnects.
     ///
     /// # Errors
     /// See [`streams`](Serve::streams).

@@ -44,10 +44,10 @@ impl ServerHandle {
     /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
     /// `call.arguments()`, and move the copy into the closure.
     ///
-    /// If the limit of running requests is reached, the request is refused (-32603). When the timeout of deferred
-    /// requests expires, the server responds to the request. [`Responder::cancelled`] then tells the work that its
-    /// response is no longer needed. A late response is dropped. If the work panics, the request gets an error
-    /// response (-32603).
+    /// If the limit of running requests is reached, the server refuses the request (-32603). When the timeout of
+    /// deferred requests expires, the server responds to the request. [`Responder::cancelled`] then returns, because
+    /// the response is no longer needed. The server drops a late response. If the work panics, the request gets an
+    /// error response (-32603).
     ///
     /// Blocking code belongs in [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
@@ -88,8 +88,9 @@ impl ServerHandle {
         self.shared.changed(change);
     }
 
-    /// Sends the client a request of the handshake era that belongs to no other request, and waits for the
-    /// response.
+    /// Sends the client a request and waits for the response.
+    ///
+    /// The request belongs to no other request. Only the handshake era has such requests.
     ///
     /// For example, request the client's roots after the handshake or a change. The timeout is
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.
@@ -126,14 +127,16 @@ impl ServerHandle {
         self.shared.request(input)
     }
 
-    /// Sends a log message that belongs to no request, if the client is of the handshake era and requested
-    /// its level. Waits while the client does not read.
+    /// Sends a log message that belongs to no request.
+    ///
+    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
+    /// the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
     }
 
-    /// Whether a client has subscribed to the resource with this URI. Useful for a task that watches a file, to learn
-    /// whether a subscription remains.
+    /// Whether a client has subscribed to the resource with this URI. A task that watches a file can call this method
+    /// to learn whether a subscription remains.
     ///
     /// # Errors
     /// [`RequestError::Closed`]: the connection is closed.
@@ -157,7 +160,7 @@ impl ServerHandle {
         self.shared.elicitation_complete(id).await;
     }
 
-    /// Closes the connection: new requests are refused, running ones may finish within the grace period
+    /// Closes the connection. The server refuses new requests, but running requests may finish within the grace period
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve) then returns.
     pub fn shutdown(&self) {
         self.shared.shutdown(None);
@@ -165,8 +168,8 @@ impl ServerHandle {
 
     /// Like [`shutdown`](ServerHandle::shutdown) with this time instead of the grace period.
     ///
-    /// Requests that do not finish in time get an error response, and their tasks observe a cancellation. A client
-    /// that does not read has two more seconds.
+    /// Requests that do not finish in time get an error response, and their tasks observe a cancellation. The client
+    /// has two more seconds to read the last responses.
     pub fn shutdown_within(&self, time: Duration) {
         self.shared.shutdown(Some(time));
     }

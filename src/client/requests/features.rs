@@ -15,20 +15,21 @@ use crate::client::method::Method;
 use crate::client::options::Options;
 
 impl Client<'_> {
-    /// Lists the resources, page by page: [`Event::Resources`](crate::client::Event::Resources) for each page. The
-    /// client requests the next page by itself.
+    /// Lists the resources. Each page is an event [`Event::Resources`](crate::client::Event::Resources). The client
+    /// requests the next page by itself.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
-    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no space yet;
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
-    /// request is larger than the transmit buffer, or its `_meta` is not valid.
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, and
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
+    /// request is larger than the transmit buffer, or its `_meta` is not valid. For a list, this error also means that
+    /// the `_meta` does not fit into the text of the slot.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
 
-    /// Lists the resource templates, page by page: [`Event::Templates`](crate::client::Event::Templates) for each page.
-    /// The client requests the next page by itself.
+    /// Lists the resource templates. Each page is an event [`Event::Templates`](crate::client::Event::Templates). The
+    /// client requests the next page by itself.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources).
@@ -36,8 +37,8 @@ impl Client<'_> {
         self.list(List::Templates, options)
     }
 
-    /// Lists the prompts, page by page: [`Event::Prompts`](crate::client::Event::Prompts) for each page. The client
-    /// requests the next page by itself.
+    /// Lists the prompts. Each page is an event [`Event::Prompts`](crate::client::Event::Prompts). The client requests
+    /// the next page by itself.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
@@ -50,7 +51,7 @@ impl Client<'_> {
         self.state.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
     }
 
-    /// Reads a resource. The response has its contents: [`Response::resource`](crate::client::Response::resource).
+    /// Reads a resource. [`Response::resource`](crate::client::Response::resource) returns its contents.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources).
@@ -59,8 +60,8 @@ impl Client<'_> {
         self.begin_with_uri(methods::RESOURCES_READ.name, uri, options)
     }
 
-    /// Subscribes to changes of a resource, reported as [`Event::Updated`](crate::client::Event::Updated). The result
-    /// is empty. Only in the handshake era.
+    /// Subscribes to changes of a resource (handshake era only). [`Event::Updated`](crate::client::Event::Updated)
+    /// reports a change. The result of the request is empty.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no resource
@@ -70,7 +71,7 @@ impl Client<'_> {
         self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
-    /// Cancels a subscription to a resource. The result is empty.
+    /// Cancels a subscription to a resource (handshake era only). The result of the request is empty.
     ///
     /// # Errors
     /// As [`subscribe`](Client::subscribe).
@@ -86,8 +87,8 @@ impl Client<'_> {
         })
     }
 
-    /// Gets the messages of a prompt for these arguments, pairs of name and value:
-    /// [`Response::prompt`](crate::client::Response::prompt).
+    /// Gets the messages of a prompt. `arguments` are pairs of a name and a value.
+    /// [`Response::prompt`](crate::client::Response::prompt) returns the messages.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
@@ -105,13 +106,13 @@ impl Client<'_> {
         })
     }
 
-    /// Requests proposals for the value of an argument, given its prefix `value`:
-    /// [`Response::completion`](crate::client::Response::completion). `context` contains the arguments that have a
-    /// value already. Revisions before `2025-06-18` have no context, and the client omits it.
+    /// Requests proposals for the value of an argument. `value` is the prefix that the user has typed. `context`
+    /// contains the arguments that already have a value. Revisions before `2025-06-18` have no context, so the client
+    /// omits the context there. [`Response::completion`](crate::client::Response::completion) returns the proposals.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no completion.
-    /// `2024-11-05` has no such capability, so the request always goes out.
+    /// `2024-11-05` has no capability for completion, so the client sends the request without this check.
     pub fn complete(
         &mut self,
         reference: Reference<'_>,
@@ -141,8 +142,8 @@ impl Client<'_> {
         })
     }
 
-    /// Sets the minimum level of log messages. The result is empty. Only in the handshake era: in `2026-07-28` each
-    /// request carries its level, set with [`Options::log_level`].
+    /// Sets the minimum level of log messages (handshake era only). The result of the request is empty. In
+    /// `2026-07-28`, [`Options::log_level`] sets the level of each request.
     ///
     /// # Errors
     /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no logging, or the
@@ -161,7 +162,7 @@ impl Client<'_> {
     }
 }
 
-/// Writes `arguments`, a map of strings, unless it is empty.
+/// Writes the member `arguments`, an object of strings. Writes nothing if there are no arguments.
 fn write_arguments(arguments: &[(&str, &str)], out: &mut Writer<'_>) {
     if arguments.is_empty() {
         return;

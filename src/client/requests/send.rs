@@ -1,4 +1,4 @@
-//! Methods of the client that send tool calls, lists and any request, or cancel a request.
+//! Client functions that send or cancel requests: tool calls, lists, any method.
 
 use crate::error::SendError;
 use crate::json::Writer;
@@ -13,13 +13,13 @@ use crate::client::options::Options;
 use crate::client::server_requests::ServerRequestReply;
 
 impl Client<'_> {
-    /// Calls a tool. `arguments` writes the arguments, an object.
+    /// Calls a tool. `arguments` writes the arguments as a JSON object.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: there is no space yet;
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when there is. [`SendError::Unwritable`]: the
-    /// arguments are larger than the transmit buffer, or not valid JSON.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, and
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
+    /// request is larger than the transmit buffer, or its arguments or `_meta` are not valid.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -77,13 +77,13 @@ impl Client<'_> {
         })
     }
 
-    /// Lists the tools, page by page: [`Event::Tools`](crate::client::Event::Tools) for each page. The client requests
-    /// the next page by itself, so one call lists everything. [`is_last`](crate::client::ToolsPage::is_last) marks the
-    /// end of the list.
+    /// Lists the tools. Each page is an event [`Event::Tools`](crate::client::Event::Tools). The client requests the
+    /// next page by itself, so one call lists all tools. [`is_last`](crate::client::ToolsPage::is_last) marks the end
+    /// of the list.
     ///
     /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
-    /// [`cancel`](Client::cancel) the request after a match. Before the next poll the cancellation sends nothing,
-    /// because the next page is not requested yet.
+    /// [`cancel`](Client::cancel) the request after a match. Before the next poll, the cancellation sends nothing,
+    /// because the client has not requested the next page yet.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
@@ -91,7 +91,7 @@ impl Client<'_> {
         self.list(List::Tools, options)
     }
 
-    /// Checks that the server answers. In `2026-07-28`, which has no `ping`, this sends `server/discover`.
+    /// Checks that the server responds. Sends `ping`, or `server/discover` in `2026-07-28`, which has no `ping`.
     ///
     /// # Errors
     /// As [`call_with`](Client::call_with).
@@ -101,14 +101,16 @@ impl Client<'_> {
         self.state.begin_request(method, options, &mut |_| true)
     }
 
-    /// Sends any other request. `params` writes its members, keys and values; the client writes `_meta`.
+    /// Sends any other request. `params` writes the keys and values of the parameters, except `_meta`. The client
+    /// writes `_meta`.
     ///
-    /// A method that the client knows behaves as if sent by its own function. A `tools/call`, for example, may [require
-    /// input](crate::client::InputRequired), and ends with a [`tool_result`](crate::client::Response::tool_result).
-    /// Lists are the exception: the client does not request further pages.
+    /// If the client has a function for the method, the request has the same events as a call of that function. A
+    /// `tools/call`, for example, may [require input](crate::client::InputRequired), and ends with a
+    /// [`tool_result`](crate::client::Response::tool_result). Lists are the exception: the client does not request
+    /// further pages, and the request ends with an [`Event::Response`](crate::client::Event::Response).
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with), except that no capability is required.
+    /// As for [`call_with`](Client::call_with), but the server needs no capability.
     pub fn request(
         &mut self,
         method: &str,
@@ -119,33 +121,33 @@ impl Client<'_> {
         self.state.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
-    /// Cancels a request and notifies the server. The ticket becomes invalid.
+    /// Cancels a request, and notifies the server if the server has not responded. The ticket becomes invalid.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended already.
+    /// [`SendError::Gone`]: the request has already ended.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
         self.state.open_request(ticket).ok_or(SendError::Gone)?;
         self.state.abandon(ticket, reason);
         Ok(())
     }
 
-    /// Returns the right to answer a [deferred](crate::client::ServerRequest::defer) request of the server now.
+    /// Returns the reply to a [deferred](crate::client::ServerRequest::defer) request of the server.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was answered or cancelled, has expired, or its connection has ended.
-    /// [`SendError::Busy`]: there is no space for a response yet; [`Event::Writable`](crate::client::Event::Writable)
-    /// reports when there is.
+    /// [`SendError::Gone`]: the request has a response, was cancelled, has expired, or its connection has ended.
+    /// [`SendError::Busy`]: the transmit buffer lacks space for a response, and
+    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.state.reply(ticket)
     }
 
-    /// Notifies the server that the roots have changed, as soon as there is space. Changes before that are merged into
-    /// one notification.
+    /// Notifies the server that the roots have changed. The client sends the notification when the transmit buffer has
+    /// space. Several calls before that moment cause one notification.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the client has not
     /// declared [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such
-    /// notification (in `2026-07-28` servers request the roots when they need them).
+    /// notification. In `2026-07-28`, servers request the roots when they need them.
     pub fn roots_changed(&mut self) -> Result<(), SendError> {
         if !self.state.is_connected() {
             return Err(SendError::NotConnected);

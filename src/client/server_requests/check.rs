@@ -15,7 +15,7 @@ use crate::rpc::hash_text;
 use crate::client::server_requests::input_request::InputKind;
 
 /// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
-/// declare the capability. For elicitation the kind is always `Form`.
+/// declare the capability. For `elicitation/create`, the kind is always `Form`.
 pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let has_elicitation = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
@@ -26,15 +26,15 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// The kind of input that a validated request asks for.
+/// The kind of a validated input request.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = kind_of_method(method, Declared::EVERYTHING)?;
     let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
-/// Validates the parameters of a request, and returns its kind: a form may turn out to be a URL. `seed` is the seed of
-/// the request table.
+/// Validates the parameters of a request, and returns its kind. The mode of an elicitation may change the kind from
+/// `Form` to `Url`. `seed` is the seed of the request table.
 pub(crate) fn check(
     kind: InputKind,
     params: Option<Json<'_>>,
@@ -56,7 +56,7 @@ pub(crate) fn check(
     }
 }
 
-/// Validates an elicitation. The mode defaults to a form.
+/// Validates an elicitation. The default mode is `form`.
 fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());
@@ -77,8 +77,8 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message: their number, and an order-independent sum of their hashes. Comparing two sets
-/// takes constant time and memory, because the server controls their size.
+/// A set of tool-use ids in one message. Stores the number of ids, and a sum of their hashes that does not depend on
+/// the order. The comparison of two sets takes constant time and memory, because the server controls the number of ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -93,8 +93,8 @@ impl Ids {
     }
 }
 
-/// Whether tool uses and results match: a message with results has only results, each belongs to a use in the previous
-/// message, and each use has a result.
+/// Whether tool uses and tool results match. A message with results has only results. Each result belongs to a use in
+/// the previous message, and each use has a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// Builds a conversation with one message per word: the role `u` or `a`, then blocks: `t` text, `+x` use, `-x`
-    /// result.
+    /// Builds a conversation with one message per word. A word is the role `u` or `a`, followed by blocks. A block is
+    /// `t` (text), `+x` (tool use) or `-x` (tool result).
     fn conversation(words: &str) -> String {
         let mut messages = String::new();
         for word in words.split(' ').filter(|word| !word.is_empty()) {
@@ -242,7 +242,7 @@ mod tests {
                 };
             }
             messages += if messages.is_empty() { "" } else { "," };
-            // A single block stands alone.
+            // A single block is written without an array.
             let content = if pieces == 1 { blocks } else { format!("[{blocks}]") };
             messages += &format!(r#"{{"role":"{role}","content":{content}}}"#);
         }

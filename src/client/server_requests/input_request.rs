@@ -1,4 +1,4 @@
-//! An input request: roots, form, URL or sampling.
+//! Input requests: roots, forms, URLs and sampling.
 
 use crate::json::Json;
 use crate::peer::request::InboundData;
@@ -42,8 +42,8 @@ impl InputKind {
 }
 
 impl<'a> InputRequest<'a> {
-    /// Views a copied request: its [method](InputRequest::method) and its [parameters](InputRequest::raw). Returns
-    /// `None` if the method requests no input.
+    /// Creates a view from copies of a request's [method](InputRequest::method) and
+    /// [parameters](InputRequest::raw). Returns `None` if the method requests no input.
     #[must_use]
     pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
         let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
@@ -64,7 +64,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// The whole parameters. For [`Roots`](InputRequest::Roots) an empty object.
+    /// The whole parameters. For [`Roots`](InputRequest::Roots), an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {

@@ -1,4 +1,4 @@
-//! Requests of the server (handshake era), answered at once or later.
+//! Requests of the server (handshake era), and responses: immediate or deferred.
 //!
 //! Specification: up to 2025-11-25, *Roots*, *Sampling*, *Elicitation*.
 
@@ -22,7 +22,7 @@ use crate::protocol::objects::application_json::{once, write_object};
 use crate::protocol::roots::{Roots, write_roots};
 use crate::protocol::sampling::result::{Sampled, write_sampled};
 
-/// The properties of a request that its answer depends on.
+/// The properties of a request that determine its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
@@ -38,7 +38,7 @@ pub(crate) struct Pending<'a> {
 }
 
 /// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state, so
-/// that a reply has only one.
+/// that a reply has only one lifetime.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>));
 }
@@ -49,10 +49,10 @@ impl StateAccess for ClientState<'_> {
     }
 }
 
-/// A request of the server for input, and the right to answer it. Its parameters borrow the receive buffer.
+/// A request of the server for input, with its reply. The parameters borrow the receive buffer.
 ///
-/// Every answer consumes it, and none can fail. If the application drops it without an answer, the client sends an
-/// error (-32603) at the next poll.
+/// A response consumes the request, and cannot fail. If the application drops the request without a response, the
+/// client responds with an error (-32603) at the next poll.
 ///
 /// ```
 /// use mcp_proto::client::{ServerRequest, InputRequest};
@@ -66,19 +66,20 @@ impl StateAccess for ClientState<'_> {
 ///     }
 /// }
 /// ```
-#[must_use = "a request has to be answered"]
+#[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ServerRequest<'a> {
     pub(crate) params: Json<'a>,
     pub(crate) reply: ServerRequestReply<'a>,
 }
 
-/// The right to answer a request of the server. Every answer consumes it, and none can fail. The client sends a small
-/// error instead if the answer does not fit, is of the wrong kind, or cannot be expressed in the revision. The next
-/// event is then a [`ProtocolError`].
+/// The reply to a request of the server.
 ///
-/// Dropping it sends no answer: a [deferred](ServerRequest::defer) request stays in flight.
-#[must_use = "a request has to be answered"]
+/// A response consumes the reply, and cannot fail. If a response does not fit, is of the wrong kind, or cannot be
+/// expressed in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
+///
+/// Dropping the reply sends no response: a [deferred](ServerRequest::defer) request stays in flight.
+#[must_use = "a request needs a response"]
 pub struct ServerRequestReply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
     pub(crate) pending: Pending<'a>,
@@ -103,27 +104,27 @@ impl<'a> ServerRequest<'a> {
         self.reply.stream()
     }
 
-    /// The user accepts: see [`ServerRequestReply::accept`].
+    /// Responds that the user accepts: see [`ServerRequestReply::accept`].
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         self.reply.accept(content);
     }
 
-    /// The user declines: see [`ServerRequestReply::decline`].
+    /// Responds that the user declines: see [`ServerRequestReply::decline`].
     pub fn decline(self) {
         self.reply.decline();
     }
 
-    /// The user dismisses the request: see [`ServerRequestReply::cancel`].
+    /// Responds that the user dismisses the request: see [`ServerRequestReply::cancel`].
     pub fn cancel(self) {
         self.reply.cancel();
     }
 
-    /// Answers with the roots: see [`ServerRequestReply::roots`].
+    /// Responds with the roots: see [`ServerRequestReply::roots`].
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         self.reply.roots(roots);
     }
 
-    /// Answers with a model's message: see [`ServerRequestReply::sampled`].
+    /// Responds with a model's message: see [`ServerRequestReply::sampled`].
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         self.reply.sampled(model, stop_reason, content);
     }
@@ -133,11 +134,10 @@ impl<'a> ServerRequest<'a> {
         self.reply.error(code, message);
     }
 
-    /// Reports progress before the answer: see [`ServerRequestReply::progress`].
+    /// Reports progress before the response: see [`ServerRequestReply::progress`].
     ///
     /// # Errors
-    /// The request has no progress token, the progress has not grown, or it does not fit beside the answer. The request
-    /// stays open.
+    /// As for [`ServerRequestReply::progress`]. After an error, the request stays open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -147,13 +147,15 @@ impl<'a> ServerRequest<'a> {
         self.reply.progress(progress, total, message)
     }
 
-    /// Defers the answer, for as long as a user needs. [`Client::reply`](crate::Client::reply) returns the right to
-    /// answer for the ticket. A deferred request occupies a slot. It expires after `time`, or after the client's
-    /// [`maximum`](crate::client::Timeouts::maximum) if `time` is `None`. The client then answers with an error and
-    /// emits [`Event::Expired`](crate::client::Event::Expired).
+    /// Defers the response, for example until the user has decided. [`Client::reply`](crate::Client::reply) returns the
+    /// reply for the ticket. A deferred request occupies a slot.
+    ///
+    /// The request expires after `time`. If `time` is `None`, it expires after the client's
+    /// [`maximum`](crate::client::Timeouts::maximum). The client then responds with an error and emits
+    /// [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// # Errors
-    /// Returns the request if no slot is free, or its id does not fit into the text of a slot.
+    /// Returns the request if no slot is free, or if the id of the request does not fit into the text of a slot.
     pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let ServerRequestReply { state, pending: Pending { source, context } } = &mut self.reply;
         let mut ticket = None;
@@ -175,10 +177,10 @@ impl ServerRequestReply<'_> {
         self.pending.context.stream
     }
 
-    /// The user has submitted the form, whose fields `content` writes, names and values; or agrees to open the URL, and
-    /// `content` is not called.
+    /// Responds that the user has submitted the form, or agrees to open the URL. For a form, `content` writes the names
+    /// and values of the fields. For a URL, the client does not call `content`.
     ///
-    /// Values are strings, numbers and booleans, and from `2025-11-25` on arrays of strings.
+    /// Values are strings, numbers and booleans. From `2025-11-25` on, they may also be arrays of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
         let mut content = Some(content);
@@ -207,7 +209,7 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// The user declines. If the request is not an elicitation, the answer is an error (-1).
+    /// Responds that the user declines. If the request is not an elicitation, the response is an error (-1).
     pub fn decline(self) {
         match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Decline),
@@ -215,8 +217,8 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// The user has dismissed the request without a choice. If the request is not an elicitation, the answer is an
-    /// error (-1).
+    /// Responds that the user has dismissed the request without a choice. If the request is not an elicitation, the
+    /// response is an error (-1).
     pub fn cancel(self) {
         match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Cancel),
@@ -226,7 +228,7 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// Answers with the roots, which `roots` adds one by one.
+    /// Responds with the roots. `roots` adds them one by one.
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         if self.pending.context.kind != InputKind::Roots {
             return self.refuse_wrong_kind();
@@ -235,8 +237,9 @@ impl ServerRequestReply<'_> {
         self.result(&mut |out| write_roots(out, &mut roots));
     }
 
-    /// Answers with a model's message: the model's name, the stop reason (`endTurn`, `stopSequence`, `maxTokens`,
-    /// `toolUse`, or another; omitted if empty), and the content blocks.
+    /// Responds with a model's message. `model` is the name of the model, and `content` writes the content blocks.
+    /// `stop_reason` is `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another reason; the client omits an empty
+    /// one.
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         if self.pending.context.kind != InputKind::Sample {
             return self.refuse_wrong_kind();
@@ -263,7 +266,7 @@ impl ServerRequestReply<'_> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has no progress token, or the progress has not grown.
-    /// [`SendError::Unwritable`]: the notification does not fit beside the answer that has to follow. In both cases the
+    /// [`SendError::Unwritable`]: the notification would leave too little space for a response. In both cases the
     /// request stays open.
     pub fn progress(
         &mut self,

@@ -1,4 +1,4 @@
-//! Responses to requests of the server: now, later, or an error.
+//! Responses to requests of the server: immediate, deferred, or an error.
 
 use crate::client::client_state::{ClientState, Session};
 use crate::error::{ProtocolError, SendError};
@@ -12,17 +12,18 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
 
 impl ClientState<'_> {
-    /// The capabilities declared to this server. None until the client is connected.
+    /// The capabilities declared to this server. Empty until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
-    /// The kind of input that a method requests, if the application answers such requests.
+    /// The kind of input that a method requests. Returns `None` if the client did not declare the capability for this
+    /// kind.
     pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
         check::kind_of_method(method, self.declared())
     }
 
-    /// Validates a request of the server for this kind of input.
+    /// Validates a request of the server for input of this kind.
     pub(crate) fn check_server_request(
         &self,
         kind: InputKind,
@@ -34,7 +35,7 @@ impl ClientState<'_> {
         Ok(Context { revision: session.revision, kind, stream })
     }
 
-    /// Builds the request that the application answers.
+    /// Builds the request to which the application responds.
     pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
@@ -50,7 +51,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether a request of the server holds free space of the output, or waits for it.
+    /// Whether a request of the server holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }
@@ -64,11 +65,11 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns the right to answer a deferred request.
+    /// Returns the reply to a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         let deferred = self.peer.in_flight.deferred(ticket).ok_or(SendError::Gone)?;
         let (kind, stream) = (deferred.context, deferred.stream);
-        // The revision of this connection applies, because deferred requests end with their connection.
+        // Deferred requests end with their connection, so the revision of this connection applies.
         let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         self.peer.reserve_reply(self.holds_reply_space())?;
@@ -94,7 +95,7 @@ impl ClientState<'_> {
         })
     }
 
-    /// Responds with what `body` writes: the member `result` or `error`. It returns whether that is valid.
+    /// Sends a response. `body` writes the member `result` or `error`, and returns whether this member is valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -116,7 +117,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Responds with an error, and reports it at the next poll.
+    /// Responds with an error. The next poll reports this error.
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         let space = self.peer.available();
         let _ = self.write_error(&pending.source, pending.context.stream, error, space);

@@ -8,9 +8,9 @@ use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
 use crate::json::next_value;
 
 impl LineDecoder<'_> {
-    /// Makes the first element of the current line, an array, the current line.
+    /// Makes the first element of an array the current line.
     ///
-    /// Returns `false` if the array is empty or itself an element of a batch.
+    /// Returns `false` if the array is empty or an element of a batch.
     pub(crate) fn open_batch(&mut self) -> bool {
         let is_element = !self.bytes_after_line().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
@@ -23,7 +23,7 @@ impl LineDecoder<'_> {
     /// Releases the current line. If it is an element of a batch, the next element becomes the current line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
-        // A further element takes two bytes: a comma and at least a digit.
+        // Another element takes at least two bytes: a comma and a digit.
         let may_follow = self.release_length > length.saturating_add(1);
         let next = match self.line {
             Some(LineKind::Message) if may_follow => {
@@ -40,13 +40,14 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the bytes that a release frees after the line itself: its newline, or the rest of its batch.
+    /// Returns the bytes that a release frees after the line: its newline, or the remaining batch.
     fn bytes_after_line(&self) -> &[u8] {
         let to = self.start.wrapping_add(self.release_length);
         self.buffer.bytes().get(self.scanned..to).unwrap_or_default()
     }
 
-    /// Makes the value after the first `skipped` bytes of the line the current line. Returns `false` if no value follows.
+    /// Selects the value after the first `skipped` bytes of the line as the current line. Returns `false` if no value
+    /// follows.
     fn select_value(&mut self, skipped: usize) -> bool {
         let from = self.start.wrapping_add(skipped);
         let rest =
@@ -57,7 +58,7 @@ impl LineDecoder<'_> {
         let value = self.buffer.bytes().get(from..from.wrapping_add(length)).unwrap_or_default();
         self.scanner.reset();
         self.scanner.feed(value);
-        // Valid, because the whole batch is.
+        // The element is valid, because the whole batch is valid.
         let kind = self.finish_scan();
         self.start = from;
         let release_length = self.release_length.saturating_sub(skipped);

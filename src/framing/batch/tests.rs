@@ -5,7 +5,7 @@ use crate::framing::outbound_message::StreamId;
 use std::string::String;
 use std::vec::Vec;
 
-/// Returns every message of `input`, with an indent for elements of a batch.
+/// Returns the messages of `input`, with indented batch elements.
 fn messages(input: &str) -> Vec<String> {
     let mut buffer = [0; 100];
     let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);

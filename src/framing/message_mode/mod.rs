@@ -10,7 +10,8 @@ use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) trait MessageFraming: Sync {
-    /// Copies a whole message into the buffer. `envelope` holds its members if the caller has parsed it.
+    /// Copies a whole message into the buffer. `envelope` holds the message's members if the caller has parsed the
+    /// message.
     fn receive(
         &self,
         input: &mut LineDecoder<'_>,
@@ -24,7 +25,8 @@ pub(super) trait MessageFraming: Sync {
 
 struct WholeMessages;
 
-/// A static reference, so that the decoder stores one word instead of a fat pointer.
+/// The trait object of message mode. The decoder stores a reference to it, because `&&dyn` takes one word and `&dyn`
+/// takes two.
 pub(super) static WHOLE_MESSAGES: &dyn MessageFraming = &WholeMessages;
 
 impl MessageFraming for WholeMessages {
@@ -41,7 +43,7 @@ impl MessageFraming for WholeMessages {
         {
             copy(space, message);
             input.end = length;
-            // The parser of `Message` accepts `DEPTH_LIMIT` levels: a lower limit requires another scan.
+            // `Message::parse` accepts `DEPTH_LIMIT` levels. A lower limit of this decoder requires another scan.
             if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
                 input.scanner.adopt(&envelope);
                 input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });

@@ -38,7 +38,7 @@ fn message_consists_of_all_bytes_received_at_once() {
         ("\u{feff}{}", "{}"),
         ("{}\n{}", "broken Syntax at 3"),
         ("{\"a\"", "broken Incomplete at 4"),
-        // A transport of whole messages loses no bytes within them, so CAN has no meaning.
+        // In message mode the byte CAN has no meaning, because a message arrives whole.
         ("{\"a\"\u{18}", "broken Syntax at 4"),
         (&long, "over 40, id 12345 true"),
         (&late, "over 40, id \"abcdefg\" false"),
@@ -94,7 +94,7 @@ fn parsed_message_is_not_scanned_again() {
     let envelope = Message::parse(message).map(|message| message.envelope()).ok();
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
-    // Invalid JSON is accepted, which shows that the decoder does not scan it.
+    // The decoder accepts invalid JSON, so it does not scan the message.
     assert!(input.message(b"{\"id\":!!!!!}", envelope, StreamId(1)));
     assert_eq!(current(&mut input), Some((String::from("{\"id\":!!!!!}"), 1)));
     assert_eq!(Some(input.envelope()), envelope);

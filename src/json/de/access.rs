@@ -13,7 +13,7 @@ use serde_core::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// Whether the element at `index - 1` has been requested. A request for the next element clears it.
+    /// Whether the element at `index - 1` is current. If so, dropping the access adds the element to the error path.
     inside: bool,
 }
 
@@ -51,14 +51,14 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// Access to the members of an object, after its opening bracket. Leaves the object at its end.
+/// Access to the members of an object, after its opening bracket. After the last member, consumes the closing bracket.
 pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
     next: Next,
-    /// Whether the value of `name` has been requested. A request for the next name clears it.
+    /// Whether the value of `name` is current. If so, dropping the access adds the member to the error path.
     inside: bool,
-    /// The closing bracket; `None` for empty text.
+    /// The closing bracket. `None` if the text is empty, because empty text decodes like an object without members.
     close: Option<u8>,
     /// Whether the surrounding object is of a derived type.
     #[cfg(feature = "derive")]
@@ -154,7 +154,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 }
 
-/// Access to an enum written as an object with one member, after its colon.
+/// Access to an enum that the text contains as an object with one member. The decoder is after the colon of the member.
 pub(super) struct Variant<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
@@ -199,7 +199,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Deserializer of a decoded member name: a string, or any key type that a string can hold.
+/// Deserializer of a decoded member name. The result is a string, or any key type that a string can hold.
 pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {

@@ -1,5 +1,5 @@
 //! Decodes derived types (`ToolArguments`): numbers as JSON Schema defines them, and tagged objects.
-#![allow(clippy::as_conversions, reason = "a number of a variant is not wider than 64 bits")]
+#![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};
 use super::flaw::ErrorKind;
@@ -9,16 +9,17 @@ use crate::json::value::Json;
 use serde_core::de::value::U64Deserializer;
 use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 
-/// The struct name that a derived struct passes to a `Deserializer`. It makes the decoder accept integers in any
-/// notation.
+/// The struct name that a derived struct passes to a `Deserializer`. For this name, the decoder accepts integers in
+/// any notation.
 pub const STRUCT: &str = "mcp_proto::ToolArguments";
 
 /// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
-/// decoder returns the tag first, wherever it is.
+/// decoder returns the tag first, wherever the tag is in the text.
 pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 impl<'de> Decoder<'de> {
-    /// Decodes an object of a derived type. `names` holds the names of its members, or the tag and its values.
+    /// Decodes an object of a derived type. `names` holds the member names of a struct, or the tag and the variants of
+    /// an enum.
     pub(super) fn derived_object<V: Visitor<'de>>(
         &mut self,
         kind: &str,
@@ -114,7 +115,7 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
     }
 }
 
-/// Returns the value of a whole number of up to 64 bits, however it is written.
+/// Returns the value of a whole number of up to 64 bits, in any notation.
 pub(super) fn whole_integer(text: &str) -> Option<Integer> {
     let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
     match whole(text, 0, push)? {
@@ -151,7 +152,7 @@ pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result
 }
 
 /// Returns whether a whole number is negative, and its magnitude. Accepts every notation: `1.0`, `1.5e1`. Returns
-/// `None` for a number with a fraction and for one that does not fit.
+/// `None` for a number that has a fraction or does not fit.
 fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
     let (negative, number) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
@@ -178,8 +179,8 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     Some((negative, value))
 }
 
-/// Returns the value of an exponent such as `e-12`. It saturates, because no text has enough digits to compensate for
-/// a larger one.
+/// Returns the value of an exponent such as `e-12`. A large value saturates, because no text has enough digits to
+/// compensate for a larger exponent.
 fn exponent_of(text: &[u8]) -> i32 {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
     let value =

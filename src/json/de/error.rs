@@ -1,13 +1,13 @@
 //! Decoding errors with a message and a path, without a heap.
-#![allow(clippy::as_conversions, reason = "places in a room of less than 256 bytes")]
+#![allow(clippy::as_conversions, reason = "offsets in a buffer of less than 256 bytes")]
 
 use crate::json::decimal::digits;
 use crate::json::write_text::{WriteText, prints};
 use core::fmt;
 use serde_core::de::{self, Expected, Unexpected};
 
-/// The capacity for message and path together. With a few more bytes, clippy's default would call a caller's `Result`
-/// too large.
+/// The capacity for message and path together. With a few more bytes, clippy would report `result_large_err` in the
+/// code of callers.
 const ROOM: usize = 120;
 /// The number of bytes that a message leaves for the path.
 const PATH: usize = 32;
@@ -15,11 +15,11 @@ const PATH: usize = 32;
 /// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
 
-/// A decoding error: the text does not fit the type. An example is "`motor[2].speed`: expected u8, found "fast"". A
-/// long message is cut at its end, a long path at its start.
+/// A decoding error: the text does not fit the type. Example: `` `motor[2].speed`: expected u8, found "fast" ``. A long
+/// message is cut at its end, a long path at its start.
 #[derive(Clone, Copy)]
 pub struct TypedError {
-    /// The message at the start and the path at the end, because the path grows from the innermost step outwards.
+    /// The message at the start and the path at the end. The path grows backwards, because each new step precedes it.
     bytes: [u8; ROOM],
     message: u8,
     path: u8,
@@ -28,8 +28,8 @@ pub struct TypedError {
 }
 
 impl TypedError {
-    /// Returns the path inside the value, such as `motor[2].speed`. The path is empty for the value itself, and lacks
-    /// its first steps if it is too long.
+    /// Returns the path inside the value, such as `motor[2].speed`. The path of the value itself is empty. A
+    /// path that is too long lacks its first steps.
     #[must_use]
     pub fn path(&self) -> &str {
         let start = ROOM.saturating_sub(usize::from(self.path));
@@ -147,7 +147,7 @@ impl WriteText for Found<'_> {
     }
 }
 
-/// A text, cut to its start if it is long.
+/// The start of a text, with an ellipsis if the text is long.
 struct Shown<'a>(&'a str);
 
 impl WriteText for Shown<'_> {
@@ -158,7 +158,7 @@ impl WriteText for Shown<'_> {
     }
 }
 
-/// Text for the expected names. serde's own `Display` of them can panic.
+/// Text for the expected names. The `Display` that serde has for these names can panic.
 struct Names(&'static [&'static str]);
 
 impl WriteText for Names {

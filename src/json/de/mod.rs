@@ -1,5 +1,5 @@
-//! Decodes any `Deserialize` type from JSON text. Strings are decoded in place, so no heap is needed.
-#![allow(clippy::as_conversions, reason = "a value is compared with the bounds of its type before")]
+//! Decodes any `Deserialize` type from JSON text. Decodes strings in place, without a heap.
+#![allow(clippy::as_conversions, reason = "each value is first compared with the bounds of its type")]
 
 mod access;
 #[cfg(feature = "derive")]
@@ -20,7 +20,7 @@ use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
 use steps::{ErrorPath, Step};
 
-/// Decodes one valid JSON text into any type that implements serde's `Deserialize`, in the format of `serde_json`.
+/// Decodes one valid JSON text into any `Deserialize` type. The format is the format of `serde_json`.
 ///
 /// Strings are decoded in place, so fields of type `&str` work even with escapes. The text is no longer valid JSON
 /// afterwards. `-0` is an integer. A struct with named fields is an object, never an array. At most [`DEPTH_LIMIT`]
@@ -59,7 +59,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         Ok(_) => {}
         Err(error) => decoder.steps.write_to(error),
     }
-    // An error is much larger than most values, so it is moved separately, and only if it exists.
+    // An error is much larger than most values, so only the `Err` arm moves the whole result.
     match value {
         Ok(value) => Ok(value),
         Err(_) => value,
@@ -88,7 +88,7 @@ impl<'de> Decoder<'de> {
         self.rest.first().copied()
     }
 
-    /// Consumes and returns `length` bytes. Returns no bytes and consumes all if fewer remain.
+    /// Consumes and returns `length` bytes. If fewer bytes remain, consumes all of them and returns none.
     fn take(&mut self, length: usize) -> &'de mut [u8] {
         match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
             Some((taken, rest)) => {
@@ -144,7 +144,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the error for a next value of an unexpected type.
+    /// Returns the error for the next value, which has an unexpected type.
     fn unexpected(&mut self, expected: &'static str) -> ErrorKind<'de> {
         if self.peek().is_none() {
             ErrorKind::BROKEN
@@ -195,7 +195,7 @@ enum Integer {
     Negative(i64),
 }
 
-/// Returns the value of an integer's text; `None` if it is not an integer or does not fit.
+/// Returns the value of an integer's text. `None` means that the text is not an integer or the value does not fit.
 fn integer_of(text: &str) -> Option<Integer> {
     match text.as_bytes() {
         [b'-', digits @ ..] => Some(Integer::Negative(0i64.checked_sub_unsigned(magnitude(digits)?)?)),
@@ -203,7 +203,7 @@ fn integer_of(text: &str) -> Option<Integer> {
     }
 }
 
-/// Returns an integer within bounds; a negative one as its two's complement.
+/// Returns an integer within bounds; a negative integer as its two's complement.
 fn bounded<'de>(
     value: Option<Integer>,
     text: &'de str,

@@ -1,7 +1,7 @@
 //! Decimal numbers without floating point: progress, priority, temperature.
 #![allow(
     clippy::as_conversions,
-    reason = "a mantissa has twenty digits at most, and what is converted was compared or clamped before"
+    reason = "a mantissa has at most 20 digits, and other values are compared or clamped first"
 )]
 
 use super::string::text_of;
@@ -24,8 +24,8 @@ pub(crate) use rank::SortKey;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Decimal {
-    /// The digits without trailing zeros, so that equal numbers have equal fields. Zeros remain only if the exponent
-    /// is at its bound.
+    /// The digits without trailing zeros, so that equal numbers have equal fields. Trailing zeros remain only if the
+    /// exponent is at its upper bound.
     mantissa: i64,
     exponent: i16,
 }
@@ -57,7 +57,7 @@ impl Decimal {
         Decimal { mantissa, exponent }
     }
 
-    /// Parses a JSON number. Digits that do not fit are cut off, and an exponent out of bounds becomes the bound.
+    /// Parses a JSON number. Digits that do not fit are cut off. An exponent out of bounds becomes the nearest bound.
     /// Returns `None` if the text is not a JSON number.
     #[must_use]
     pub fn parse(text: &str) -> Option<Decimal> {
@@ -148,7 +148,7 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, digit: u8, fraction: bool) {
-        // Not a checked multiplication, because that takes much flash on 32-bit targets.
+        // A checked multiplication would take much flash on 32-bit targets.
         let next = self.magnitude.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0F));
         if self.magnitude <= i64::MAX as u64 / 10 && next <= self.limit && !self.full {
             self.magnitude = next;
@@ -176,12 +176,12 @@ fn power(digits: &[u8]) -> Option<i32> {
     })
 }
 
-/// Writes the decimal digits of `value` to the end of `buffer` and returns them. Links no formatting machinery.
+/// Writes the decimal digits of `value` to the end of `buffer`, and returns the digits. Links no formatting machinery.
 pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
     text_of(digit_bytes(value, buffer))
 }
 
-/// Writes the decimal digits of `value` to the end of `buffer`, and returns them as bytes.
+/// Writes the decimal digits of `value` to the end of `buffer`, and returns the digits as bytes.
 pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     let mut rest = value;
     let mut start = buffer.len();

@@ -1,15 +1,15 @@
-//! Sort key of a decimal in eight bytes, for remembering the largest one.
+//! Eight-byte sort key of a decimal number.
 #![allow(
     clippy::as_conversions,
-    reason = "places are positive where they are shifted; a rank is kept as two halves"
+    reason = "only a positive exponent is shifted, and a key consists of two 32-bit halves"
 )]
 
 use super::Decimal;
 
-/// A key that orders like the decimals, if they differ in the first fifteen digits. Peers that read numbers as floats
-/// have no more precision.
+/// A sort key: a larger decimal never has a smaller key. Decimals with the same first fifteen digits, or with extreme
+/// exponents, may share a key. Peers that read numbers as floats have no more precision.
 ///
-/// Two words, the high one first, so that a struct that contains a key has no padding.
+/// Two 32-bit words, the high word first, because the alignment of a `u64` would add padding to a struct with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SortKey([u32; 2]);
 
@@ -18,7 +18,7 @@ impl SortKey {
     pub(crate) const NONE: SortKey = SortKey([0; 2]);
 }
 
-/// The key of zero: negative numbers are below it.
+/// The key of zero. The keys of negative numbers are lower.
 const ZERO: u64 = 1 << 63;
 
 /// The smallest magnitude with 19 digits.

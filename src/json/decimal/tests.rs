@@ -34,7 +34,7 @@ fn numbers_are_parsed_and_written() {
         ("0e99999999999999999999", "0"),
     ] {
         assert_eq!(decimal(text).to_string(), written, "{text}");
-        assert_eq!(decimal(written), decimal(text), "what is written reads as the same");
+        assert_eq!(decimal(written), decimal(text), "the written text has the same value");
         assert!(crate::json::Json::parse(written.as_bytes()).unwrap().number().is_some());
     }
 }

@@ -1,4 +1,6 @@
-//! Typed access to members, with errors that name the path: "`motor[2].speed`: expected an integer, found a string".
+//! Typed access to members, with errors that name the path.
+//!
+//! Example: "`motor[2].speed`: expected an integer, found a string".
 
 use super::string::Str;
 use super::value::{Json, Kind};
@@ -25,7 +27,7 @@ pub struct At<'a, 'k> {
 enum Found<'a> {
     Value(Json<'a>),
     Nothing,
-    /// The value at a step is not an object or array, and ends the path.
+    /// The value at a step is not the object or array that the step needs. The path ends at this value.
     Blocked(Problem),
 }
 
@@ -54,14 +56,14 @@ enum Expected {
     Object,
 }
 
-/// The number of stored steps. A longer path keeps its last steps. With more, clippy's default would call a caller's
-/// `Result` too large.
+/// The number of stored steps. A longer path keeps its last steps. With more steps, clippy would report
+/// `result_large_err` in the code of callers.
 const STEPS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
     steps: [Step<'k>; STEPS],
-    /// The number of steps. Steps beyond `STEPS` replace the first ones.
+    /// The number of steps. Steps beyond `STEPS` replace the first steps.
     length: u8,
 }
 
@@ -101,7 +103,7 @@ impl<'a> Json<'a> {
         At { path: Path::EMPTY, found: Found::Value(self) }.at(key)
     }
 
-    /// Returns the position of the element with this index, counted from 0, for a typed getter.
+    /// Returns the position of an element, for a typed getter. The first element has index 0.
     #[must_use]
     pub fn item(self, index: usize) -> At<'a, 'static> {
         At { path: Path::EMPTY, found: Found::Value(self) }.item(index)
@@ -115,7 +117,7 @@ impl<'a, 'k> At<'a, 'k> {
         self.step(Step::Name(key), Kind::Object, |json| json.get(key))
     }
 
-    /// Returns the position of the element with this index, counted from 0, in the current array.
+    /// Returns the position of an element in the current array. The first element has index 0.
     #[must_use]
     pub fn item(self, index: usize) -> At<'a, 'k> {
         self.step(Step::Index(index), Kind::Array, |json| json.index(index))

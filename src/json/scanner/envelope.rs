@@ -1,4 +1,4 @@
-//! The result of a scan: the shape of the text and the members of a JSON-RPC message.
+//! The result of a scan: the shape of the text and its JSON-RPC members.
 
 use super::NOWHERE;
 use core::ops::Range;
@@ -48,7 +48,7 @@ impl Member {
     }
 }
 
-/// The start of a name, read letter by letter: its length, and one bit for each [`Member`] that starts with it.
+/// The start of a name. The candidates are one bit for each [`Member`] that starts with the same letters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialName {
     length: u8,
@@ -87,14 +87,14 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of a missing value. Its view counts as `null`.
+    /// The span of a missing value. The view of a missing value counts as `null`.
     pub(crate) const MISSING: Span = Span { start: NOWHERE, end: 0 };
 
     pub(crate) fn is_missing(self) -> bool {
         self.start == NOWHERE
     }
 
-    /// Returns the bytes of a text at the span, none if it is missing.
+    /// Returns the bytes of a text at the span. Returns no bytes for a missing span.
     // Not inlined, because a bounds check at each of its many uses takes a lot of flash.
     #[inline(never)]
     pub(crate) fn bytes(self, text: &[u8]) -> &[u8] {
@@ -117,8 +117,8 @@ pub struct OpenSpan {
     pub end: Option<usize>,
 }
 
-/// The result of a scan: the shape of the text and the spans of the members of a JSON-RPC message. Only an object has
-/// members. Names are compared decoded; the last duplicate counts.
+/// The shape of a text and the spans of its JSON-RPC members. Only an object has members. The scanner compares decoded
+/// names; the last duplicate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The kind of the outermost value.

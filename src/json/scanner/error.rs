@@ -20,8 +20,8 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
-    /// The sender or the transport lost a part of a line and put the byte `CAN` (0x18) there. See
-    /// [`Receive::filled`](crate::Receive::filled).
+    /// The line contains the byte `CAN` (0x18). The sender or the transport inserts this byte where bytes were lost.
+    /// See [`Receive::filled`](crate::Receive::filled).
     GivenUp,
 }
 
@@ -35,7 +35,7 @@ pub struct ScanError {
 }
 
 impl ScanErrorKind {
-    /// Returns whether the members found so far are intact.
+    /// Returns whether the members that the scanner found are reliable despite the error.
     pub(crate) fn leaves_members(self) -> bool {
         matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
     }

@@ -1,5 +1,5 @@
-//! Index of the members of `params` or `result`, so that a lookup need not walk over them again.
-#![allow(clippy::as_conversions, reason = "offsets are checked against their range")]
+//! Index of the members of `params` or `result`, for lookups without another pass.
+#![allow(clippy::as_conversions, reason = "`end_value` checks that the offsets fit in 32 bits")]
 
 use super::{Member, Scanner, Span};
 
@@ -56,8 +56,8 @@ impl MemberIndex {
         })
     }
 
-    /// Returns the spans of the members with these keys, found in one pass. The span of a missing member is [`Span::MISSING`]. The
-    /// last duplicate counts. `text` is the scanned text.
+    /// Returns the spans of the values with these keys, found in one pass. The span of a missing member is
+    /// [`Span::MISSING`]. The last duplicate counts. `text` is the scanned text.
     #[inline]
     pub(crate) fn pick<const N: usize>(&self, text: &[u8], keys: &[&str; N]) -> [Span; N] {
         let mut found = [Span::MISSING; N];
@@ -156,7 +156,7 @@ impl MemberIndex {
 }
 
 impl Scanner {
-    /// Returns the index of `params` or `result`, or `None` if it is not known: see [`MemberIndex`].
+    /// Returns the index of `params` or `result`. Returns `None` if the index is not known: see [`MemberIndex`].
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.index.first().filter(|inner| inner.of == Some(of))
     }

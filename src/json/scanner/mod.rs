@@ -1,8 +1,8 @@
 //! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] scans complete tokens. A token that is cut at the end of a piece, escaped or invalid is saved
-//! in [`State`]. Its own function completes it, in this piece or in later ones.
-#![allow(clippy::as_conversions, reason = "members and levels are few and index tables of that size")]
+//! [`Scanner::tokens`] scans complete tokens. It saves a token that is incomplete, escaped or invalid in [`State`]. The
+//! function for that state completes the token, in this piece or in a later piece.
+#![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
 mod envelope;
 mod error;
@@ -34,7 +34,7 @@ enum Step {
     Colon,
     /// Expects a value.
     Value,
-    /// Expects a comma or the end of the container; at the top level, only white space.
+    /// Expects a comma or the end of the container. At the top level, expects only white space.
     After,
 }
 
@@ -57,10 +57,10 @@ enum State {
     Failed(ScanErrorKind),
 }
 
-/// A strict, resumable validator that also records the spans of the members of a JSON-RPC message.
+/// A strict, resumable validator that records the members of a JSON-RPC message.
 ///
-/// Strict means RFC 8259, valid UTF-8, no unpaired surrogates, and one value per text. The text may arrive in pieces;
-/// work is linear in its length, however it is cut.
+/// Strict means RFC 8259, valid UTF-8, no unpaired surrogates, and one value per text. The text may arrive in pieces.
+/// The work is linear in the length of the text, whatever the size of the pieces.
 ///
 /// ```
 /// use mcp_proto::json::{Scanner, Shape};
@@ -75,7 +75,7 @@ enum State {
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
-// The order matters, because Cortex-M0 addresses a byte in one instruction only within the first 32.
+// The order of the fields matters, because one instruction of a Cortex-M0 reaches only the first 32 bytes.
 #[repr(C)]
 pub struct Scanner {
     state: State,
@@ -99,8 +99,7 @@ pub struct Scanner {
     deep_at: usize,
     /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
     objects: [usize; WORDS],
-    /// The span of each [`Member`]. The start of a missing member is `NOWHERE`, and so is the end of an open
-    /// one.
+    /// The span of each [`Member`]. The start of a missing member and the end of an open member are `NOWHERE`.
     members: [Span; 6],
     index: Index,
 }
@@ -111,7 +110,7 @@ const NOWHERE: usize = usize::MAX;
 const WORDS: usize = (DEPTH_LIMIT as usize).div_ceil(usize::BITS as usize);
 
 impl Scanner {
-    /// Creates a scanner for one text with at most `depth_limit` open containers at once. A larger limit than 128
+    /// Creates a scanner for one text with at most `depth_limit` open containers at once. A limit above 128
     /// counts as 128. With 0, only strings, numbers, `true`, `false` and `null` are within the limit.
     #[must_use]
     pub const fn new(depth_limit: u8) -> Scanner {
@@ -136,7 +135,7 @@ impl Scanner {
 
     /// Resets the scanner for the next text, with the same depth limit.
     pub fn reset(&mut self) {
-        // Not a new scanner, because that also clears tables whose content does not matter.
+        // A new scanner would also clear tables whose content does not matter.
         (self.state, self.current, self.shape) = (State::Between(Step::Value), None, Shape::Other);
         (self.half, self.carried, self.depth, self.position) = (false, 0, 0, 0);
         (self.deep_at, self.objects) = (NOWHERE, [0; WORDS]);
@@ -146,8 +145,9 @@ impl Scanner {
 
     /// Scans the next piece of the text. Does nothing after an error.
     ///
-    /// Beyond the limit, brackets are counted but not matched. The members of the outermost object are still found,
-    /// and [`finish`](Scanner::finish) returns [`ScanErrorKind::TooDeep`].
+    /// Beyond the limit, the scanner counts brackets, but does not match them. [`finish`](Scanner::finish)
+    /// returns [`ScanErrorKind::TooDeep`]. Unless the limit is 0, the scanner still finds the members of the outermost
+    /// object.
     pub fn feed(&mut self, bytes: &[u8]) {
         if matches!(self.state, State::Failed(_)) {
             return;
@@ -196,8 +196,8 @@ impl Scanner {
         Ok(())
     }
 
-    /// Returns the span of a member's value as scanned so far, even after an error. A framer that discards a long
-    /// text can therefore keep the id. `None` means that the member was not seen.
+    /// Returns the span of a member's value as scanned so far, even after an error. A caller that discards a long
+    /// text can therefore keep the id. `None` means that the scanner did not see the member.
     #[must_use]
     pub fn member(&self, member: Member) -> Option<OpenSpan> {
         let slot = self.members.get(member as usize)?;
@@ -213,7 +213,7 @@ impl Scanner {
 
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, or the rest of a saved token.
     ///
-    /// Each step falls through to the next one. A step that does not match skips all later steps.
+    /// Each step falls through to the next step. A step that does not match skips all later steps.
     #[inline(never)]
     fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
@@ -309,7 +309,8 @@ impl Scanner {
         }
     }
 
-    /// Records an error for a byte that no token starts with. A member is seen even if its value starts with this byte.
+    /// Records an error for a byte that starts no token. If the byte starts the value of a member, the member counts as
+    /// seen.
     #[cold]
     fn unexpected<'t>(&mut self, step: Step, rest: &[u8]) -> &'t [u8] {
         if step == Step::Value {
@@ -331,7 +332,7 @@ impl Scanner {
         self.position.wrapping_sub(rest.len())
     }
 
-    /// Opens a container; `rest` starts with its bracket. Returns `false` if it exceeds the depth limit.
+    /// Opens a container; `rest` starts with its bracket. Returns `false` if the container exceeds the depth limit.
     #[inline]
     fn open(&mut self, is_object: bool, rest: &[u8]) -> bool {
         let fits = self.depth < u32::from(self.limit);
@@ -367,7 +368,7 @@ impl Scanner {
         self.leave(tail);
     }
 
-    /// Decrements the depth and records the end of the container; `tail` follows it.
+    /// Decrements the depth and records the end of the container; `tail` follows the container.
     #[inline]
     fn leave(&mut self, tail: &[u8]) {
         self.depth = self.depth.saturating_sub(1);

@@ -46,7 +46,7 @@ impl Digits {
         (digits, rest)
     }
 
-    /// Returns the part that `byte` belongs to, or `None` if it does not continue the number.
+    /// Returns the part that `byte` belongs to. Returns `None` if the byte does not continue the number.
     #[inline]
     fn followed_by(self, byte: u8) -> Option<Digits> {
         Some(match (byte, self) {

@@ -10,7 +10,7 @@ const MEMBERS: [Member; 6] =
 
 type Outcome = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
 
-/// All results of a scanner for a text in these pieces.
+/// Returns all results of a scanner for a text in these pieces.
 fn outcome<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Outcome {
     let mut scanner = Scanner::new(limit);
     pieces.for_each(|piece| scanner.feed(piece));

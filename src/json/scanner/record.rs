@@ -1,5 +1,5 @@
-//! Records names and values of the two outermost levels while they are scanned.
-#![allow(clippy::as_conversions, reason = "members are few: they index a table of that size")]
+//! Records the names and values of the two outermost levels during a scan.
+#![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::envelope::PartialName;
 use super::{Member, NOWHERE, Scanner, Shape, Span, State};
@@ -15,7 +15,7 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// Records the name of a member of the outermost object or of one in it; `text` starts with the name.
+    /// Records the name of a member at depth one or two; `text` starts with the name.
     #[inline(never)]
     pub(super) fn name(&mut self, name: &[u8], text: &[u8]) {
         if self.depth == 1 {
@@ -26,7 +26,7 @@ impl Scanner {
         }
     }
 
-    /// Records the start of a value; `rest` starts with it.
+    /// Records the start of a value; `rest` starts with the value.
     #[inline(never)]
     pub(super) fn begin_value(&mut self, rest: &[u8]) {
         let start = self.at(rest);
@@ -69,7 +69,7 @@ impl Scanner {
         }
     }
 
-    /// Records the end of a value; `rest` follows it.
+    /// Records the end of a value; `rest` follows the value.
     #[inline]
     pub(super) fn end_value(&mut self, rest: &[u8]) {
         let end = self.at(rest);

@@ -1,5 +1,5 @@
 //! The results of a scanner for the framing layer.
-#![allow(clippy::as_conversions, reason = "members are few: they index a table of that size")]
+#![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State, Step};
 
@@ -18,7 +18,8 @@ impl Scanner {
         }
     }
 
-    /// Returns the span of a member, [`Span::MISSING`] if the member was not seen. An open member ends at the current position.
+    /// Returns the span of a member. The span of a member that was not seen is [`Span::MISSING`]. An open member ends
+    /// at the current position.
     pub(crate) fn span(&self, member: Member) -> Span {
         match self.members.get(member as usize) {
             Some(Span { start, end: NOWHERE }) if *start != NOWHERE => {
@@ -34,7 +35,7 @@ impl Scanner {
         self.shape
     }
 
-    /// Makes the first byte of the text that comes next stand at `position`. Its spans then refer to a larger text.
+    /// Sets the position of the first byte of the next text. The spans of that text then refer to a larger text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }
@@ -50,8 +51,9 @@ impl Scanner {
         ScanError { kind, at: self.position }
     }
 
-    /// Records that the sender abandoned the text at the wrong byte, and drops an unreliable id. An id that ends there
-    /// may be incomplete. An id without a method, result or error may belong to a request or to a response.
+    /// Ends a text that the sender abandoned at the current position. Drops an unreliable id: an id that ends at this
+    /// position may be incomplete. An id without a method, result or error may belong to a request or to a
+    /// response.
     pub(crate) fn give_up(&mut self) {
         let has = |member| self.member(member).is_some();
         let has_kind = has(Member::Method) || has(Member::Result) || has(Member::Error);
@@ -64,7 +66,7 @@ impl Scanner {
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
 
-    /// Replaces the result with `envelope`, from another scan.
+    /// Replaces the results with `envelope`, which another scan returned.
     pub(crate) fn adopt(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
@@ -78,7 +80,7 @@ impl Scanner {
         &self.members
     }
 
-    /// Replaces the table of members, which the owner may use for other spans after the text has ended.
+    /// Replaces the table of members. After the end of the text, the owner may store other spans in the table.
     pub(crate) fn set_table(&mut self, spans: [Span; 6]) {
         self.members = spans;
     }

@@ -9,7 +9,7 @@ fn in_pieces(text: &[u8], limit: u8, size: usize) -> Result<Envelope, ScanError>
     scanner.finish()
 }
 
-/// Returns the result for the whole text. Every way to cut the text must give the same result.
+/// Returns the result for the whole text. Checks that pieces of any size give the same result.
 fn check(text: &[u8], limit: u8) -> Result<Envelope, ScanError> {
     let whole = in_pieces(text, limit, text.len());
     for size in [1, 2, 3, 5, 8, 13] {

@@ -1,5 +1,5 @@
 //! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
-#![allow(clippy::as_conversions, reason = "a unit and a name are short, and the letter is ASCII")]
+#![allow(clippy::as_conversions, reason = "a unit has at most six bytes, and the letter is ASCII")]
 
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
 use crate::json::search::{plain_run, text_run};
@@ -140,8 +140,9 @@ impl Scanner {
         rest
     }
 
-    /// Scans a unit that starts in `carry` or at `rest`, and the low surrogate after a high one. Returns the bytes
-    /// after it. `None` means that the unit is invalid, or that the piece ends inside it and `carry` holds its start.
+    /// Scans a unit that starts in `carry` or at `rest`. After a high surrogate, also scans the low surrogate. Returns
+    /// the bytes after the unit. `None` means that the unit is invalid, or that the piece ends inside the unit. In the
+    /// latter case, `carry` holds the start of the unit.
     fn unit<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
         let before = usize::from(self.carried);
         let places = self.carry.iter_mut().skip(before);
@@ -184,8 +185,8 @@ impl Scanner {
         };
     }
 
-    /// Adds the part of a name between `text` and `tail` to the partial name. An escape at depth two stops the index;
-    /// a byte that is not ASCII rules out every member.
+    /// Adds the bytes of a name from `text` up to `tail` to the partial name. An escape at depth two stops the index. A
+    /// short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
         // Eight letters suffice, because they exceed the longest member name.

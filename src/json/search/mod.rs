@@ -1,12 +1,12 @@
 //! Searches inside strings, one machine word at a time.
-#![allow(clippy::as_conversions, reason = "bytes widen to words, and bit counts of a word fit everywhere")]
+#![allow(clippy::as_conversions, reason = "bytes widen to words, and a bit count fits in every type")]
 
 use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy};
 
 /// The machine word of the target: 32 bits on small boards.
 type Word = usize;
 const BYTES: usize = size_of::<Word>();
-/// A word with the lowest bit of each byte set; `HIGH` has the highest ones.
+/// A word with the lowest bit of each byte set. In `HIGH`, the highest bit of each byte is set.
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
 
@@ -15,15 +15,15 @@ const fn repeat(byte: u8) -> Word {
     LOW.wrapping_mul(byte as Word)
 }
 
-/// Returns the number of bytes before the lowest high bit that is set, or all bytes of the word if none is.
+/// Returns the number of bytes before the first set high bit. Without a set bit, returns the length of a word.
 fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run: a quote, a backslash or a control character. A high bit in
-/// `beyond` also ends the run at bytes that are not ASCII.
+/// Sets the high bit of each byte that ends a run. A quote, a backslash or a control character ends a run. If
+/// `beyond` is `HIGH`, bytes that are not ASCII also end the run.
 ///
-/// Only the lowest set bit is reliable, because a borrow can set higher ones.
+/// Only the lowest set bit is reliable, because a borrow can set higher bits.
 #[inline]
 fn stops(word: Word, beyond: Word) -> Word {
     // XOR with 2 moves the quote next to the control characters.
@@ -47,7 +47,7 @@ fn equal_to(byte: u8, word: Word) -> Word {
 #[inline]
 fn short_word(bytes: &[u8]) -> Word {
     if let (Some(low), Some(high)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // The two halves may overlap, because they are equal there.
+        // The two halves may overlap, because their common bytes are equal.
         let shift = bytes.len().wrapping_sub(4).wrapping_mul(8) as u32;
         return u32::from_le_bytes(*low) as Word | (u32::from_le_bytes(*high) as Word).wrapping_shl(shift);
     }
@@ -56,7 +56,7 @@ fn short_word(bytes: &[u8]) -> Word {
 
 /// Returns the length of the run at the start of `bytes`.
 ///
-/// `stops` marks, in the high bit, the first byte of a word that ends the run.
+/// In a word, `stops` sets the high bit of the first byte that ends the run.
 #[inline]
 fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     let mut rest = bytes;
@@ -70,11 +70,11 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     end_of_run(bytes, stops)
 }
 
-/// Returns the length of the run. The caller has found no stop in the complete words from the start on.
+/// Returns the length of the run. The caller has found no stop in the complete words at the start.
 #[inline]
 fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {
-        // This word overlaps the one before it.
+        // This word overlaps the word before it.
         Some(word) => {
             let start = bytes.len().wrapping_sub(BYTES);
             start.wrapping_add(before_first(stops(Word::from_le_bytes(*word))))
@@ -95,8 +95,8 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
-/// Copies the [`text_run`] at the start of `source`, as far as it fits, and returns its length. May also change bytes
-/// of `target` after the run.
+/// Copies the [`text_run`] at the start of `source` and returns the length of the run. A `target` that is too short
+/// receives only a part of the run. May also change bytes of `target` after the run.
 #[inline]
 pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
     let (mut done, mut rest) = (0usize, source);
@@ -104,7 +104,7 @@ pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
         let Some(place) = target.get_mut(done..).and_then(|spare| spare.first_chunk_mut()) else { break };
         let (word, tail) = match rest.split_first_chunk() {
             Some((word, tail)) => (Word::from_le_bytes(*word), tail),
-            // The zeros after the bytes are a stop.
+            // The zeros after the bytes end the run.
             None => (short_word(rest), rest),
         };
         *place = word.to_le_bytes();
@@ -137,8 +137,8 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the target reads an unaligned word with one instruction. On bare metal, `cfg` distinguishes such
-/// processors from a Cortex-M0 by their atomic operations.
+/// Whether the target reads an unaligned word with one instruction. On bare metal, a processor
+/// with atomic operations does, in contrast to a Cortex-M0.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
 /// The kernel for targets that need several instructions to read an unaligned word.
@@ -178,7 +178,7 @@ fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     start.wrapping_add(word_run(bytes.get(start..).unwrap_or_default(), beyond))
 }
 
-/// Returns whether a block contains a stop. Folds without an early exit, so that the compiler can vectorize it.
+/// Returns whether a block contains a stop. The loop has no early exit, so that the compiler can vectorize the loop.
 fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     let mut found = 0;
     for &byte in block {
@@ -189,7 +189,7 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
-/// Returns the position of the first line break. Most values are short.
+/// Returns the position of the first line break. Searches a short value byte by byte, because most values are short.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     if VECTORS && bytes.len() > MEDIUM.wrapping_mul(BYTES) {
         memchr::memchr2(b'\n', b'\r', bytes)
@@ -204,7 +204,7 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     find(byte, bytes).is_some()
 }
 
-/// Returns whether `bytes` contain a backslash. Most texts are short.
+/// Returns whether `bytes` contain a backslash. Searches a short text by words, because most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
         return find_by_words(b'\\', bytes) < bytes.len();

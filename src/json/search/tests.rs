@@ -45,7 +45,7 @@ fn every_byte_is_classified() {
     }
 }
 
-/// Tests that a borrow from one byte of a word does not change the result for an earlier byte.
+/// Tests borrows between bytes: they must not change the result for an earlier byte.
 #[test]
 fn adjacent_bytes_do_not_affect_each_other() {
     let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];

@@ -1,7 +1,7 @@
 //! A serde `Serializer` over the writer.
 //!
-//! The crate has its own serializer because the existing small ones panic on an error of a `Serialize`, or on a key
-//! that is not a string. This one also buffers nothing twice, and works with a writer that only counts.
+//! The crate has its own serializer because existing small serializers panic if a `Serialize` fails or a key is not a
+//! string. This serializer also needs no second buffer, and works with a writer that only counts.
 
 use super::write_text::{WriteText, prints};
 use super::writer::Writer;
@@ -17,8 +17,8 @@ mod key;
 pub enum EncodeError {
     /// The value does not fit. The writer has overflowed.
     TooLong,
-    /// The value has no JSON form (such as a key that is not a string, or too many levels), or its own `Serialize`
-    /// failed. The writer discards it.
+    /// The value has no JSON form, or its own `Serialize` failed. Examples are a key that is not a string, and too many
+    /// levels. The writer discards the value.
     Invalid,
 }
 
@@ -271,12 +271,12 @@ struct Compound<'w, 'a> {
     close: &'static str,
 }
 
-/// The `close` value of a struct whose only field holds the text of the value.
+/// The value of `close` for a struct whose only field holds JSON text.
 const VERBATIM: &str = "";
 
 impl Compound<'_, '_> {
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
-        // Stops at an overflow, because nothing more is written.
+        // Stops at an overflow, because the writer writes nothing more.
         if self.writer.overflowed() {
             return Err(EncodeError::TooLong);
         }

@@ -6,7 +6,7 @@ use super::write_text::{WriteText, prints};
 use crate::platform::{copy, move_down};
 use core::fmt;
 
-/// The text of a JSON string, still escaped, without its quotes. It compares, iterates and copies the decoded text
+/// The escaped text of a JSON string, without its quotes. A `Str` compares, iterates and copies the decoded text
 /// without a heap.
 ///
 /// ```
@@ -78,7 +78,7 @@ impl<'a> Str<'a> {
         Chars { pieces: self.parts(), run: "".chars() }
     }
 
-    /// Copies the decoded text to the start of `target` and returns it.
+    /// Copies the decoded text to the start of `target`, and returns the copy.
     ///
     /// # Errors
     ///
@@ -110,8 +110,8 @@ impl<'a> Str<'a> {
     }
 
     fn equals(self, other: &[u8]) -> bool {
-        // An escape is longer than its character. Text that is not longer than `other` can therefore only be equal
-        // without escapes.
+        // An escape is longer than its character. A text no longer than `other` therefore equals `other` only if the
+        // text has no escapes.
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
@@ -122,7 +122,7 @@ impl<'a> Str<'a> {
     #[inline]
     pub(crate) fn is_name(self, name: &str) -> bool {
         let name = name.as_bytes();
-        // Escaped text is longer than the name that it stands for.
+        // Text with an escape is longer than the decoded name.
         self.text == name || self.text.len() > name.len() && self.decodes_to(name)
     }
 
@@ -255,8 +255,8 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Returns the character of an escape, and the number of bytes it uses; `bytes` follow the backslash. An unpaired
-/// surrogate, which no scanned text contains, becomes U+FFFD.
+/// Decodes an escape. Returns the character, and the length of the escape without its backslash. `bytes` start after
+/// the backslash. An unpaired surrogate becomes U+FFFD, but scanned text contains none.
 fn unescape(bytes: &[u8]) -> (char, usize) {
     let character = match bytes {
         [b'u', rest @ ..] => return unescape_code(rest),
@@ -271,8 +271,8 @@ fn unescape(bytes: &[u8]) -> (char, usize) {
     (character, 1)
 }
 
-/// Returns the character of `\uXXXX` or of a surrogate pair; `bytes` follow the `u`. Also returns the number of bytes
-/// it uses, including the `u`.
+/// Decodes `\uXXXX` or a surrogate pair. Returns the character, and the length of the escape from the `u` on. `bytes`
+/// start after the `u`.
 fn unescape_code(bytes: &[u8]) -> (char, usize) {
     let (mut code, mut length) = (code_unit(bytes), 5);
     if let (0xD800..=0xDBFF, Some([b'\\', b'u', tail @ ..])) = (code, bytes.get(4..))
@@ -292,13 +292,13 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
-/// Returns scanned bytes as text. They are checked again, because only `unsafe` code could skip the UTF-8 check.
+/// Returns scanned bytes as text. Repeats the UTF-8 check, because only `unsafe` code could skip the check.
 pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, which is never
-/// longer than the escaped one, and the length of the escaped text.
+/// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, then the length of
+/// the escaped text. The decoded text is never longer than the escaped text.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
     let (mut from, mut to) = (0usize, 0usize);
     loop {
@@ -316,7 +316,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
         let escape = length.min(most).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
-        // An escape is at least as long as its character, except for a truncated one, which no scanned text contains.
+        // Only a truncated escape is shorter than its character, and scanned text contains no truncated escape.
         let length = decoded.len().min(escape);
         if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
             copy(place, decoded);

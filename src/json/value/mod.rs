@@ -6,8 +6,8 @@ use super::string::{Str, text_of};
 use super::write_text::{WriteText, prints};
 use core::fmt;
 
-/// A view of one valid JSON value inside a text. It is two words that borrow the text: nothing is copied, and strings
-/// are decoded on request.
+/// A view of one valid JSON value inside a text. A view borrows the text, takes two machine words, and decodes a
+/// string only on request.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -120,8 +120,8 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
-    /// Returns an object's member with this name, compared decoded. The last duplicate counts. Returns `None` if
-    /// there is no such member or the value is not an object.
+    /// Returns the value of an object's member with this name. Compares decoded names; the last duplicate counts.
+    /// Returns `None` if no member has this name or the value is not an object.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Json<'a>> {
         let [found] = self.pick([key]);
@@ -144,8 +144,8 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Returns the spans of several members of an object that starts at `start` in its text. The span of a missing
-    /// member is [`Span::MISSING`]. Otherwise like [`pick`](Json::pick).
+    /// Returns the spans of several members of an object. The object starts at `start` in its text. The span of a
+    /// missing member is [`Span::MISSING`]. Otherwise works like [`pick`](Json::pick).
     pub(crate) fn pick_spans<const N: usize>(self, start: usize, keys: &[&str; N]) -> [Span; N] {
         let mut found = [Span::MISSING; N];
         self.pick_spans_into(start, keys, &mut found);
@@ -162,8 +162,8 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Calls `found` for each member with one of these keys: with the index of the key, the value, and the number of
-    /// bytes behind the value.
+    /// Calls `found` for each member that has one of these keys. The arguments of `found` are the index of the key, the
+    /// value, and the number of bytes after the value.
     fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
         let mut members = self.members();
         while let Some((name, value)) = members.next() {
@@ -223,8 +223,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value of a number written without fraction and exponent. Returns `None` if it does not fit, and
-    /// for any other value.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if the number does not fit
+    /// in an `i64`, and for any other value.
     #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self.text {
@@ -233,8 +233,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value of a number written without fraction and exponent. Returns `None` if it is negative or does
-    /// not fit, and for any other value.
+    /// Returns the value of a number written without fraction and exponent. Returns `None` if the number is negative or
+    /// does not fit in a `u64`, and for any other value.
     #[must_use]
     pub fn unsigned(self) -> Option<u64> {
         match self.text {
@@ -260,13 +260,13 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns the value of decimal digits; `None` if it does not fit.
+/// Returns the value of decimal digits. Returns `None` if the value does not fit in a `u64` or a byte is not a digit.
 pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
     digits.iter().try_fold(0u64, |value, &byte| match byte {
-        // Not a checked multiplication, because that takes much flash on 32-bit targets.
+        // A checked multiplication would take much flash on 32-bit targets.
         b'0'..=b'9' if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(u64::from(byte & 0x0F)),
         _ => None,
     })
@@ -326,7 +326,8 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Returns the span of the next element of an array in `text`. An element or the opening bracket ends at `at`.
+/// Returns the span of the next element of an array in `text`. The opening bracket or the previous element ends at
+/// `at`.
 pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
     let rest = next_item(text.get(at..)?);
     let start = text.len().wrapping_sub(rest.len());
@@ -334,7 +335,7 @@ pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
     (length > 0).then_some(Span { start, end: start.wrapping_add(length) })
 }
 
-/// Returns the text from the next item of a container on, or from its closing bracket on.
+/// Returns the rest of a container, from its next item or its closing bracket on.
 fn next_item(rest: &[u8]) -> &[u8] {
     match after_space(rest) {
         [b',', rest @ ..] => after_space(rest),

@@ -1,7 +1,7 @@
-//! Base64 encoder for binary content, in place.
+//! Base64 encoder that writes binary content directly into the output.
 //!
-//! The crate has its own encoder because it needs no heap and no indexed table, and cannot panic on an impossible
-//! length.
+//! The crate has its own encoder, which needs no heap and no indexed table. This encoder cannot panic, not even for an
+//! impossible length.
 
 use super::Writer;
 
@@ -24,7 +24,7 @@ fn length(bytes: usize) -> usize {
     bytes.div_ceil(3).saturating_mul(4)
 }
 
-/// Encodes `source` in base64 with padding (RFC 4648, section 4), as far as `target` has space.
+/// Encodes `source` in base64 with padding, as far as `target` has space. See RFC 4648, section 4.
 fn encode(target: &mut [u8], source: &[u8]) {
     for (place, group) in target.chunks_exact_mut(4).zip(source.chunks(3)) {
         let (a, b, c) = match group {

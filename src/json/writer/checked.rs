@@ -12,7 +12,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// `body` wrote something other than members: keys, each with one value.
+    /// Returns an error if `body` wrote something other than members: keys, each with one value.
     pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
@@ -44,12 +44,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// `body` wrote something other than exactly one JSON value.
+    /// Returns an error if `body` wrote something other than exactly one JSON value.
     pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();
-        // The comma is already written. The value starts like a first one, and `body` cannot roll back earlier
-        // output.
+        // The comma is already written, so `body` starts as at the start of the output. `body` cannot roll back
+        // earlier output.
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
@@ -64,7 +64,7 @@ impl Writer<'_> {
         if is_sure { Ok(()) } else { self.check_value(from, mark) }
     }
 
-    /// Validates the value written since the position `from`, and discards it if it is invalid.
+    /// Validates the value written since the position `from`. Discards an invalid value.
     #[cold]
     fn check_value(&mut self, from: usize, mark: Mark) -> Result<(), ScanError> {
         if self.overflowed || matches!(self.room, BufferMut::Measure) {

@@ -1,7 +1,7 @@
 //! Escape sequences for string content.
 
-/// Returns the letter after the backslash in the escape of a quote, backslash or control character. The letter is `u`
-/// if four hexadecimal digits follow.
+/// Returns the letter after the backslash in an escape. `byte` is a quote, a backslash or a control character. The
+/// letter is `u` if four hexadecimal digits follow.
 #[inline]
 pub(super) const fn escape_letter(byte: u8) -> u8 {
     match byte {

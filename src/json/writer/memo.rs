@@ -6,7 +6,7 @@ use crate::platform::copy;
 /// Maximum length of stored members, in bytes.
 const CAPACITY: usize = 512;
 
-/// The last members that a pure function wrote, and its input. Small processors have no memory for it.
+/// The last members that a pure function wrote, and its input. Empty on 32-bit targets, which have little memory.
 #[derive(Debug)]
 pub(crate) struct MembersMemo {
     entry: [Entry; ENTRIES],
@@ -41,7 +41,7 @@ impl MembersMemo {
 }
 
 impl Writer<'_> {
-    /// Writes the first members of an object. `members` must always write the same ones for the same `key`.
+    /// Writes the first members of an object. For the same `key`, `members` must always write the same text.
     pub(crate) fn memoized(
         &mut self,
         memo: &mut MembersMemo,
@@ -66,7 +66,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// Writes an object with members for `key`, into `size` bytes. Returns it if it fits.
+    /// Writes an object with members for `key`, into `size` bytes. Returns the object if it fits.
     fn write(memo: &mut MembersMemo, key: u32, more: usize, size: usize) -> Option<String> {
         let mut space: Vec<u8> = std::vec![0; size];
         let mut buffer = Buffer::from(&mut space[..]);
@@ -89,7 +89,7 @@ mod tests {
             let first = write(&mut MembersMemo::new(), key, 3, 100);
             assert_eq!(write(&mut memo, key, 3, 100), first);
             assert_eq!(first.unwrap(), std::format!(r#"{{"a":"\"\"\"","key":{key},"b":1}}"#));
-            // Without space, with and without the memo.
+            // The buffer is too short, with and without the memo.
             assert_eq!(write(&mut memo, key, 3, 20), None);
         }
     }

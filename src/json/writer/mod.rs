@@ -1,4 +1,4 @@
-//! JSON writer into a borrowed or growing buffer, with automatic commas, a latched overflow and rollback marks.
+//! JSON writer with automatic commas, a latched overflow and rollback marks.
 //!
 //! All output goes through [`Writer::reserve`], which checks the limit and grows the buffer.
 
@@ -35,12 +35,12 @@ pub struct Writer<'a> {
     /// The position of the next byte to write.
     at: usize,
     limit: usize,
-    /// The position that limits rollback: output before it stays.
+    /// A rollback keeps the output before this position.
     floor: usize,
-    /// The last byte written, zero at the start. It decides whether the next name or value needs a comma.
+    /// The last byte written, or zero at the start. This byte decides whether the next name or value needs a comma.
     last: u8,
     overflowed: bool,
-    /// The open containers of the caller's output, if it is known to be well-formed.
+    /// The open containers of the caller's output, while the output is known to be well-formed.
     order: Nesting,
 }
 
@@ -57,7 +57,7 @@ pub struct Mark {
 pub(crate) struct Overflow;
 
 impl<'a> Writer<'a> {
-    /// Creates a writer into `room` that starts at byte `start` and never writes past byte `limit`.
+    /// Creates a writer into `room`. The output starts at byte `start` and never exceeds byte `limit`.
     pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
         let order = Nesting::UNKNOWN;
         Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
 
     /// Discards all output since the mark and clears an overflow that followed it.
     pub fn rollback(&mut self, mark: Mark) {
-        // Ignores a mark of another writer, and one from before the value that the caller may write.
+        // Ignores a mark of another writer, and a mark before the value that the caller may write.
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;
             self.last = mark.last;
@@ -114,7 +114,7 @@ impl<'a> Writer<'a> {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
-    /// Returns the position after the last byte written, or an error if the output did not fit.
+    /// Returns the position after the last byte written. Returns an error if the output did not fit.
     pub(crate) fn finish(self) -> Result<usize, Overflow> {
         if self.overflowed { Err(Overflow) } else { Ok(self.at) }
     }
@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
         self.push(token.as_bytes());
     }
 
-    /// Writes the text of a scanned value. Line breaks between its tokens become spaces; its strings contain none.
+    /// Writes the text of a scanned value. Line breaks between tokens become spaces; strings contain no line breaks.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
         if matches!(bytes, [] | [b'{' | b'[', ..]) {
@@ -305,13 +305,13 @@ impl<'a> Writer<'a> {
         if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
     }
 
-    /// Marks the output as overflowed, so that it is not sent.
+    /// Marks the output as overflowed. The caller then does not send the output.
     pub(crate) fn fail(&mut self) {
         self.overflowed = true;
     }
 
-    /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would then
-    /// follow an opening bracket.
+    /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would
+    /// otherwise follow an opening bracket.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || matches!(self.room, BufferMut::Measure) {
             return;
@@ -353,8 +353,8 @@ impl<'a> Writer<'a> {
         all.get_mut(..usable)?.split_at_mut_checked(at)
     }
 
-    /// Advances past bytes written inside a string or a number. Records a quote as the last byte, so that the next
-    /// item needs a comma.
+    /// Advances past bytes written inside a string. Records a quote as the last byte, so that the next item needs a
+    /// comma.
     fn advance(&mut self, written: usize) {
         self.at = self.at.wrapping_add(written);
         if written > 0 {
@@ -367,7 +367,7 @@ impl<'a> Writer<'a> {
         self.push_all(b"", bytes, b"");
     }
 
-    /// Appends three pieces, or none of them if they do not all fit. The first and the last one are short.
+    /// Appends three pieces, or none of them if they do not all fit. The first and the last piece are short.
     fn push_all(&mut self, begin: &[u8], bytes: &[u8], end: &[u8]) {
         let Some(last) = end.last().or(bytes.last()).or(begin.last()) else { return };
         let length = begin.len().wrapping_add(bytes.len()).wrapping_add(end.len());

@@ -37,7 +37,7 @@ impl Writer<'_> {
         closed
     }
 
-    /// Removes `token` after a string. The caller must have written it last.
+    /// Removes `token` after a string. The caller must have written `token` last.
     pub(crate) fn take_back(&mut self, token: &str) {
         if !self.overflowed && self.at >= self.floor.saturating_add(token.len()) {
             self.at = self.at.saturating_sub(token.len());

@@ -6,8 +6,8 @@ use super::Writer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Nesting {
     /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
-    /// The highest set bit is a sentinel; the bit below it stands for the container around the value. Zero means
-    /// unknown: the output must be scanned.
+    /// The highest set bit is a sentinel; the bit below it stands for the container around the value. Zero is
+    /// the unknown state: the output must be scanned.
     open: u32,
 }
 
@@ -52,7 +52,7 @@ impl Nesting {
         self.open = if fits { self.open >> 1 } else { 0 };
     }
 
-    /// Marks the output as unknown.
+    /// Marks the open containers as unknown.
     pub(super) fn lose(&mut self) {
         *self = Nesting::UNKNOWN;
     }
@@ -62,14 +62,14 @@ impl Nesting {
         self == Nesting::VALUE && last != 0
     }
 
-    /// Returns whether the output is complete members, or empty. `last` is its last byte.
+    /// Returns whether the output consists of complete members, or is empty. `last` is its last byte.
     pub(super) fn is_members(self, last: u8) -> bool {
         self == Nesting::MEMBERS && last != b':'
     }
 }
 
 impl Writer<'_> {
-    /// Writes closing brackets, and ends one container for each.
+    /// Writes closing brackets, and ends one container for each bracket.
     #[cfg(feature = "serde")]
     pub(in crate::json) fn close(&mut self, brackets: &str) {
         for bracket in brackets.bytes() {

@@ -28,7 +28,7 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// Returns the output of a sequence of calls, and whether the order of calls proves it well-formed.
+/// Returns the output of a sequence of calls. Also returns whether the order of calls proves the output well-formed.
 fn run(order: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
     let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 128);

@@ -42,7 +42,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends a copy of the output between `from` and `to`, escaped for use inside a string. Both are offsets from
+    /// Appends an escaped copy of the output between `from` and `to`, for use inside a string. Both are offsets from
     /// the start. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));

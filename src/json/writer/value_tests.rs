@@ -11,7 +11,7 @@ fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     (String::from_utf8(out.written().to_vec()).unwrap(), out.overflowed())
 }
 
-/// Tests a buffer with spare space, one that fits exactly, and one that is a byte too short.
+/// Tests a buffer with spare capacity, an exact buffer, and a buffer that is one byte too short.
 fn check(body: &dyn Fn(&mut Writer<'_>), expected: &str) {
     for more in [0, 1, 2, 3, 8, 100] {
         assert_eq!(written(expected.len() + more, body), (String::from(expected), false));

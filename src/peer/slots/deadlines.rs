@@ -1,8 +1,8 @@
 //! Tree over the slots: the lowest free slot and the earliest deadline.
 //!
-//! Each slot is a node of a binary tree and stores both values for its subtree, so the first slot stores them for all
-//! slots. Neither value depends on the order in which slots were taken and released. That order may depend on how fast
-//! output drains, and the output must not.
+//! Each slot is a node of a binary tree and stores both values for its subtree. So the first slot stores both values
+//! for all slots. Neither value depends on the order in which slots were taken and released. That order may depend on
+//! the speed of the transport, but the content of the output must not.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
@@ -25,7 +25,7 @@ impl<D: Data> InFlight<'_, D> {
         self.next_deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// Returns the request with the earliest deadline, if that deadline has expired at `now`.
+    /// Returns the request with the earliest deadline, if expired at `now`.
     ///
     /// The request keeps the deadline until it ends or the caller sets another one.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
@@ -56,11 +56,11 @@ impl<D: Data> InFlight<'_, D> {
         self.lowest_free()
     }
 
-    /// Updates the tree after a slot was taken or released, or its deadline has changed.
+    /// Updates the tree after a change of a slot: taken, released, or another deadline.
     pub(crate) fn update_tree(&mut self, index: u32) {
         let slots = self.slots_mut();
         let mut at = index;
-        // A node that did not change leaves its ancestors unchanged.
+        // An unchanged node leaves its ancestors unchanged.
         while update_node(slots, at, index) {
             let Some(previous) = at.checked_sub(1) else { return };
             at = previous / 2;
@@ -81,7 +81,7 @@ pub(crate) fn to_stored(deadline: Option<Millis>) -> Millis {
     deadline.map_or(NEVER, |deadline| deadline.min(LAST))
 }
 
-/// Computes the values of the node `at` from its slot and its two children. `index` is the slot that has changed.
+/// Computes the values of the node `at` from its slot and children. `index` is the slot that has changed.
 ///
 /// Returns `false` if the ancestors need no update: the values are the same, and `index`, whose deadline may have
 /// changed, is not the earliest slot.

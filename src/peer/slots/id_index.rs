@@ -45,7 +45,7 @@ impl<D: Data> InFlight<'_, D> {
         None
     }
 
-    /// Stores the id of a request and `more` after it as its text, and indexes the request by the id.
+    /// Stores `id` and `more` as the request's text, and indexes the id.
     ///
     /// Returns `false` if the text does not fit.
     pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {
@@ -97,7 +97,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Rebuilds the chains after a change of the seed or of the number of buckets.
+    /// Rebuilds the chains for another seed or number of buckets.
     pub(crate) fn rehash(&mut self) {
         for slot in self.slots_mut() {
             slot.bucket = NONE as u16;
@@ -111,14 +111,14 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Returns the slot that holds the start of the chain of this request.
+    /// Returns the slot that stores the start of this request's chain.
     fn bucket_slot(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         let owner = self.get(ticket)?.owner();
         self.slot_mut(self.bucket_of(Json::trusted(self.id(ticket)), owner))
     }
 
     fn bucket_of(&self, id: Json<'_>, StreamId(owner): StreamId) -> u32 {
-        // Owners use the same ids, so the owner is a part of the key.
+        // Several owners may use the same id, so the owner is a part of the key.
         let seed = self.seed() ^ u64::from(owner);
         let hash = hash_id(seed, id);
         // The upper half of the product spreads hashes evenly over any number of buckets, without a division.

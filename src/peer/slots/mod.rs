@@ -37,7 +37,7 @@ pub struct Slot<D> {
     generation: u32,
     /// Next slot in the chain of a bucket, or in the queue.
     next: u16,
-    /// First slot in the chain of the bucket with the index of this slot.
+    /// First slot in the chain of a bucket. The bucket and this slot have the same index.
     bucket: u16,
     /// Lowest free slot in the subtree of this slot.
     lowest_free: u16,
@@ -92,7 +92,7 @@ const LAST: Millis = Millis(u64::MAX - 1);
 pub(crate) struct InFlight<'b, D> {
     store: Store<'b, D>,
     seed: [u32; 2],
-    /// Length, in bytes, of the part of the text that each slot owns.
+    /// Length, in bytes, of each slot's part of the text.
     part: u16,
     taken: u16,
     /// First and last slot of the queue: requests that wait for transmit space.
@@ -105,7 +105,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         InFlight::lent(&mut [], &mut [])
     }
 
-    /// Creates a table over lent slots, each of which owns an equal part of `text`.
+    /// Creates a table over lent slots. Each slot owns an equal part of `text`.
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
         let (part, _) = divide(text.len() as u64, slots.len() as u32);
         let part = part.min(u64::from(u16::MAX)) as usize;
@@ -113,7 +113,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         InFlight::from_store(Store::Lent { slots, text }, part)
     }
 
-    /// Creates a table that grows to `limit` requests with up to `longest` bytes of text each.
+    /// Creates a table that grows to `limit` requests. Each request has up to `longest` bytes of text.
     #[cfg(feature = "alloc")]
     pub(crate) fn grown(limit: usize, longest: usize) -> InFlight<'static, D> {
         InFlight::from_store(Store::grown(limit.min(NONE as usize), longest), 0)
@@ -186,7 +186,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some((Ticket { slot: index, generation: slot.generation }, slot.data.as_ref()?))
     }
 
-    /// Returns whether the table has issued this ticket, for a request in flight or one that has ended.
+    /// Returns whether the table has issued this ticket. The request may have ended.
     pub(crate) fn has_issued(&self, ticket: Ticket) -> bool {
         self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.holds(ticket))
     }
@@ -205,8 +205,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Appends a request to the queue.
     ///
-    /// The request must not be in the queue and must have no id of the peer, because both use the same link. The caller
-    /// dequeues the request before releasing it.
+    /// The request must not be in the queue and must have no id of the peer. The queue and the id index use the same
+    /// link. The caller dequeues the request before releasing it.
     pub(crate) fn enqueue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;
@@ -244,7 +244,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
     }
 
-    /// Releases a request; its slot is retired if its generations are exhausted.
+    /// Releases a request. Retires the slot if its generations are exhausted.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         let Some(slot) = self.taken_slot(ticket) else { return };
         if slot.id_length > 0 {

@@ -25,11 +25,11 @@ pub(crate) enum Store<'b, D> {
     },
 }
 
-/// Number of slots from which a table grows by a quarter instead of doubling, to save memory.
+/// Number of slots from which a table grows by a quarter, to save memory. Smaller tables double.
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's part of the text, once a growing table has text. Most ids fit.
+/// Minimum length of a slot's part, once a growing table has text. Most ids fit.
 #[cfg(feature = "alloc")]
 const MIN_PART: u16 = 16;
 
@@ -75,8 +75,8 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Replaces the text of a request after its first `kept` bytes by `piece`. Returns `false` if it does not fit, or
-    /// if the text is shorter than `kept`.
+    /// Replaces the text of a request after the first `kept` bytes. Returns `false` if `piece` does not fit, or if the
+    /// text is shorter than `kept`.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
         let length = kept.wrapping_add(piece.len());
         if self.text(ticket).len() < kept {
@@ -90,8 +90,8 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Stores the output of `body` as the text of a request.
     ///
-    /// Returns `false` if it does not fit. The text then has its old length, but its bytes may have changed. `body` may
-    /// run twice, the first time to measure.
+    /// Returns `false` if the output does not fit. The text then has its old length, but its bytes may have changed.
+    /// `body` may run twice, because the first run may only measure the output.
     pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
         let length = match &self.store {
             Store::Lent { .. } => 0,
@@ -117,7 +117,7 @@ impl<D: Data> InFlight<'_, D> {
         true
     }
 
-    /// Returns the whole part of the text that a request owns, of at least `length` bytes.
+    /// Returns the whole part of a request, of at least `length` bytes.
     ///
     /// Returns `None` if the request has ended or the part cannot have this length.
     fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
@@ -154,8 +154,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Grows the part of the text of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or
-    /// the heap is exhausted.
+    /// Grows the part of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or the heap is
+    /// exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
             Store::Lent { .. } => {

@@ -157,8 +157,8 @@ fn next_slot_and_deadline_ignore_earlier_order() {
     }
 }
 
-/// After releases in any order, the lowest free slot is taken, and the same one of several equal deadlines expires
-/// first.
+/// Takes the lowest free slot after releases in any order. Equal deadlines expire in an order that does not depend on
+/// the releases.
 #[test]
 fn next_slot_and_deadline_ignore_earlier_releases() {
     let due = |table: &InFlight<'_, Plain>| table.due(Millis(9)).map(|ticket| ticket.slot);
@@ -367,7 +367,7 @@ fn random_operations_agree_with_a_map() {
     }
 }
 
-/// The cost of taking, finding, timing and releasing requests, with more and more of them in flight.
+/// Compares the time per request with few and with many requests in flight.
 #[test]
 fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let time = |count: u64| {
@@ -389,7 +389,7 @@ fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
         }
         start.elapsed().as_secs_f64()
     };
-    // The same number of requests both times, so that other load on the computer slows down both.
+    // Both measurements run the same number of requests, so that other load slows down both.
     let few: f64 = (0..64).map(|_| time(500)).sum();
     let many = time(32_000);
     // A linear search would take 64 times as long.

@@ -32,7 +32,7 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
     options.iter().any(|option| option.title.is_some())
 }
 
-/// Writes the values alone, or under the key `titled` with their titles.
+/// Writes values without titles as `enum`, and values with titles under the key `titled`.
 pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     if !has_titles(options) {
         out.key("enum");
@@ -49,7 +49,7 @@ pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writ
     out.end_array();
 }
 
-/// Writes the values as in `2025-06-18`, with the titles in a separate array.
+/// Writes the values as in `2025-06-18`. A separate array holds the titles.
 pub(super) fn write_older_options(options: &[Choice<'_>], out: &mut Writer<'_>) {
     out.key("enum");
     write_texts(options.iter().map(|option| option.value), out);
@@ -70,6 +70,6 @@ pub(super) fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Wr
 pub struct ChoiceView<'a> {
     /// The value in the response.
     pub value: Str<'a>,
-    /// The title for the user; equal to the value if there is none.
+    /// The title for the user; the value if there is no title.
     pub title: Str<'a>,
 }

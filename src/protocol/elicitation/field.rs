@@ -11,8 +11,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 
 /// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
 ///
-/// Features that a revision lacks are omitted or replaced. Defaults other than booleans, and fields with several
-/// choices, exist from `2025-11-25` on. In older revisions the user picks one of the choices.
+/// Features that a revision lacks are omitted or replaced. Fields with several choices, and defaults other than
+/// booleans, exist from `2025-11-25` on. In older revisions the user chooses only one value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -108,7 +108,7 @@ impl<'a> Field<'a> {
         Field::new(name, Kind::Choice { options })
     }
 
-    /// A field for any number of these values. Clients before `2025-11-25` answer with one.
+    /// A field for any number of these values. Clients before `2025-11-25` respond with one value.
     #[must_use]
     pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choices { options, count: [None, None] })
@@ -135,7 +135,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the minimum and maximum length of a text in characters, or the number of chosen values. No effect on other
+    /// Sets the minimum and maximum length: characters of a text, or values of a multiple choice. No effect on other
     /// fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
@@ -397,8 +397,8 @@ impl<'a> FieldView<'a> {
         text(self.schema, "format")
     }
 
-    /// The minimum and maximum: of a number its value, of a string its length in characters, of a multiple choice the
-    /// number of values.
+    /// The minimum and maximum of a number's value, of a string's length in characters, or of the number of chosen
+    /// values.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {

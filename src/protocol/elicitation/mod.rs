@@ -87,8 +87,8 @@ impl Sealed for Form<'_> {
     }
 }
 
-/// A web page for the user to open (from `2025-11-25` on): to log in, to pay, to enter a secret. The response only
-/// reports whether the user agreed. The page itself has to report the outcome to the server.
+/// A web page for the user to open (from `2025-11-25` on): to log in, to pay, to enter a secret. The response reports
+/// only whether the user agreed. The page must report the outcome to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenUrl<'a> {
     message: &'a str,
@@ -97,9 +97,8 @@ pub struct OpenUrl<'a> {
 }
 
 impl<'a> OpenUrl<'a> {
-    /// Creates a request with a message for the user, the URL, and a unique id of this elicitation. The client gets the
-    /// id in revisions before `2026-07-28`, and [`Server::elicitation_complete`](crate::Server::elicitation_complete)
-    /// refers to it.
+    /// Creates a request with a message, the URL, and a unique id. The server sends the id in `2025-11-25` only.
+    /// [`Server::elicitation_complete`](crate::Server::elicitation_complete) takes the same id.
     #[must_use]
     pub const fn new(message: &'a str, url: &'a str, id: &'a str) -> OpenUrl<'a> {
         OpenUrl { message, url, id }
@@ -151,7 +150,7 @@ impl Sealed for OpenUrl<'_> {
 }
 
 view! {
-    /// A form for the user to fill in. The application has to show which server requests it, and has to let the user
+    /// A form for the user to fill in. The application must show which server requests the form, and must let the user
     /// decline.
     ///
     /// Specification: *Elicitation*.
@@ -181,7 +180,7 @@ impl<'a> FormView<'a> {
 
 view! {
     /// A URL for the user to open. Show the whole URL, do not fetch it, and open it only with the user's consent. The
-    /// response reports the consent only, not what the user does on the page.
+    /// response reports only the consent, not the user's actions on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
     OpenUrlView with meta

@@ -27,8 +27,8 @@ impl Action {
     }
 }
 
-/// Writes a submitted form. `content` writes an object of strings, numbers and booleans, and from 2025-11-25 on arrays
-/// of strings.
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From 2025-11-25 on, arrays of
+/// strings are allowed too.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -91,8 +91,8 @@ impl<'a> ElicitResultView<'a> {
         self.action
     }
 
-    /// The submitted fields: an object, which is empty if nothing was submitted. The server has to check it against the
-    /// form.
+    /// The submitted fields: an object, empty if the user submitted no field. The server must check the object against
+    /// the form.
     #[must_use]
     pub fn content(&self) -> Json<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)

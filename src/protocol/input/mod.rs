@@ -4,8 +4,9 @@
 //! [`RootsView`], [`ElicitResultView`] and [`SampledView`].
 //!
 //! In the handshake era a server sends the requests itself: [`Server::request`](crate::Server::request). In
-//! `2026-07-28` it answers a client's request with the input requests, and the client repeats its request with the
-//! responses: [`Call::require_input`](crate::server::Call::require_input).
+//! `2026-07-28` the server responds to a client's request with input requests:
+//! [`Call::require_input`](crate::server::Call::require_input). The client then repeats its request with the input
+//! responses.
 //!
 //! | to request | write | the client must have declared | read the result with |
 //! |---|---|---|---|
@@ -56,8 +57,8 @@ pub trait Input: Sealed {
 
 #[cfg(feature = "alloc")]
 impl dyn Input + '_ {
-    /// The parameters of the [`method`](Input::method) as the JSON text of an object, for a client with these
-    /// capabilities in this revision. For applications that send requests from another thread, with
+    /// The parameters of the [`method`](Input::method) as JSON text, an object. The parameters suit a client with these
+    /// capabilities in this revision. An application that sends requests from another thread passes the parameters to
     /// [`Server::ask_raw`](crate::Server::ask_raw). Returns `None` if the request is not valid.
     ///
     /// ```
@@ -80,7 +81,7 @@ impl dyn Input + '_ {
     }
 }
 
-/// The private part of [`Input`]: writing the parameters.
+/// The private part of [`Input`], which writes the parameters.
 pub(crate) trait Sealed {
     /// Writes the members of the parameters. Returns `false` if they are not valid.
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool;

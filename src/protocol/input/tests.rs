@@ -104,7 +104,7 @@ fn raw_schema_is_written_verbatim() {
         let text = written(&Form::raw("m", schema), revision, C::NONE).unwrap();
         assert!(text.ends_with(&std::format!(r#""message":"m","requestedSchema":{schema}}}"#)), "{text}");
     }
-    // A line break in the schema would end the message.
+    // A newline in the schema must not end the message.
     let lines = written(&Form::raw("m", "{\n \"type\":\r\"object\"}"), V2026_07_28, C::NONE).unwrap();
     assert!(lines.ends_with(r#"{  "type": "object"}}"#), "{lines}");
 }

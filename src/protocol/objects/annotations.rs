@@ -1,4 +1,4 @@
-//! Annotations (audience, priority, age), and the roles of a conversation.
+//! Annotations of resources and content, and the roles of a conversation.
 //!
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
@@ -31,7 +31,7 @@ impl Role {
     }
 }
 
-/// Hints for clients on how to show or use a resource or a content block.
+/// Hints for the client about a resource or a content block.
 ///
 /// ```
 /// use mcp_proto::{Annotations, Decimal, Role};
@@ -52,7 +52,7 @@ impl<'n> Annotations<'n> {
         Annotations { audience: &[], priority: None, last_modified: None }
     }
 
-    /// Sets the audience. Default: everybody.
+    /// Sets the audience. Default: all roles.
     #[must_use]
     pub const fn audience(mut self, audience: &'n [Role]) -> Self {
         self.audience = audience;
@@ -66,14 +66,14 @@ impl<'n> Annotations<'n> {
         self
     }
 
-    /// Sets the time of the last change in ISO 8601, such as `2026-01-31T12:00:00Z` (from `2025-06-18` on).
+    /// Sets the time of the last change (from `2025-06-18` on). The format is ISO 8601, such as `2026-01-31T12:00:00Z`.
     #[must_use]
     pub const fn last_modified(mut self, time: &'n str) -> Self {
         self.last_modified = Some(time);
         self
     }
 
-    /// Writes the member `annotations`, unless no annotation is set that the revision has.
+    /// Writes the member `annotations`. Omits the member if the revision supports none of the set annotations.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         let last_modified = self.last_modified.filter(|_| revision.has(WireFeature::LastModified));
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
@@ -97,19 +97,19 @@ impl<'n> Annotations<'n> {
 }
 
 view! {
-    /// Annotations: audience, priority and age. Servers may omit all of them.
+    /// Annotations: audience, priority and time of the last change. Servers may omit any annotation.
     ///
     /// Specification: *Resources*, *Annotations*.
     AnnotationsView
 }
 
 impl<'a> AnnotationsView<'a> {
-    /// The intended audience; empty if the server does not specify it.
+    /// The intended audience. Empty if the server specifies no known role.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Role::from_json)
     }
 
-    /// Whether the audience includes `role`. Without a specified audience it includes everybody.
+    /// Whether the audience includes `role`. An audience without known roles includes all roles.
     #[must_use]
     pub fn is_for(&self, role: Role) -> bool {
         self.audience().next().is_none() || self.audience().any(|one| one == role)

@@ -1,12 +1,12 @@
-//! JSON of the application: raw text and values that it writes, both checked.
+//! JSON from the application: checks of raw text and of written values.
 
 use crate::json::{Json, Kind, ScanError, Writer};
 
-/// JSON texts of the application, each of which must be an object.
+/// JSON texts from the application. Each text must be an object.
 pub(crate) type Objects<'t> = [Option<&'t str>; 3];
 
-/// Finds the first text that is not an object. Returns `Some(Some(error))` if it is invalid JSON, `Some(None)` if it is
-/// another value, and `None` if all texts are objects.
+/// Finds the first text that is not an object. Returns `Some(Some(error))` for invalid JSON, `Some(None)` for another
+/// JSON value, and `None` if all texts are objects.
 pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
         Ok(value) => (value.kind() != Kind::Object).then_some(None),
@@ -14,7 +14,7 @@ pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     })
 }
 
-/// Writes a member with raw JSON text of the application, if there is one.
+/// Writes a member with raw JSON text from the application. Writes nothing if `text` is `None`.
 pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
     if let Some(text) = text {
         out.key(key);
@@ -22,7 +22,7 @@ pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
     }
 }
 
-/// Wraps an `FnOnce` as an `FnMut` that does nothing after the first call.
+/// Wraps an `FnOnce` as an `FnMut`. Calls after the first do nothing.
 pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer<'_>) {
     let mut body = Some(body);
     move |out: &mut Writer<'_>| {
@@ -32,7 +32,8 @@ pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer
     }
 }
 
-/// Calls `body` to write one value. Returns `false` if it does not write exactly one valid value.
+/// Calls `body` to write one value. Returns `false` if `body` does not write exactly one valid value. After an overflow
+/// it returns `true`, because the writer reports the overflow.
 pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
     let mut write = |out: &mut Writer<'_>| {
         if let Some(body) = body.take() {
@@ -42,7 +43,7 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
     out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
-/// Writes an object whose members `body` writes. Returns whether they are valid.
+/// Writes an object, and calls `body` to write the members. Returns whether the members are valid.
 pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
     out.begin_object();
     let valid = out.members_checked(body).is_ok();
@@ -50,8 +51,8 @@ pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Write
     valid
 }
 
-/// The JSON written from the position `from` on. Returns `None` if the output has overflowed, because the message is
-/// not sent then.
+/// Returns the JSON written since position `from`. Returns `None` if nothing was written. Also returns `None` after an
+/// overflow, because the server or client then discards the message.
 pub(crate) fn written_json<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
     if out.overflowed() {
         return None;

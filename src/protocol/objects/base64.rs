@@ -5,8 +5,8 @@ use crate::json::{Str, WriteText, prints};
 
 /// Binary data in base64, as the server wrote it.
 ///
-/// It accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers write all of
-/// these.
+/// The decoder accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers send
+/// all these variants.
 ///
 /// ```
 /// use mcp_proto::client::BlockView;
@@ -23,7 +23,7 @@ pub struct Base64<'a> {
     text: Str<'a>,
 }
 
-/// The reason why base64 was not decoded.
+/// The reason why decoding failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Base64Error {
@@ -32,7 +32,8 @@ pub enum Base64Error {
         /// The required size, in bytes.
         needed: usize,
     },
-    /// The text is not base64: it has an invalid character, or ends within a group. The server sent invalid data.
+    /// The text is not base64. A character or the padding is invalid, or the text ends within a group. The server sent
+    /// invalid data.
     Invalid,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Base64<'a> {
         Base64 { text }
     }
 
-    /// The text, still encoded.
+    /// The encoded text.
     #[must_use]
     pub fn text(self) -> Str<'a> {
         self.text
@@ -68,7 +69,8 @@ impl<'a> Base64<'a> {
     #[must_use]
     pub fn decoded_len(self) -> usize {
         let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
-        // Four digits are three bytes; two or three remaining digits are one or two bytes.
+        // Four digits encode three bytes. Two remaining digits encode one byte, three remaining digits encode two
+        // bytes.
         (digits / 4).saturating_mul(3).saturating_add((digits % 4).saturating_sub(1))
     }
 
@@ -97,7 +99,7 @@ impl<'a> Base64<'a> {
 
 struct Bytes<'a> {
     characters: crate::json::Chars<'a>,
-    /// The last digits; `count` of their bits have not been returned yet.
+    /// The last digits. The low `count` bits are not part of a returned byte yet.
     bits: u32,
     count: u32,
     state: State,
@@ -106,7 +108,7 @@ struct Bytes<'a> {
 #[derive(PartialEq, Eq)]
 enum State {
     Digits,
-    /// This number of padding characters was seen; only more padding may follow.
+    /// Number of padding characters so far. Only padding and line breaks may follow.
     Padding(u8),
     Done,
 }
@@ -134,7 +136,7 @@ impl Iterator for Bytes<'_> {
                 _ => return self.invalid(),
             }
         }
-        // The rest of the last group: nothing, four bits of two digits, or two bits of three.
+        // The last group leaves no bits, four bits after two digits, or two bits after three digits.
         let whole = match (self.count, &self.state) {
             (_, State::Digits) => self.count != 6,
             (4, State::Padding(seen)) => *seen == 2,
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn base64_variants_are_decoded() {
-        // The examples of RFC 4648; both alphabets; without padding; with escapes; with line breaks.
+        // Examples of RFC 4648, texts without padding, both alphabets, escapes and line breaks.
         let cases: &[(&str, &[u8])] = &[
             (r#""""#, b""),
             (r#""Zg==""#, b"f"),
@@ -200,7 +202,7 @@ mod tests {
             let mut buffer = [0; 16];
             assert_eq!(decoded(text, &mut buffer), Ok(*bytes), "{text}");
             let mut exact = std::vec![0; bytes.len()];
-            assert_eq!(decoded(text, &mut exact), Ok(*bytes), "{text}, exactly");
+            assert_eq!(decoded(text, &mut exact), Ok(*bytes), "{text}, exact buffer");
             if let Some((_, short)) = exact.split_first_mut() {
                 assert_eq!(
                     decoded(text, short),

@@ -8,7 +8,7 @@ use crate::protocol::revision::{Revision, Revisions, WireFeature};
 /// The names of text members, each with the revisions that have it.
 pub(crate) type Names = [(&'static str, Revisions)];
 
-/// Writes the texts that are set and that the revision has.
+/// Writes each text that is set, if the revision has the member.
 pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
     for ((name, revisions), text) in names.iter().zip(texts) {
         if revisions.contains(revision) {
@@ -18,17 +18,17 @@ pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revis
 }
 
 /// An entry of a list: a tool, resource, resource template or prompt.
-pub(crate) trait ListEntry {
-    /// The member of a result that has the list.
+pub(crate) trait ListedObject {
+    /// Name of the result member that contains the list.
     const LIST: &'static str;
 
-    /// The key of the entry: its name, URI or URI template.
+    /// The key of the entry: a name, URI or URI template.
     fn key(&self) -> &str;
 
     /// The JSON texts that must be objects.
     fn objects(&self) -> Objects<'_>;
 
-    /// Writes the entry with the members of the revision.
+    /// Writes the entry with the members that the revision has.
     fn write(&self, revision: Revision, out: &mut Writer<'_>);
 }
 
@@ -72,7 +72,7 @@ impl<'t> BaseMetadata<'t> {
         *description = Some(text);
     }
 
-    /// Writes the members that the revision has. The caller has checked that `_meta` is an object.
+    /// Writes the members that the revision has. The caller must have checked that `_meta` is an object.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);
@@ -82,7 +82,7 @@ impl<'t> BaseMetadata<'t> {
     }
 }
 
-/// Adds the builder methods that every list entry has.
+/// Adds the common builder methods and `name` to a list entry.
 macro_rules! base_metadata {
     ($entry:ident) => {
         impl<'t> $entry<'t> {
@@ -124,7 +124,7 @@ macro_rules! base_metadata {
 }
 pub(crate) use base_metadata;
 
-/// Adds the getters of base metadata and of the description to a view.
+/// Adds the getters for name, title and description to a view.
 macro_rules! base_metadata_view {
     ($view:ident, $name:literal, $description:literal) => {
         impl<'a> $view<'a> {

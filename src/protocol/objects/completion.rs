@@ -1,4 +1,4 @@
-//! Completion: the reference of an argument and the proposed values, written and viewed.
+//! Completion: the reference to a prompt or template, and the proposed values.
 //!
 //! Specification: *Completion*.
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
@@ -6,13 +6,13 @@
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::view::{list, view};
 
-/// The owner of the argument to complete.
+/// The prompt or resource template that has the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reference<'r> {
-    /// The prompt of this name.
+    /// The prompt with this name.
     Prompt(&'r str),
-    /// The resource template with this URI.
+    /// The resource template with this URI template.
     Resource(&'r str),
 }
 
@@ -31,7 +31,7 @@ impl Reference<'_> {
     }
 }
 
-/// The prompt or resource template of an argument.
+/// The prompt or resource template that has the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceView<'a> {
     /// The prompt with this name.
@@ -57,10 +57,12 @@ impl<'a> ReferenceView<'a> {
 /// Maximum number of values in one response.
 const MAX_VALUES: usize = 100;
 
-/// Maximum size of the end of a response: `],"total":18446744073709551615,"hasMore":false}` and its closing brackets.
+/// Size limit for the end of a response. The longest end is `],"total":18446744073709551615,"hasMore":false}` with the
+/// closing brackets of the response.
 const TAIL: usize = 56;
 
-/// Writes the member `completion`, with the values that `next` writes until it returns `false`.
+/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`, or another value would
+/// exceed the limit or the space.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,
@@ -117,7 +119,7 @@ impl<'a> CompletionView<'a> {
         self.inner().get("total")?.unsigned()
     }
 
-    /// Whether there are more values than these.
+    /// Whether the server has more values.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.inner().get("hasMore").and_then(Json::boolean) == Some(true)

@@ -1,11 +1,11 @@
-//! Content blocks of results, prompts and messages: written for each revision, and viewed.
+//! Content blocks of results, prompts and messages, written and viewed.
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
 use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
 use crate::protocol::objects::application_json::not_an_object;
-use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::base64::Base64;
 use crate::protocol::objects::items::Items;
 use crate::protocol::objects::resource::{Resource, ResourceView};
@@ -14,8 +14,8 @@ use crate::protocol::objects::tool_result::ToolResultView;
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A content block. Set annotations and `_meta` first, then write the block with one of `text`, `image`, `audio`,
-/// `resource_text`, `resource_blob` and `link`.
+/// A content block. First set annotations and `_meta`. Then write the block with `text`, `image`, `audio`,
+/// `resource_text`, `resource_blob` or `link`.
 ///
 /// ```
 /// # use mcp_proto::server::Call;
@@ -49,14 +49,14 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         ContentBlock { out, items, revision, role, annotations: Annotations::new(), meta: None }
     }
 
-    /// Sets the annotations. (A link has the annotations of the linked resource.)
+    /// Sets the annotations. A link ignores them, because it has the annotations of the linked resource.
     pub fn annotations(mut self, annotations: Annotations<'w>) -> Self {
         self.annotations = annotations;
         self
     }
 
-    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). If the text is invalid, the whole result
-    /// becomes an error.
+    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). Invalid text turns the whole result into an
+    /// error. A link ignores this `_meta`, because it has the `_meta` of the linked resource.
     pub fn meta(mut self, json: &'w str) -> Self {
         self.meta = Some(json);
         self
@@ -72,8 +72,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self.piece(Piece::Image { bytes, mime_type });
     }
 
-    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the block is a text
-    /// placeholder.
+    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, this writes a
+    /// placeholder text.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
         self.piece(Piece::Audio { bytes, mime_type });
     }
@@ -101,7 +101,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         });
     }
 
-    /// Writes a link to a resource (from `2025-06-18` on; older revisions get a text with its name and URI).
+    /// Writes a link to a resource (from `2025-06-18` on). In older revisions, writes a text with the display name and
+    /// the URI of the resource.
     pub fn link(mut self, resource: &Resource<'w>) {
         if !self.revision.has(WireFeature::ResourceLinks) {
             self.annotations = resource.annotations;
@@ -142,7 +143,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 }
 
-/// The content of a block without a resource.
+/// The content of a text, image or audio block.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'x> {
     Text(&'x dyn WriteText),
@@ -205,11 +206,11 @@ pub enum ContentView<'a> {
     Link(ResourceView<'a>),
     /// A tool use that the model requests (sampling).
     ToolUse {
-        /// The id of this use, which its result refers to.
+        /// The id of the tool use. The tool result repeats the id.
         id: Str<'a>,
         /// The name of the tool.
         name: Str<'a>,
-        /// The arguments, an object.
+        /// The arguments, a JSON object.
         input: Json<'a>,
     },
     /// The result of a tool use (sampling).
@@ -219,7 +220,7 @@ pub enum ContentView<'a> {
         /// The result.
         result: ToolResultView<'a>,
     },
-    /// Any other block, as raw JSON: its type is unknown, or a required member is missing.
+    /// Any other block, as raw JSON. The type is unknown, or a required member is missing or invalid.
     Other(Json<'a>),
 }
 
@@ -243,27 +244,28 @@ impl<'a> BlockView<'a> {
         found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because it reads two members only.
+    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because the lookup reads only two
+    /// members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let [kind, text] = self.json.pick(["type", "text"]);
         let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
         text.filter(|_| is_text).and_then(Json::string)
     }
 
-    /// The blocks of a member that is a single block or an array of blocks.
+    /// The blocks of a member: a single block or an array.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
     }
 
-    /// The annotations: audience, priority and age.
+    /// The annotations: audience, priority and time of the last change.
     #[must_use]
     pub fn annotations(&self) -> AnnotationsView<'a> {
         AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
-/// Reads an embedded resource. Some servers embed one without contents, which is read as a link.
+/// Reads an embedded resource. Some servers embed a resource without contents: the result is then a link.
 fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
     let contents = ResourceContentsView::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();

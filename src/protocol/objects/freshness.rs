@@ -5,22 +5,23 @@
 use crate::json::{Json, Writer};
 use crate::time::Millis;
 
-/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not report it, so their results are not
-/// fresh.
+/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not send these hints, so the lifetime of
+/// their results is zero.
 ///
-/// A change notification ends the freshness at once.
+/// A change notification invalidates a cached result at once. The application must discard it, because
+/// [`is_fresh`](Self::is_fresh) only compares times.
 ///
 /// Specification: 2026-07-28, *Caching*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Freshness {
-    /// The lifetime after the result was received, in milliseconds.
+    /// The lifetime in milliseconds, counted from the receipt of the result.
     pub fresh_for: Millis,
     /// Whether the result is the same for all users. If `false`, do not show it to other users.
     pub shared: bool,
 }
 
 impl Freshness {
-    /// Writes the members of a result.
+    /// Writes the members `ttlMs` and `cacheScope`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         out.key("ttlMs");
         out.unsigned(self.fresh_for.0);
@@ -44,7 +45,8 @@ impl Freshness {
     }
 }
 
-/// Converts a duration: negative or non-integer values are zero, and values past the range saturate.
+/// Converts a duration. A negative or non-integer value becomes zero. A value beyond the range of `u64` becomes the
+/// maximum.
 fn milliseconds(json: Json<'_>) -> u64 {
     let beyond = json.is_integer_text() && !json.bytes().starts_with(b"-");
     json.unsigned().unwrap_or(if beyond { u64::MAX } else { 0 })

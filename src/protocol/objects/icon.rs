@@ -6,7 +6,7 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::view::{entries, list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// An image for a name in a user interface (from `2025-11-25` on; omitted in older revisions).
+/// An image for a user interface (from `2025-11-25` on). The server omits icons in older revisions.
 ///
 /// ```
 /// use mcp_proto::{Icon, Theme};
@@ -31,27 +31,27 @@ pub enum Theme {
 }
 
 impl<'i> Icon<'i> {
-    /// Creates an icon with this URI: `https:`, or `data:` with the image in base64.
+    /// Creates an icon with this URI. The scheme is `https:`, or `data:` with the image in base64.
     #[must_use]
     pub const fn new(src: &'i str) -> Icon<'i> {
         Icon { src, mime_type: None, sizes: &[], theme: None }
     }
 
-    /// Sets the media type, such as `image/png`, if the URI does not determine it.
+    /// Sets the media type, such as `image/png`. Call this method if the URI does not determine the media type.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'i str) -> Self {
         self.mime_type = Some(mime_type);
         self
     }
 
-    /// Sets the suitable sizes: `48x48`, or `any` for a scalable image.
+    /// Sets the suitable sizes. A size is `48x48`, for example, or `any` for a scalable image.
     #[must_use]
     pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
         self.sizes = sizes;
         self
     }
 
-    /// Sets the background that it is designed for.
+    /// Sets the background that the icon is designed for.
     #[must_use]
     pub const fn theme(mut self, theme: Theme) -> Self {
         self.theme = Some(theme);
@@ -88,7 +88,7 @@ impl<'i> Icons<'i> {
         Icons { icons, write: Some(write_icons) }
     }
 
-    /// Writes the member `icons`, if there are any and the revision has them.
+    /// Writes the member `icons`. Omits an empty list, and icons that the revision does not support.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         if let Some(write) = self.write.filter(|_| revision.has(WireFeature::Icons)) {
             write(self.icons, out);
@@ -106,7 +106,7 @@ fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
 }
 
 view! {
-    /// An icon. The server chooses its URI, so check it before fetching.
+    /// An icon. Check the URI before fetching the image, because the server chooses the URI.
     ///
     /// Specification: *Icons*.
     IconView
@@ -125,7 +125,7 @@ impl<'a> IconView<'a> {
         text(self.json, "mimeType")
     }
 
-    /// The intended sizes: `48x48`, or `any`.
+    /// The intended sizes, such as `48x48`, or `any` for a scalable image.
     pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "sizes").filter_map(Json::string)
     }

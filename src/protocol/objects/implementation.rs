@@ -1,4 +1,4 @@
-//! Identity of a server or client: `serverInfo` and `clientInfo`, the schemas' `Implementation`.
+//! Identity of a server or client: `Implementation`, `serverInfo`, `clientInfo`.
 //!
 //! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
 
@@ -62,7 +62,7 @@ impl<'i> Implementation<'i> {
 }
 
 view! {
-    /// A server's description of itself, which is not verified.
+    /// The identity that a server reports. The client does not verify it.
     ///
     /// Specification: *Lifecycle*, *Implementation*.
     ImplementationView
@@ -77,7 +77,7 @@ impl<'a> ImplementationView<'a> {
         text(self.json, "version")
     }
 
-    /// The URL of its website.
+    /// The URL of the server's website.
     #[must_use]
     pub fn website(&self) -> Option<Str<'a>> {
         text(self.json, "websiteUrl")

@@ -1,8 +1,9 @@
-//! An array in a result, which the application fills.
+//! Array of a result, with elements that the application writes.
 
 use crate::json::Writer;
 
-/// State of an array in a result. The first element opens the array, so that other members can precede and follow it.
+/// State of an array in a result. The first element opens the array, so that the application can first write other
+/// members.
 #[derive(Debug)]
 pub(crate) struct Items {
     key: &'static str,
@@ -29,12 +30,12 @@ impl Items {
         Items { key: "", position: Position::Inside, count: 0, valid: true }
     }
 
-    /// Whether the array is not opened yet.
+    /// Whether no element has opened the array yet.
     pub(crate) fn not_begun(&self) -> bool {
         self.position == Position::Before
     }
 
-    /// Opens the array if necessary, so that the next value becomes an element. Returns `false` if the array is closed.
+    /// Opens the array if necessary. The next value becomes an element. Returns `false` if the array is closed.
     pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
         match self.position {
             Position::Before => {
@@ -52,7 +53,7 @@ impl Items {
         true
     }
 
-    /// Closes the array if it is open, so that the next value becomes a member of the result.
+    /// Closes the array if it is open. The next value becomes a member of the result.
     pub(crate) fn member(&mut self, out: &mut Writer<'_>) {
         if self.position == Position::Inside {
             out.end_array();

@@ -1,4 +1,4 @@
-//! Log messages, as a server writes them and a client views them.
+//! Log messages: written by a server, viewed by a client.
 //!
 //! Specification: *Logging*.
 
@@ -6,7 +6,8 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::level::Level;
 use crate::protocol::objects::view::{text, view};
 
-/// Writes `notifications/message`, with the data that `data` writes.
+/// Writes `notifications/message`. Calls `data` to write the logged value. If `data` returns `false`, the message is
+/// not valid.
 pub(crate) fn write_log(
     out: &mut Writer<'_>,
     level: Level,
@@ -34,13 +35,13 @@ view! {
 }
 
 impl<'a> LogMessage<'a> {
-    /// The level, if the server wrote a known one.
+    /// The level. Returns `None` if the level is missing or unknown.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         Level::from_json(text(self.json, "level")?)
     }
 
-    /// The name of the logger in the server.
+    /// The name of the server's logger.
     #[must_use]
     pub fn logger(&self) -> Option<Str<'a>> {
         text(self.json, "logger")

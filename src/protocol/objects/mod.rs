@@ -1,4 +1,4 @@
-//! Objects of the protocol: each file has the writer and the view of one object.
+//! Objects of the protocol: writers and views, one file for each kind.
 
 pub(crate) mod annotations;
 pub(crate) mod application_json;

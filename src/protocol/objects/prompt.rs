@@ -1,15 +1,17 @@
-//! Prompts and their arguments, as a server lists them and a client views them.
+//! Prompts and prompt arguments: listed by a server, viewed by a client.
 //!
 //! Specification: *Prompts*, *Prompt*.
 
 use crate::json::{Json, Writer};
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
+use crate::protocol::objects::base_metadata::{
+    BaseMetadata, ListedObject, base_metadata, base_metadata_view,
+};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{entries, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A prompt: a template of messages for the model, with arguments that the user chooses.
+/// A prompt: a template of messages for the model. The user chooses the argument values.
 ///
 /// ```
 /// use mcp_proto::server::{PromptArgument, Prompt};
@@ -40,7 +42,7 @@ impl<'t> Prompt<'t> {
     }
 }
 
-impl ListEntry for Prompt<'_> {
+impl ListedObject for Prompt<'_> {
     const LIST: &'static str = "prompts";
 
     fn key(&self) -> &str {
@@ -95,14 +97,14 @@ impl<'t> PromptArgument<'t> {
         self
     }
 
-    /// Makes the argument required. The server refuses requests without it.
+    /// Makes the argument required. The server refuses requests without the argument.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Sets suggested values. Other values are accepted, too.
+    /// Sets suggested values. The server accepts other values, too.
     ///
     /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
     /// values.
@@ -123,7 +125,7 @@ impl<'t> PromptArgument<'t> {
 }
 
 view! {
-    /// A prompt, as the server describes it.
+    /// A prompt in the server's list.
     ///
     /// Specification: *Prompts*, *Prompt*.
     PromptView with meta
@@ -155,7 +157,7 @@ view! {
 base_metadata_view!(PromptArgumentView, "The name.", "The description.");
 
 impl<'a> PromptArgumentView<'a> {
-    /// Whether the argument is required.
+    /// Whether the prompt requires the argument.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.json.get("required").and_then(Json::boolean) == Some(true)

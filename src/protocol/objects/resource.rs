@@ -1,17 +1,19 @@
-//! Resources and resource templates, as a server lists them and a client views them.
+//! Resources and resource templates: listed by a server, viewed by a client.
 //!
 //! Specification: *Server features*, *Resources*.
 
 use crate::json::{Chars, Json, Str, Writer};
 use crate::protocol::objects::annotations::{Annotations, AnnotationsView};
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata, base_metadata_view};
+use crate::protocol::objects::base_metadata::{
+    BaseMetadata, ListedObject, base_metadata, base_metadata_view,
+};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template::{self, Matches};
 
-/// A resource: data that clients read under a URI. A server lists it, or links to it in a tool's result.
+/// A resource: data that clients read by its URI. Servers list resources, and link to them in tool results.
 ///
 /// ```
 /// use mcp_proto::server::Resource;
@@ -36,7 +38,10 @@ impl<'t> Resource<'t> {
         Resource { uri, base, mime_type: None, annotations: Annotations::new(), size: None }
     }
 
-    /// Sets the media type of the contents, which results of reading also carry.
+    /// Sets the media type of the contents. [`ReadResource::text`] and [`ReadResource::blob`] send the media type, too.
+    ///
+    /// [`ReadResource::text`]: crate::server::ReadResource::text
+    /// [`ReadResource::blob`]: crate::server::ReadResource::blob
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
         self.mime_type = Some(mime_type);
@@ -81,7 +86,7 @@ impl<'t> Resource<'t> {
     }
 }
 
-impl ListEntry for Resource<'_> {
+impl ListedObject for Resource<'_> {
     const LIST: &'static str = "resources";
 
     fn key(&self) -> &str {
@@ -101,8 +106,8 @@ impl ListEntry for Resource<'_> {
 
 /// A template for resources whose URIs follow a pattern.
 ///
-/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. The values of `{name}` have no
-/// reserved characters such as `/`; those of `{+name}` may have them. No `{name}` may follow a `{+name}`.
+/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. A value of `{name}` has no reserved
+/// characters, such as `/`. A value of `{+name}` may have reserved characters. No `{name}` may follow a `{+name}`.
 ///
 /// ```
 /// use mcp_proto::server::ResourceTemplate;
@@ -130,7 +135,11 @@ impl<'t> ResourceTemplate<'t> {
         ResourceTemplate { uri: uri_template, base, mime_type: None, annotations: Annotations::new() }
     }
 
-    /// Sets the media type of the contents, if it is the same for all resources. Results of reading also carry it.
+    /// Sets the media type of the contents. Call this method only if all matching resources have this type.
+    /// [`ReadResource::text`] and [`ReadResource::blob`] send the media type, too.
+    ///
+    /// [`ReadResource::text`]: crate::server::ReadResource::text
+    /// [`ReadResource::blob`]: crate::server::ReadResource::blob
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
         self.mime_type = Some(mime_type);
@@ -150,8 +159,8 @@ impl<'t> ResourceTemplate<'t> {
         self.uri
     }
 
-    /// Matches a URI and returns the values of the variables. If the URI matches in several ways, all values except the
-    /// last are as short as possible. Values may be empty. Returns `None` if the URI does not match.
+    /// Matches a URI and returns the values of the variables. Returns `None` if the URI does not match. If the URI
+    /// matches in several ways, all values except the last are as short as possible. Values may be empty.
     #[must_use]
     pub fn matches<'a>(&self, uri: &'a str) -> Option<Matches<'a>>
     where
@@ -162,7 +171,7 @@ impl<'t> ResourceTemplate<'t> {
     }
 }
 
-impl ListEntry for ResourceTemplate<'_> {
+impl ListedObject for ResourceTemplate<'_> {
     const LIST: &'static str = "resourceTemplates";
 
     fn key(&self) -> &str {
@@ -184,14 +193,14 @@ impl ListEntry for ResourceTemplate<'_> {
 }
 
 view! {
-    /// A resource, as the server describes it: a list entry or a link in content.
+    /// A resource that the server describes in a list or link.
     ///
     /// Specification: *Resources*, *Resource*.
     ResourceView with meta
 }
 
 view! {
-    /// A resource template, as the server describes it.
+    /// A resource template in the server's list.
     ///
     /// Specification: *Resources*, *Resource templates*.
     ResourceTemplateView with meta

@@ -8,7 +8,7 @@ use crate::protocol::objects::freshness::Freshness;
 use crate::protocol::objects::items::Items;
 use crate::protocol::objects::view::{entries, text, view};
 
-/// The default media types of text and binary resources. Some clients require one with every resource.
+/// The default media types of text and binary resources. Some clients require a media type in all contents.
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
 
@@ -74,14 +74,14 @@ impl<'w, 'a> Contents<'w, 'a> {
 }
 
 view! {
-    /// The contents of a resource, or of one part of it: text or binary data.
+    /// The contents of a resource or one part: text or binary data.
     ///
     /// Specification: *Resources*, *Resource contents*.
     ResourceContentsView with meta
 }
 
 impl<'a> ResourceContentsView<'a> {
-    /// The URI of the resource, or of a part of the requested one.
+    /// The URI of the resource, or of a part of the requested resource.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
@@ -125,7 +125,7 @@ impl<'a> ReadResultView<'a> {
         self.contents().find_map(|contents| contents.text())
     }
 
-    /// How long the application may cache the result.
+    /// The cache hints of the result: lifetime and scope.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.json)

@@ -14,7 +14,7 @@ fn block(text: &str) -> String {
     std::format!("{:?}", BlockView::from_json(json(text)).content())
 }
 
-/// A block with a missing or invalid member is read as `Other`, never partially.
+/// Checks that a block with a missing or invalid member becomes `Other`.
 #[test]
 fn block_without_required_members_is_other() {
     let cases: &[(&str, &str)] = &[
@@ -214,7 +214,7 @@ fn result_without_freshness_is_not_fresh() {
     assert!(!Freshness::default().is_fresh(Millis(10), Millis(10)));
 }
 
-/// Invalid entries are skipped, and members of the wrong type are absent.
+/// Checks views of invalid JSON. Views skip invalid entries, and treat members of the wrong type as missing.
 #[test]
 fn views_of_invalid_json_have_no_members() {
     for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]

@@ -1,10 +1,10 @@
-//! Tools, as a server lists them and a client views them.
+//! Tools: listed by a server, viewed by a client.
 //!
 //! Specification: *Tools*, *Tool*.
 
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
-use crate::protocol::objects::base_metadata::{BaseMetadata, ListEntry, base_metadata};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -27,9 +27,10 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 base_metadata!(Tool);
 
 impl<'t> Tool<'t> {
-    /// A tool with a name and the JSON Schema of its arguments, as JSON text. `{}` means no arguments.
+    /// A tool with a name and the JSON Schema of its arguments. The schema is JSON text.
+    /// The server sends `{}` as `{"type":"object"}`.
     ///
-    /// Names should have 1 to 128 characters of `A-Z a-z 0-9 _ - .`.
+    /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     #[must_use]
     pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
         Tool { base: BaseMetadata::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
@@ -73,20 +74,20 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against it.
+    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against the schema.
     #[must_use]
     pub const fn input_schema(&self) -> &'t str {
         self.input_schema
     }
 
-    /// The JSON Schema of structured results, if it is set. The server does not validate results against it.
+    /// The JSON Schema of structured results, if set. The server does not validate results against the schema.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
     }
 }
 
-impl ListEntry for Tool<'_> {
+impl ListedObject for Tool<'_> {
     const LIST: &'static str = "tools";
 
     fn key(&self) -> &str {
@@ -109,7 +110,7 @@ impl ListEntry for Tool<'_> {
             write_raw("outputSchema", self.output_schema, out);
         }
         if revision.has(WireFeature::ToolAnnotations) {
-            // A revision without titles has them in the annotations of a tool.
+            // If a revision has no member `title`, the title of a tool is in the annotations.
             let title = self.base.title().filter(|_| !revision.has(WireFeature::Titles));
             self.hints.write(title, out);
         }
@@ -135,7 +136,7 @@ impl Hints {
 }
 
 view! {
-    /// A tool, as the server describes it.
+    /// A tool in the server's list.
     ///
     /// Specification: *Tools*, *Tool*.
     ToolView with meta
@@ -151,7 +152,8 @@ impl<'a> ToolView<'a> {
         text(self.json, "name")
     }
 
-    /// The title member. For the title shown to users see [`display_name`](ToolView::display_name), which has fallbacks.
+    /// The member `title`. To show a title to users, call [`display_name`](ToolView::display_name), which has
+    /// fallbacks.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
@@ -170,8 +172,8 @@ impl<'a> ToolView<'a> {
         text(self.json, "description")
     }
 
-    /// The JSON Schema of the arguments. If the server omits it or sends an empty one, a schema that accepts any
-    /// object.
+    /// The JSON Schema of the arguments. If the server omits the schema or sends an empty one, returns a schema that
+    /// accepts any object.
     #[must_use]
     pub fn input_schema(&self) -> Json<'a> {
         let schema = object(self.json, "inputSchema").filter(|schema| schema.members().next().is_some());
@@ -197,8 +199,8 @@ impl<'a> ToolView<'a> {
 }
 
 view! {
-    /// Hints about a tool's behavior. Do not rely on hints of an untrusted server. Missing hints have the
-    /// specification's defaults, which assume the worst.
+    /// Hints about a tool's behavior. Do not rely on hints of an untrusted server. If the server omits a hint, the
+    /// getter returns the default of the specification, which assumes the worst case.
     ///
     /// Specification: *Tools*, *ToolAnnotations*.
     ToolHintsView

@@ -12,10 +12,10 @@ use crate::protocol::objects::view::list;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::Object;
 
-/// Writes the result of a tool: content blocks, structured content, and whether the tool failed.
+/// Writes a tool result: content blocks, structured content and the error flag.
 ///
-/// The blocks form one array, so write other members before the first or after the last block. Otherwise the result is
-/// not valid: the client gets an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
+/// All blocks belong to one array. Write other members before the first block or after the last block. Otherwise the
+/// result is not valid: the client receives an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -28,11 +28,11 @@ pub struct ToolResult<'w, 'a> {
 /// The position of the structured content in the output.
 #[derive(Debug)]
 struct Structured {
-    /// The mark before its key.
+    /// The mark before the key `structuredContent`.
     before: Mark,
     from: usize,
     to: usize,
-    /// Whether the revision allows the value. Otherwise `end` removes it.
+    /// Whether the revision allows the value. If not, `end` removes the member.
     stays: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         ToolResult { out, items: Items::new("content"), revision, failed: false, structured: None }
     }
 
-    /// Begins a content block that may have annotations and a `_meta`.
+    /// Begins a content block, which may have annotations and `_meta`.
     pub fn block(&mut self) -> ContentBlock<'_, 'a> {
         ContentBlock::new(self.out, &mut self.items, self.revision, None)
     }
@@ -81,9 +81,9 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.block().link(resource);
     }
 
-    /// Adds structured content (since `2025-06-18`; up to `2025-11-25` only an object).
+    /// Adds structured content (since `2025-06-18`). Up to `2025-11-25`, the value must be an object.
     ///
-    /// Without content blocks, it is mirrored as text for clients that do not support it.
+    /// A result without content blocks repeats the value as text, for clients without support of structured content.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
@@ -107,10 +107,10 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.structured = Some(Structured { before, from, to: self.out.len(), stays });
     }
 
-    /// Sets the `_meta` of the result: an object, as JSON text. Call this before all other methods.
+    /// Sets `_meta`, the JSON text of an object. Call this method before any block or structured content.
     pub fn meta(&mut self, json: &str) {
         let first = self.items.not_begun() && self.structured.is_none();
-        // A result of the stateless era may already have a `_meta` with the server's name, as its last member.
+        // In the stateless era, the last member so far may be a `_meta` with the server's name.
         let written = if self.out.reopen_object() {
             let written = self.out.raw_members(json);
             self.out.end_object();
@@ -188,7 +188,7 @@ pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
 #[derive(Clone, Copy)]
 pub struct ToolResultView<'a> {
     result: Object<'a>,
-    /// The content, if the lookup is done already.
+    /// The content, if the caller has already looked it up.
     content: Option<Json<'a>>,
 }
 
@@ -221,7 +221,7 @@ impl<'a> ToolResultView<'a> {
         self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
-    /// The content, one item per block. Empty if the server omitted it.
+    /// The content, one item per block. Empty if the server omitted the content.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
@@ -235,7 +235,8 @@ impl<'a> ToolResultView<'a> {
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;
-        // The view of the first block extends to the end of the array, because its members are found without its length.
+        // Finding the end of the first block would cost a scan. The view therefore extends to the end of the array: the
+        // lookup of members stops at the closing brace of the block.
         let first = match content.bytes() {
             [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
             _ => None,
@@ -250,7 +251,7 @@ impl<'a> ToolResultView<'a> {
     }
 }
 
-/// Prints the raw value only, because the content is a part of it.
+/// Prints only the raw value, because the raw value includes the content.
 impl core::fmt::Debug for ToolResultView<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ToolResult").field("json", &self.raw()).finish()

@@ -1,11 +1,11 @@
-//! Read-only views of JSON that the peer sent, and how they look up members.
+//! Read-only views of JSON from the peer, and the lookup of members.
 //!
-//! A getter looks its member up on each call. It returns none if the member is missing or of the wrong type. Members
-//! without a getter are available through `raw`.
+//! A getter looks up its member on each call. The getter returns `None` if the member is missing or has the wrong type.
+//! Use `raw` for members without a getter.
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 
-/// Declares a view type over one JSON value, with the functions that every view has.
+/// Declares a view type over one JSON value, with common functions.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -62,12 +62,12 @@ pub(crate) fn object<'a>(json: Json<'a>, name: &str) -> Option<Json<'a>> {
     json.get(name).filter(|value| value.kind() == Kind::Object)
 }
 
-/// Returns the elements of a member that is an array, or none.
+/// Returns the elements of a member that is an array. The iterator is empty for any other member.
 pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     json.get(name).unwrap_or(Json::NULL).elements()
 }
 
-/// Returns the elements that are objects. Other elements are invalid entries.
+/// Returns the elements that are objects. Skips other elements, which are invalid entries.
 pub(crate) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }

@@ -33,7 +33,7 @@ impl<'a> Block<'a> {
         Block(Kind::Image { bytes, mime_type })
     }
 
-    /// Audio with its MIME type. `2024-11-05` has no audio, so its clients get a text that says so.
+    /// Audio with its MIME type. `2024-11-05` has no audio, so clients of that revision receive a placeholder text.
     #[must_use]
     pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Audio { bytes, mime_type })
@@ -52,8 +52,8 @@ impl<'a> Block<'a> {
         Block(Kind::ToolResult { id, content, structured: None, failed: false })
     }
 
-    /// Sets the structured value of a tool result, as JSON text. `2025-11-25` allows only objects; other values are
-    /// omitted there. No effect on other blocks.
+    /// Sets the structured value of a tool result, as JSON text. `2025-11-25` allows only objects, so other values are
+    /// omitted in that revision. No effect on other blocks.
     #[must_use]
     pub const fn structured(mut self, json: &'a str) -> Self {
         if let Kind::ToolResult { structured, .. } = &mut self.0 {

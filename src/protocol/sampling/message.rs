@@ -1,4 +1,4 @@
-//! Messages of a conversation, as a server writes them and a client views them.
+//! Messages of a conversation: written by a server, viewed by a client.
 //!
 //! Specification: *Sampling*, *SamplingMessage*.
 
@@ -36,7 +36,7 @@ impl<'a> SampleMessage<'a> {
     }
 
     /// A message of several content blocks. Revisions before `2025-11-25` allow one block per message, so each block
-    /// becomes a message there.
+    /// becomes a separate message.
     #[must_use]
     pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
         SampleMessage { role, content: Content::Many(content) }
@@ -85,7 +85,7 @@ impl<'a> SampleMessageView<'a> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// The content of the message, one item per block. A single block and an array are read alike.
+    /// The content of the message, one item per block. The content may be a single block or an array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }

@@ -1,4 +1,4 @@
-//! Sampling: a message for the client's model, as a server requests it and a client views it.
+//! Sampling: a server's request for a message of the client's model.
 //!
 //! Specification: *Sampling*.
 
@@ -14,7 +14,7 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::application_json::not_an_object;
-use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::tool::{Tool, ToolView};
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
@@ -46,7 +46,7 @@ pub struct CreateMessage<'a> {
 }
 
 impl<'a> CreateMessage<'a> {
-    /// Creates a request with a conversation and the maximum number of tokens to generate.
+    /// Creates a request with a conversation and the maximum number of tokens.
     #[must_use]
     pub const fn new(messages: &'a [SampleMessage<'a>], max_tokens: u32) -> CreateMessage<'a> {
         CreateMessage {
@@ -77,8 +77,8 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets the context of MCP servers to include. From `2025-11-25` on it is omitted, which means none, for clients
-    /// that did not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT).
+    /// Sets the context of MCP servers to include. From `2025-11-25` on, the member is omitted for clients that did not
+    /// declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). An omitted member means no context.
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
@@ -106,8 +106,8 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets the tools that the model may call (from `2025-11-25` on, if the client declared
-    /// [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS)). The server executes them itself.
+    /// Sets the tools that the model may call (from `2025-11-25` on). The client must have declared
+    /// [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS). The server executes the tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'a [Tool<'a>]) -> Self {
         self.tools = tools;
@@ -127,7 +127,8 @@ impl<'a> CreateMessage<'a> {
             || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
     }
 
-    /// Whether every tool use has its result in the next message, which is the user's and has only results.
+    /// Whether every tool use has its result in the next message. Tool uses need the role of the assistant. A message
+    /// with results needs the role of the user, and has only results of known tool uses.
     fn tool_uses_have_results(&self) -> bool {
         let mut calls: &[Block<'_>] = &[];
         for message in self.messages {
@@ -223,8 +224,8 @@ impl Sealed for CreateMessage<'_> {
 }
 
 view! {
-    /// A sampling request: a message for a model to generate. The application should show it to the user, who may
-    /// change or decline it.
+    /// A request for a model to generate a message. The application should show the request to the user, who may change
+    /// or decline it.
     ///
     /// Specification: *Sampling*.
     CreateMessageView with meta
@@ -236,7 +237,7 @@ impl<'a> CreateMessageView<'a> {
         list(self.json, "messages").map(SampleMessageView::from_json)
     }
 
-    /// The maximum number of tokens to generate, which is binding.
+    /// The maximum number of tokens to generate. The client must not exceed this number.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
@@ -265,7 +266,7 @@ impl<'a> CreateMessageView<'a> {
         self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
     }
 
-    /// The context of MCP servers that the server wants in the prompt. The application may ignore it.
+    /// The context of MCP servers that the server requests for the prompt. The application may ignore the request.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)

@@ -1,4 +1,4 @@
-//! Preferences for the choice of a model, as a server writes them and a client views them.
+//! Preferences for the choice of a model: written by a server, viewed by a client.
 //!
 //! Specification: *Sampling*, *Model preferences*.
 
@@ -15,8 +15,8 @@ pub struct ModelPreferences<'a> {
 }
 
 impl<'a> ModelPreferences<'a> {
-    /// Creates preferences with hints: names of models or families, or substrings such as `sonnet`, the preferred
-    /// first.
+    /// Creates preferences with hints, in order of preference. A hint is the name of a model or family, or a substring
+    /// such as `sonnet`.
     #[must_use]
     pub const fn new(hints: &'a [&'a str]) -> ModelPreferences<'a> {
         ModelPreferences { hints, cost: None, speed: None, intelligence: None }
@@ -43,7 +43,7 @@ impl<'a> ModelPreferences<'a> {
         self
     }
 
-    // Not inlined, so that its stack frame is gone while the messages are written.
+    // Not inlined, so that its stack frame does not exist while the messages are written.
     #[inline(never)]
     pub(super) fn write(&self, out: &mut Writer<'_>) {
         out.key("modelPreferences");
@@ -66,7 +66,7 @@ impl<'a> ModelPreferences<'a> {
         for (key, priority) in priorities {
             if let Some(priority) = priority {
                 out.key(key);
-                // Not `clamp`, because it keeps a panic for invalid bounds.
+                // `clamp` would link a panic for invalid bounds.
                 out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
             }
         }
@@ -80,7 +80,7 @@ view! {
 }
 
 impl<'a> ModelPreferencesView<'a> {
-    /// Substrings of model names, the preferred first.
+    /// Substrings of model names, in order of preference.
     pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }

@@ -35,14 +35,13 @@ impl<'a> Sampled<'_, 'a> {
         self.piece().image(bytes, mime_type);
     }
 
-    /// Adds audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so the client writes a text that
-    /// says so.
+    /// Adds audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so the client writes a
+    /// placeholder text.
     pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
         self.piece().audio(bytes, mime_type);
     }
 
-    /// Adds a tool use (from `2025-11-25` on): its id, the tool's name, and the members of its arguments, which `input`
-    /// writes.
+    /// Adds a tool use (from `2025-11-25` on): its id and the tool's name. `input` writes the members of the arguments.
     pub fn tool_use(&mut self, id: &str, tool: &str, input: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
         self.pieces.valid &= allows_block(self.revision, "tool_use");
@@ -86,8 +85,8 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
     }
 }
 
-/// Writes a model's message. A single content block is written as an object, which every revision allows; several are
-/// an array.
+/// Writes a model's message. A single content block is an object, which every revision allows. Several content blocks
+/// are an array.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -140,13 +139,13 @@ impl<'a> SampledView<'a> {
         Some(SampledView { role, content, model, stop_reason })
     }
 
-    /// The role of the speaker, most likely the assistant.
+    /// The role of the speaker, usually the assistant.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The content, one item per block. A single block and an array are read alike.
+    /// The content, one item per block. The content may be a single block or an array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }

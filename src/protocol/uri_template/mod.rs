@@ -20,8 +20,8 @@ enum Piece<'t> {
     },
 }
 
-/// Splits off the first part of a template. (It avoids the searches of `str`, because small builds keep panics for
-/// them.)
+/// Splits off the first part of a template. It uses `memchr`, because the searches of `str` link panics in small
+/// builds.
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
@@ -38,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Whether a template can be matched: braces enclose names, and no `{name}` follows a `{+name}`, because the boundary
-/// would be ambiguous.
+/// Whether a template can be matched. Braces must enclose names. No `{name}` may follow a `{+name}`, because the
+/// boundary between the values would be ambiguous.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
@@ -64,7 +64,7 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// The rest after a name and its closing brace.
+/// The remaining template after a name and its closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -99,7 +99,7 @@ impl Position<'_> {
         text.chars().all(|wanted| self.take(|next| next == wanted))
     }
 
-    /// Takes one more character of a value; a `%` together with its two digits.
+    /// Takes one character of a value. A `%` includes its two digits.
     fn take_value_char(&mut self, reserved: bool) -> bool {
         let hexadecimal = |next: char| next.is_ascii_hexdigit();
         if self.take(|next| next == '%') {
@@ -114,16 +114,16 @@ impl Position<'_> {
     }
 }
 
-/// Matches a URI against a template. Returns `None` if it does not match, else the byte range of the variable `wanted`,
-/// if the template has it.
+/// Matches a URI against a template. Returns `None` if the URI does not match, and `Some(None)` if the template has no
+/// variable `wanted`. Otherwise returns the byte range of the variable.
 ///
-/// Each value is as short as possible. At a mismatch the last value grows. Earlier values never need to grow, because
-/// the last value can take what an earlier one would.
+/// Each value is as short as possible. After a mismatch the last value grows. Earlier values need not grow, because the
+/// last value accepts the same text.
 pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
     let mut here = Position { rest: uri, at: 0 };
     let mut pattern = template;
     let mut found = None;
-    // The last variable: the template after it, the end of its value, whether it is reserved, and whether it is wanted.
+    // The last variable: the template after the variable, the end of its value, `reserved`, and whether it is `wanted`.
     let mut last: Option<(&str, Position<'_>, bool, bool)> = None;
     loop {
         let matches = match split(pattern) {
@@ -176,7 +176,7 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// The value of a variable, if the template has a variable of that name.
+    /// The value of a variable. `None` if the template has no such variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Variable<'a>> {
         value_of(self.template, self.uri, name)
@@ -225,7 +225,7 @@ impl<'u> Variable<'u> {
     /// Copies the decoded text to the start of `target` and returns it.
     ///
     /// # Errors
-    /// `target` is shorter than the decoded text. If the text is not UTF-8, the result is empty.
+    /// [`TooShort`] if `target` is shorter than the decoded text. If the text is not UTF-8, the result is empty.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let needed = self.bytes().count();
         let Some(place) = target.get_mut(..needed) else { return Err(TooShort { needed }) };

@@ -1,6 +1,6 @@
 //! Catalogue lookup and duplicate detection, shared by features.
 
-use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
@@ -34,7 +34,7 @@ impl Found<'_> {
     }
 }
 
-/// Finds the entry whose key `is` accepts: a name, a URI or a URI template.
+/// Finds the entry with a key that `is` accepts. The key is a name, URI or URI template.
 pub(crate) fn find<'i>(
     config: &'i ServerConfig<'i>,
     catalogue: Catalogue,
@@ -44,8 +44,8 @@ pub(crate) fn find<'i>(
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
-/// Finds the entry of a static catalogue whose key `is` accepts.
-pub(crate) fn find_in<'f, E: ListEntry>(
+/// Finds the entry of a catalogue with a key that `is` accepts. A catalogue of `None` is a dynamic list.
+pub(crate) fn find_in<'f, E: ListedObject>(
     catalogue: Option<&'f [E]>,
     is: &dyn Fn(&str) -> bool,
     found: fn(&'f E) -> Found<'f>,
@@ -56,7 +56,7 @@ pub(crate) fn find_in<'f, E: ListEntry>(
     }
 }
 
-/// Whether two strings are equal. (`==` is not `const`.)
+/// Whether two strings are equal. The operator `==` is not `const`.
 pub(crate) const fn same(left: &str, right: &str) -> bool {
     let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
     if left.len() != right.len() {

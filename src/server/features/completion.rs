@@ -19,10 +19,11 @@ use crate::server::reply::Reply;
 use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
-/// The feature *completion*: suggests values for arguments of prompts and variables of URI templates.
+/// The feature *completion*: suggests values for prompt arguments and URI template variables.
 ///
-/// The server completes arguments with [`values`](crate::server::PromptArgument::values) by itself. Other requests emit
-/// [`Event::Complete`]. The server refuses requests about prompts and templates that are not in a static catalogue.
+/// If an argument has [`values`](crate::server::PromptArgument::values), the server completes the argument without an
+/// event. For all other arguments and variables the server emits [`Event::Complete`]. If the catalogue is static, the
+/// server refuses requests for unknown prompts, templates, arguments and variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
 
@@ -73,13 +74,14 @@ impl Sealed for Completion {
         if !known {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
-        // Spans of an event must not overlap. `Complete::event` finds `_meta` within the parameters.
+        // Spans of an event must not overlap, and the parameters contain `_meta`. `Complete::event` finds `_meta`
+        // there.
         request.meta = Span::MISSING;
         request.emit_request(RequestKind::Complete, Complete::event, Span::MISSING, request.params.span())
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
-        // A response of the server must have space for at least an empty list of values.
+        // Every response must have space for at least an empty list of values.
         measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
         Ok(())
     }
@@ -114,10 +116,10 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
     })
 }
 
-/// A request for completions of an argument: the typed text, and its response methods.
+/// A request for completions of an argument: typed text and response methods.
 ///
-/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
-/// next poll.
+/// Every response method consumes the request and cannot fail. If the application drops the request, the next poll
+/// responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::Complete;
@@ -129,7 +131,7 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
 /// ```
 ///
 /// Specification: *Completion*.
-#[must_use = "a request has to be answered"]
+#[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct Complete<'a> {
     params: Json<'a>,
@@ -147,10 +149,10 @@ impl<'a> Complete<'a> {
         Some(Event::Complete(Complete { params, reply }))
     }
 
-    /// The prompt or resource template of the argument.
+    /// The prompt or resource template that has the argument.
     #[must_use]
     pub fn reference(&self) -> ReferenceView<'a> {
-        // `handle` has checked that it is valid.
+        // `handle` has validated the reference.
         ReferenceView::from_json(self.params).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
     }
 
@@ -166,7 +168,7 @@ impl<'a> Complete<'a> {
         self.text("argument", "value").unwrap_or(Str::trusted(b""))
     }
 
-    /// The value of another argument, if the client sent it (since `2025-06-18`).
+    /// The value of another argument (since `2025-06-18`). Returns `None` if the client did not send the value.
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Str<'a>> {
         self.params.get("context")?.get("arguments")?.get(name)?.string()
@@ -176,7 +178,8 @@ impl<'a> Complete<'a> {
         self.params.get(part)?.get(name)?.string()
     }
 
-    /// Responds with values, the best first: as many as fit, and at most 100. `hasMore` reports further values.
+    /// Responds with values, the best first. Sends at most 100 values, or fewer if the buffer has no space. The member
+    /// `hasMore` reports omitted values.
     pub fn values<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
         self.reply.values(None, values);
     }
@@ -190,9 +193,10 @@ impl<'a> Complete<'a> {
 request_methods!(Complete);
 
 impl Reply<'_> {
-    /// Responds to [`Complete`] with values, the best first: as many as fit, and at most 100.
+    /// Responds to [`Complete`] with values, the best first. Sends at most 100 values, or fewer if the buffer has no
+    /// space.
     ///
-    /// `hasMore` reports further values, and `total` their number if it is known.
+    /// The member `hasMore` reports omitted values. `total` is the number of all values, if known.
     pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
         let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();

@@ -1,12 +1,12 @@
 //! Events for pages of dynamic lists: `ListTools`, `ListResources`, `ListTemplates`, `ListPrompts`.
 //!
 //! Specification: *Utilities*, *Pagination*, and the page of each feature.
-#![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
+#![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::ProtocolError;
 use crate::json::{WriteText, Writer};
 use crate::protocol::objects::application_json::not_an_object;
-use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
@@ -18,7 +18,7 @@ use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Responds with as many entries as fit, starting at the first of the page.
+    /// Responds with one page: as many entries as fit.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else { return };
         let first = u32::from_le_bytes(first) as usize;
@@ -42,7 +42,7 @@ impl Reply<'_> {
 macro_rules! list {
     ($request:ident, $entry:ident, $method:ident, $(#[$about:meta])*) => {
         $(#[$about])*
-        #[must_use = "a request has to be answered"]
+        #[must_use = "a request needs a response"]
         #[derive(Debug)]
         pub struct $request<'a> {
             pub(crate) reply: Reply<'a>,
@@ -59,11 +59,11 @@ macro_rules! list {
                 self.reply.revision()
             }
 
-            /// Responds with as many entries as fit into one message, and with a cursor if there are more.
+            /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
-            /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. An entry that is
-            /// too large for a page, or whose raw JSON is not an object, is omitted. The next event is then a
-            /// [`ProtocolError`].
+            /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. The page omits an
+            /// entry that is too large for any page, or has raw JSON that is not an object. The next event then reports
+            /// a [`ProtocolError`].
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 let revision = self.reply.revision();
                 self.reply.list($entry::LIST, &mut |index, out| {

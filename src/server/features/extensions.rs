@@ -8,10 +8,11 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Sealed};
 
-/// The feature *extensions* (since `2026-07-28`): declared extensions, each with a name and settings.
+/// The feature *extensions* (since `2026-07-28`): names and settings of extensions.
 ///
-/// Settings are a JSON object, as text. Names have a prefix: `com.example/drawings`. A server may have this feature
-/// only once. The client's extensions are in [`Call::client_capabilities`](crate::server::Call::client_capabilities).
+/// Settings are the JSON text of an object. Names have a prefix: `com.example/drawings`. Configure this feature at most
+/// once per server. The client's extensions are in
+/// [`Call::client_capabilities`](crate::server::Call::client_capabilities).
 ///
 /// ```
 /// use mcp_proto::server::{Extensions, ServerConfig};
@@ -48,7 +49,7 @@ impl Sealed for Extensions<'_> {
 
 /// The feature *experimental*: experimental capabilities, each with a name and settings.
 ///
-/// Settings are a JSON object, as text. A server may have this feature only once.
+/// Settings are the JSON text of an object. Configure this feature at most once per server.
 #[derive(Debug, Clone, Copy)]
 pub struct Experimental<'e>(&'e [(&'e str, &'e str)]);
 
@@ -77,7 +78,7 @@ fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
     out.begin_object();
     for (name, settings) in entries {
         out.key(name);
-        // `Server::new` has checked it.
+        // `Server::new` has validated the settings.
         let _ = out.raw(settings);
     }
     out.end_object();
@@ -97,7 +98,8 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a name follows the rules for `_meta` keys with a prefix: labels separated by dots, a slash, and a name.
+/// Whether a name follows the rules for `_meta` keys with a prefix. Such a key has labels separated by dots, a slash
+/// and a name.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

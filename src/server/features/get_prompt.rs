@@ -15,10 +15,10 @@ use crate::server::reply::Reply;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
-/// A request for a prompt (`prompts/get`): its name, its arguments, and its response methods.
+/// A request for a prompt (`prompts/get`): name, arguments and response methods.
 ///
-/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
-/// next poll.
+/// Every response method consumes the request and cannot fail. If the application drops the request, the next poll
+/// responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::GetPrompt;
@@ -35,7 +35,7 @@ use crate::server::server_state::Shape;
 /// ```
 ///
 /// Specification: *Prompts*, *Getting a prompt*.
-#[must_use = "a request has to be answered"]
+#[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct GetPrompt<'a> {
     pub(crate) name: &'a str,
@@ -60,7 +60,7 @@ impl<'a> GetPrompt<'a> {
         self.name
     }
 
-    /// The prompt's entry in a static catalogue, or `None` for a dynamic list.
+    /// The entry of the prompt in a static catalogue. Returns `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
         match self.reply.find(Catalogue::Prompts, &|name| name == self.name) {
@@ -69,20 +69,20 @@ impl<'a> GetPrompt<'a> {
         }
     }
 
-    /// The arguments as JSON, an object.
+    /// The arguments as a JSON object.
     #[must_use]
     pub fn raw_arguments(&self) -> Json<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The value of an argument, or `None` if the client did not send it.
+    /// The value of an argument. Returns `None` if the client did not send it, or sent `null`.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Str<'a>> {
         let value = self.raw_arguments().get(name)?;
         match value.kind() {
             Kind::Null => None,
             Kind::String => value.string(),
-            // Other kinds only arrive with `Prompts::stringify`. Their JSON text has no escapes.
+            // `Prompts::stringify` allows numbers and booleans. Their JSON text has no escapes.
             _ => Some(Str::trusted(value.bytes())),
         }
     }

@@ -1,4 +1,4 @@
-//! Feature `Logging`: `logging/setLevel`, and log messages without a request.
+//! Feature `Logging`: `logging/setLevel`, and log messages unrelated to a request.
 //!
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
@@ -17,7 +17,7 @@ use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 
 /// The feature *logging*: log messages, filtered by level.
 ///
-/// The client sets the level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request.
+/// The client sets the minimum level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 
@@ -56,12 +56,13 @@ impl Sealed for Logging {
 }
 
 impl Server<'_> {
-    /// Sends a log message that relates to no request, to a client of the handshake era.
+    /// Sends a log message that is unrelated to a request (handshake era).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]:
-    /// there is no session. [`SendError::NotWanted`]: the client filters the level. [`SendError::Busy`]: the transmit
-    /// buffer has no space. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there
+    /// is no session. [`SendError::NotWanted`]: the client filters the level. [`SendError::Busy`]: the transmit buffer
+    /// has no space, or an open request reserves the space. [`SendError::Unwritable`]: the message exceeds the size
+    /// limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);

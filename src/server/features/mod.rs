@@ -1,6 +1,6 @@
-//! Features of a server: tools, resources, prompts, completion, logging, subscriptions.
+//! Features of a server: tools, resources, prompts, completion, logging, subscriptions, extensions.
 //!
-//! A feature that the configuration does not name is not linked.
+//! The linker drops features that no configuration names.
 
 pub(crate) mod catalogue;
 pub(crate) mod completion;

@@ -1,22 +1,22 @@
-//! Pagination: pages of a list that fit into a message, and their cursors.
+//! Pagination: pages that fit into a message, and their cursors.
 //!
 //! Specification: *Utilities*, *Pagination*.
-#![allow(clippy::as_conversions, reason = "32 bits index memory everywhere")]
+#![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Writer, magnitude};
 use crate::protocol::objects::application_json::{Objects, not_an_object};
-use crate::protocol::objects::base_metadata::ListEntry;
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
-/// The longest end of a page, the closing brackets of the response, and some spare bytes.
+/// The longest end of a page and its response. The spaces are spare bytes.
 const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
-/// Returns the index of the first requested entry. Refuses the request if its cursor is not valid.
+/// Returns the index of the first requested entry. Refuses a request with an invalid cursor.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let cursor = request.param("cursor");
     if cursor.is_null() {
@@ -28,7 +28,7 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
     parse(cursor).ok_or_else(|| request.refuse(ProtocolError::BadCursor, &"it is not one of this list"))
 }
 
-/// Parses a cursor: the index of the first entry, after a letter that marks it as opaque.
+/// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque.
 fn parse(cursor: Json<'_>) -> Option<u32> {
     match cursor.bytes() {
         [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
@@ -39,14 +39,14 @@ fn parse(cursor: Json<'_>) -> Option<u32> {
 /// The result of writing a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Number of omitted entries: too large for any page, or not valid.
+    /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
     pub(crate) left_out: usize,
 }
 
-/// Writes `"key":[…]` with as many entries as fit, starting at `first`, and the cursor of the next page.
+/// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
 ///
-/// `entry` writes the entry at an index. It returns `None` if there is none, and `Some(false)` if the entry is not
-/// valid.
+/// `entry` writes the entry at an index. `None` means that the list has no such entry, `Some(false)` that the entry is
+/// not valid.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,
@@ -82,8 +82,8 @@ pub(crate) fn write(
     page
 }
 
-/// Responds with a page of a static catalogue, or emits the request if the list is dynamic.
-pub(crate) fn respond<E: ListEntry>(
+/// Responds with a page of a static catalogue. Emits the request if the list is dynamic.
+pub(crate) fn respond<E: ListedObject>(
     request: &mut Request<'_, '_>,
     catalogue: Option<&[E]>,
     event: MakeEvent,
@@ -94,7 +94,7 @@ pub(crate) fn respond<E: ListEntry>(
     })
 }
 
-/// Responds with a page, or emits the request if the `length` of the list is unknown.
+/// Responds with a page, or emits the request if `length` is `None`.
 fn respond_with(
     request: &mut Request<'_, '_>,
     key: &str,
@@ -119,8 +119,8 @@ fn respond_with(
     })
 }
 
-/// Checks the entries of a catalogue, and measures a page with each entry alone.
-pub(crate) fn check<E: ListEntry>(
+/// Checks the entries of a catalogue. Measures, for each entry, a page with this entry only.
+pub(crate) fn check<E: ListedObject>(
     catalogue: Option<&[E]>,
     revision: Revision,
     measure: Measure<'_>,

@@ -15,7 +15,7 @@ use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *prompts*: a static catalogue, or a dynamic list that the application provides.
+/// The feature *prompts*: a static catalogue, or a dynamic list from the application.
 ///
 /// ```
 /// use mcp_proto::server::{Prompt, Prompts, ServerConfig};
@@ -23,8 +23,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
 /// ```
 ///
-/// A request emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The lookup is a linear search, suitable for
-/// hundreds of prompts.
+/// A request emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server finds a prompt by linear search,
+/// suitable for hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
     catalogue: Option<&'t [Prompt<'t>]>,
@@ -35,7 +35,7 @@ pub struct Prompts<'t> {
 duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, PromptArgument, name);
 
-/// Returns the index of the first prompt with two arguments of the same name.
+/// Returns the index of the first prompt with duplicate argument names.
 const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
     let (mut rest, mut entry) = (prompts, 0usize);
     while let [prompt, tail @ ..] = rest {
@@ -51,9 +51,9 @@ const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
 const LIST: usize = 0;
 
 impl<'t> Prompts<'t> {
-    /// A static catalogue. The server lists it, and refuses unknown prompts and missing required arguments.
+    /// A static catalogue. The server lists its prompts, and refuses unknown prompts and missing required arguments.
     ///
-    /// Use this in constants and statics, where two prompts of the same name do not compile:
+    /// Use this in constants and statics, where two prompts with the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Prompt, Prompts};
@@ -61,20 +61,20 @@ impl<'t> Prompts<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two prompts, or two arguments of one, have the same name. At run time, use [`try_new`](Prompts::try_new).
+    /// Two prompts, or two arguments of one prompt, have the same name. At run time, use [`try_new`](Prompts::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
+    #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalogue: &'t [Prompt<'t>]) -> Prompts<'t> {
         match Prompts::try_new(catalogue) {
             Ok(prompts) => prompts,
-            Err(_) => panic!("two prompts, or two arguments of one, have the same name"),
+            Err(_) => panic!("two prompts, or two arguments of one prompt, have the same name"),
         }
     }
 
     /// A catalogue that is built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one, have the same name.
+    /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one prompt, have the same name.
     pub const fn try_new(catalogue: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
         match (duplicate(catalogue), duplicate_in_arguments(catalogue)) {
             (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
@@ -84,7 +84,7 @@ impl<'t> Prompts<'t> {
 
     /// A dynamic list, which the application provides: see [`Event::ListPrompts`](crate::server::Event::ListPrompts).
     ///
-    /// A request for any name is emitted.
+    /// The server emits a request for any name.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
         Prompts { catalogue: None, list_changed: false, stringify: false }
@@ -97,9 +97,9 @@ impl<'t> Prompts<'t> {
         self
     }
 
-    /// Accepts numbers and booleans as argument values, as their JSON text.
+    /// Accepts numbers and booleans as argument values. The application receives their JSON text.
     ///
-    /// By default they are refused (-32602), because the protocol allows only strings.
+    /// By default the server refuses such values (-32602), because the protocol allows only strings.
     #[must_use]
     pub const fn stringify(mut self) -> Self {
         self.stringify = true;

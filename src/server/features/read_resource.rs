@@ -16,10 +16,10 @@ use crate::server::reply::Reply;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::Shape;
 
-/// A request to read a resource (`resources/read`): its URI, and its response methods.
+/// A request to read a resource (`resources/read`): URI and response methods.
 ///
-/// Every response method consumes it, and none can fail. A dropped request is answered with an error (-32603) at the
-/// next poll.
+/// Every response method consumes the request and cannot fail. If the application drops the request, the next poll
+/// responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::ReadResource;
@@ -33,7 +33,7 @@ use crate::server::server_state::Shape;
 /// ```
 ///
 /// Specification: *Resources*, *Reading resources*.
-#[must_use = "a request has to be answered"]
+#[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ReadResource<'a> {
     pub(crate) uri: &'a str,
@@ -56,7 +56,7 @@ impl<'a> ReadResource<'a> {
         self.uri
     }
 
-    /// The resource's entry in a static catalogue, or `None` if it has none.
+    /// The entry of the URI in a static catalogue of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
         match self.reply.find(Catalogue::Resources, &|uri| uri == self.uri) {
@@ -65,7 +65,7 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The first template in a static catalogue that matches the URI, or `None`.
+    /// The first template in a static catalogue that matches the URI. Returns `None` if no template matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
@@ -81,7 +81,7 @@ impl<'a> ReadResource<'a> {
         uri_template::value_of(self.template()?.uri, self.uri, name)
     }
 
-    /// The media type of the catalogue's entry.
+    /// The media type of the matching resource or template in a catalogue.
     fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,
@@ -89,12 +89,12 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// Responds with text, of the catalogue's media type or `text/plain`.
+    /// Responds with text. Its media type is the catalogue's, or else `text/plain`.
     pub fn text(self, text: impl WriteText) {
         self.respond_one(Body::Text(&text));
     }
 
-    /// Responds with bytes, of the catalogue's media type or `application/octet-stream`.
+    /// Responds with bytes. Their media type is the catalogue's, or else `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
         self.respond_one(Body::Blob(bytes));
     }
@@ -110,7 +110,7 @@ impl<'a> ReadResource<'a> {
         });
     }
 
-    /// Responds with any number of contents: of the resource, or of resources in it.
+    /// Responds with any number of contents. The contents belong to the resource, or to its parts.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
         self.reply.contents(body);
     }
@@ -138,7 +138,7 @@ impl Reply<'_> {
         });
     }
 
-    /// Responds that the requested resource, with this URI, does not exist: -32002, or -32602 since `2026-07-28`.
+    /// Responds that the resource with this URI does not exist. The code is -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self, uri: &str) {
         let code = unknown_resource_code(self.pending.context.revision);
         let fits = self.pending.context.kind == RequestKind::ReadResource;

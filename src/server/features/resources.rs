@@ -25,8 +25,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
-/// A request emits [`Event::ReadResource`](crate::server::Event::ReadResource). The lookup is a linear search, suitable
-/// for hundreds of resources.
+/// A request emits [`Event::ReadResource`](crate::server::Event::ReadResource). The server finds a resource by linear
+/// search, suitable for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
@@ -55,9 +55,9 @@ const READ: usize = 0;
 const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
-    /// A static catalogue. The server lists it, and refuses to read unknown resources.
+    /// A static catalogue. The server lists its resources, and refuses to read unknown resources.
     ///
-    /// Use this in constants and statics, where two resources of the same URI do not compile:
+    /// Use this in constants and statics, where two resources with the same URI do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resource, Resources};
@@ -67,11 +67,11 @@ impl<'t> Resources<'t> {
     /// # Panics
     /// Two resources have the same URI. At run time, use [`try_new`](Resources::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
+    #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
         match Resources::try_new(catalogue) {
             Ok(resources) => resources,
-            Err(_) => panic!("two resources have the same URI: each needs one of its own"),
+            Err(_) => panic!("two resources have the same URI: URIs must be unique"),
         }
     }
 
@@ -93,13 +93,13 @@ impl<'t> Resources<'t> {
     /// Dynamic lists of resources and templates, which the application provides.
     ///
     /// See [`Event::ListResources`](crate::server::Event::ListResources) and
-    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). A request to read any URI is emitted.
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits a request to read any URI.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
         Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
     }
 
-    /// Adds a static catalogue of templates. The server lists it, and accepts matching URIs.
+    /// Adds a static catalogue of templates. The server lists the templates, and accepts matching URIs.
     ///
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
@@ -109,22 +109,23 @@ impl<'t> Resources<'t> {
     /// ```
     ///
     /// # Panics
-    /// A template is not valid, or two are equal. At run time, use [`try_templates`](Resources::try_templates).
+    /// A template is not valid, or two templates have the same pattern. At run time, use
+    /// [`try_templates`](Resources::try_templates).
     #[must_use]
-    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
+    #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn templates(self, templates: &'t [ResourceTemplate<'t>]) -> Self {
         match self.try_templates(templates) {
             Ok(resources) => resources,
             Err(ConfigError::DuplicateName { .. }) => panic!("two templates have the same pattern"),
-            Err(_) => panic!("a URI template has braces only around names, and nothing simple behind a `+`"),
+            Err(_) => panic!("invalid URI template: stray braces, or a simple variable after a reserved one"),
         }
     }
 
     /// Adds templates that are built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or cannot be matched.
-    /// [`ConfigError::DuplicateName`]: two templates are equal.
+    /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or a `{name}` after a
+    /// `{+name}`. [`ConfigError::DuplicateName`]: two templates have the same pattern.
     pub const fn try_templates(mut self, templates: &'t [ResourceTemplate<'t>]) -> Result<Self, ConfigError> {
         if let Some(entry) = invalid_template(templates) {
             return Err(ConfigError::InvalidTemplate { entry });
@@ -230,7 +231,7 @@ impl Resources<'_> {
     }
 }
 
-/// Refuses to read or watch an unknown resource.
+/// Refuses to read an unknown resource, or to subscribe to it.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let code = unknown_resource_code(request.pending.context.revision);
     let error = ProtocolError::UnknownResource { code };
@@ -246,7 +247,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     }
 }
 
-/// Writes the message and the data of the error for an unknown resource. The URI is omitted if it does not fit.
+/// Writes the message and data of the error for an unknown resource. Omits a URI that does not fit.
 pub(crate) fn write_not_found(
     out: &mut Writer<'_>,
     error: ProtocolError,

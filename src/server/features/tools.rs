@@ -16,7 +16,7 @@ use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *tools*: a static catalogue, or a dynamic list that the application provides.
+/// The feature *tools*: a static catalogue, or a dynamic list from the application.
 ///
 /// The lookup of a tool is a linear search, suitable for hundreds of tools.
 #[derive(Debug, Clone, Copy)]
@@ -32,9 +32,9 @@ duplicate_of!(duplicate, Tool, name());
 const LIST: usize = 0;
 
 impl<'t> Tools<'t> {
-    /// A static catalogue. The server lists it, and refuses calls of unknown tools.
+    /// A static catalogue. The server lists its tools, and refuses calls of unknown tools.
     ///
-    /// Use this in constants and statics, where two tools of the same name do not compile:
+    /// Use this in constants and statics, where two tools with the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Tool, Tools};
@@ -44,11 +44,11 @@ impl<'t> Tools<'t> {
     /// # Panics
     /// Two tools have the same name. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
-    #[expect(clippy::panic, reason = "evaluated at compile time, so it is a compile error")]
+    #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
         match Tools::try_new(catalogue) {
             Ok(tools) => tools,
-            Err(_) => panic!("two tools have the same name: each needs one of its own"),
+            Err(_) => panic!("two tools have the same name: names must be unique"),
         }
     }
 
@@ -69,9 +69,10 @@ impl<'t> Tools<'t> {
         Tools { catalogue: None, list_changed: false, always_structured: false }
     }
 
-    /// Adds `"structuredContent":{}` to results without it, for clients that require it (since `2025-06-18`).
+    /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
+    /// the member.
     ///
-    /// This does not affect tools with an output schema, nor tools of a dynamic list.
+    /// This does not affect tools with an output schema or tools of a dynamic list.
     #[must_use]
     pub const fn always_structured_content(mut self) -> Self {
         self.always_structured = true;
@@ -80,7 +81,8 @@ impl<'t> Tools<'t> {
 
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     ///
-    /// Clients of `2026-07-28` are notified only with the feature [`Subscriptions`](crate::server::Subscriptions).
+    /// The server notifies clients of `2026-07-28` only with the feature
+    /// [`Subscriptions`](crate::server::Subscriptions).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;
@@ -151,7 +153,7 @@ impl Tools<'_> {
         request.emit_request(kind, Call::event, subject, arguments)
     }
 
-    /// The kind of a call to this tool.
+    /// The request kind of a call to this tool.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());

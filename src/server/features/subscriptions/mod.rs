@@ -1,7 +1,8 @@
 //! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era a client is notified of every list with `listChanged`, and of the resources that it subscribed
-//! to. In the stateless era it is notified of the changes that a `subscriptions/listen` request in flight names.
+//! In the handshake era the server reports changes of every list with `listChanged`, and of resources to which the
+//! client subscribed. In the stateless era the server reports the changes that a `subscriptions/listen` request in
+//! flight selects.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 
@@ -28,20 +29,20 @@ use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
 use crate::server::server_state::{ServerState, Shape};
 
-/// The feature *subscriptions*: clients select the changes to be notified of.
+/// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: a client is notified of changed lists and resources only while this request
-///   is in flight. It takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline. It
-///   ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is called, or the
-///   connection ends. The acknowledgment omits changes that the server did not declare. If none remain, the
-///   acknowledgment is empty and the subscription receives no notifications.
-/// - up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`, if the server declared
+/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is in
+///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
+///   The request ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is
+///   called, or the connection ends. The acknowledgment omits changes that the server did not declare. If no change
+///   remains, the acknowledgment is empty and the subscription receives no notifications.
+/// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
 ///   `resources.subscribe`.
 ///
-/// This feature declares no capability. The features with changing lists and resources do. Name it together with them,
-/// or clients of `2026-07-28` cannot be notified.
+/// This feature declares no capability: the features with changing lists and resources declare theirs. Configure
+/// `Subscriptions` besides those features. Otherwise the server cannot notify clients of `2026-07-28`.
 ///
-/// To watch resources, lend storage for their URIs:
+/// Clients can watch resources only if the caller lends a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
@@ -87,7 +88,7 @@ impl Sealed for Subscriptions {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.has(WireFeature::Subscriptions) {
-            // Measured as results, which is an upper bound.
+            // `measure` adds the members of a response to each complete message, so the result is an upper bound.
             measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], declared_lists(config), &mut |_| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));
@@ -146,7 +147,7 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 
-/// Returns the URI of a request, and makes it the subject of the event.
+/// Returns the URI of a request. Makes this URI the subject of the event.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     request.spans.subject = request.param_span("uri");
     request.view(request.spans.subject).string()
@@ -163,14 +164,14 @@ fn respond_and_emit(request: &mut Request<'_, '_>, pending_event: Option<Pending
     }
 }
 
-/// Whether the notification about a resource fits into `space` bytes.
+/// Whether the notification about a changed resource fits into `space` bytes.
 fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
     out.len() <= space
 }
 
-/// Handles `subscriptions/listen`: the request stays in flight, and its response ends the subscription.
+/// Handles `subscriptions/listen`. The request stays in flight until its response ends the subscription.
 fn listen(request: &mut Request<'_, '_>) -> Received {
     let (filter, uris) = match parse_filter(request) {
         Ok(wanted) => wanted,
@@ -190,8 +191,9 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     request.state.emit(PendingEvent::Listening(ticket))
 }
 
-/// Parses the filter: the declared lists that the client names, and the array of URIs. May refuse the request.
-// Not inlined, so that its stack frame is gone while the response is written.
+/// Parses the filter, or refuses the request. Returns the declared lists that the client selects, and the array of
+/// URIs.
+// Not inlined, so that this stack frame is gone while the server writes the response.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
     let wanted = request.param("notifications");
@@ -221,7 +223,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     Ok((filter, uris))
 }
 
-/// Takes a slot for the subscription. Returns `None` if none is free.
+/// Takes a slot for the subscription. Returns `None` if no slot is free.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let Pending { source, context } = request.pending;
     let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
@@ -229,7 +231,7 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 
-/// Registers the resources and writes the acknowledgment. Resources without space are omitted.
+/// Registers the resources and writes the acknowledgment. Omits resources for which a buffer has no space.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

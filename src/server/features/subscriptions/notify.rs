@@ -34,7 +34,9 @@ impl<'a> Listening<'a> {
         self.ticket
     }
 
-    /// Whether the subscription includes this change: a subscribed list, or a resource in [`uris`](Self::uris).
+    /// Whether the subscription includes this change.
+    ///
+    /// Returns `true` if the filter has the changed list, or [`uris`](Self::uris) has the changed resource.
     #[must_use]
     pub fn hears(&self, change: Change<'_>) -> bool {
         match change {
@@ -73,13 +75,13 @@ impl core::fmt::Debug for Listening<'_> {
     }
 }
 
-/// Flag of a subscription whose end is pending.
+/// Flag of a subscription with a pending end.
 const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
-/// Flag of a subscription whose final response was sent. Only the cancellation is pending.
+/// Flag of a subscription with a sent response: only `notifications/cancelled` is pending.
 const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
-/// Returns the first subscription in flight from `slot` on, with its filter and pending changes.
+/// Finds the first subscription in flight at or after `slot`. Returns the ticket, the filter and the pending changes.
 fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     let mut slot = slot;
     loop {
@@ -92,7 +94,7 @@ fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSe
     }
 }
 
-/// Modifies the pending changes of a subscription. Returns `None` if the ticket is not a subscription.
+/// Modifies the pending changes of a subscription. Returns `None` if the ticket belongs to no subscription.
 fn set_pending(
     state: &mut ServerState<'_>,
     ticket: Ticket,
@@ -106,7 +108,7 @@ fn set_pending(
     Some(())
 }
 
-/// Marks a change as pending in every subscription and registry entry that matches it.
+/// Marks a change as pending in all matching subscriptions and registry entries.
 pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
         if state.registry.mark_changed(uri) {
@@ -126,7 +128,7 @@ pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     }
 }
 
-/// Writes pending notifications while the output has space: lists, then resources, then ends of subscriptions.
+/// Writes pending notifications while the output has space. The order is lists, resources, ends of subscriptions.
 pub(crate) fn write_pending(state: &mut ServerState<'_>) {
     if !state.pending_changes.any(ChangeSet::FEATURE_PENDING)
         && state.peer.lifecycle.state() != State::Draining
@@ -201,11 +203,12 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     Some(any_delayed)
 }
 
-/// Sends the final messages of subscriptions marked `ENDS`, or of all while draining. Returns `None` if the output has
-/// no space.
+/// Sends the final messages of ending subscriptions. Returns `None` if the output has no space.
 ///
-/// On a single channel the server sends the response and then `notifications/cancelled`, because different pages of the
-/// specification require one or the other.
+/// A subscription with the flag `ENDS` ends. While draining, all subscriptions end.
+///
+/// On a single channel the server sends the response and then `notifications/cancelled`. One page of the specification
+/// requires the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
@@ -219,7 +222,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
-            // No notification may follow the response, even if a change occurs before the cancellation is sent.
+            // No change notification may follow the response, even if a change occurs before the server sends the
+            // cancellation.
             state.peer.in_flight.inbound_mut(ticket)?.set_subscription(ChangeSet::NONE, ENDS_AND_ANSWERED);
         }
         if !state.peer.output.is_message_mode() {
@@ -271,7 +275,7 @@ fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.end_object();
 }
 
-/// Writes the acknowledgment of a subscription, its first message.
+/// Writes the acknowledgment, the first message of a subscription.
 pub(crate) fn write_acknowledged(
     out: &mut Writer<'_>,
     id: &[u8],
@@ -295,7 +299,7 @@ pub(crate) fn write_acknowledged(
     out.token("}}}");
 }
 
-/// Writes the notification of a changed resource. `id` is the subscription id; `None` in the handshake era.
+/// Writes the notification of a changed resource. `id` is the subscription id, or `None` in the handshake era.
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
     if let Some(id) = id {

@@ -1,6 +1,7 @@
 //! Registry of watched resources: consecutive entries in one buffer.
 //!
-//! An entry is valid as long as its owner is. Entries of ended subscriptions are removed when their space is needed.
+//! An entry is valid while its owner is active. If the buffer has no space, `add` removes the entries of ended
+//! subscriptions.
 
 use crate::buffer::Buffer;
 use crate::json::{Str, text_of};
@@ -19,14 +20,14 @@ pub(crate) enum Owner {
     Listener(Ticket),
 }
 
-/// The slot number that stands for the session. No slot has it.
+/// The slot number that marks the session as the owner. No slot has this number.
 const SESSION: u32 = u32::MAX;
 
 impl Owner {
     pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
         match self {
             Owner::Session => true,
-            // An answered subscription receives nothing more.
+            // A subscription receives no notification after its response.
             Owner::Listener(ticket) => in_flight
                 .inbound(ticket)
                 .and_then(Inbound::subscription)
@@ -38,9 +39,9 @@ impl Owner {
 /// The reason why a resource cannot be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WatchError {
-    /// The buffer has no space for its URI.
+    /// The buffer has no space for the URI of the resource.
     Full,
-    /// Its notification would not fit into the transmit buffer.
+    /// The notification about the resource would not fit into the transmit buffer.
     TooLong,
 }
 
@@ -49,10 +50,11 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header: slot and generation of the owner, the flag `changed`, length of the URI. The URI follows.
+/// Size of an entry's header in bytes. The header has the owner's slot and generation, the flag `changed` and the
+/// length of the URI. The URI follows.
 pub(crate) const HEADER: usize = 11;
 
-/// An entry, with the offset of the next one.
+/// An entry, with the offset of the next entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
@@ -103,9 +105,9 @@ impl<'b> SubscriptionRegistry<'b> {
         })
     }
 
-    /// Adds an entry. Returns `false` if the owner already watches the resource.
+    /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
     ///
-    /// `fits` returns whether the notification for the decoded URI would fit.
+    /// `fits` returns whether the notification with the decoded URI would fit into the transmit buffer.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
@@ -135,7 +137,7 @@ impl<'b> SubscriptionRegistry<'b> {
         Ok(true)
     }
 
-    /// Removes an entry. Returns `false` if there is none.
+    /// Removes an entry. Returns `false` if the owner does not watch the resource.
     pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
         let Some((at, next)) = self.find(owner, uri) else { return false };
         self.remove_range(at, next);
@@ -153,7 +155,7 @@ impl<'b> SubscriptionRegistry<'b> {
         None
     }
 
-    /// Sets `changed` in all entries of a resource. Returns `false` if there are none.
+    /// Sets `changed` in all entries of a resource. Returns `false` if the resource has no entry.
     pub(crate) fn mark_changed(&mut self, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {

@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// A feature in which every resource but one can be watched.
+/// A feature that allows subscriptions to every resource except `file:///gone`.
 struct Files;
 
 impl Feature for Files {}
@@ -36,7 +36,7 @@ const INFO: ServerConfig<'static> = ServerConfig::new("s", "1")
     .features(&[&Files, &Subscriptions])
     .second_initialize(SecondInitialize::Restart);
 
-/// A server, and a client that reads and writes chunks of `chunk` bytes.
+/// A server and a client, which exchange chunks of `chunk` bytes.
 struct Pipe<'b> {
     server: Server<'b>,
     chunk: usize,
@@ -106,7 +106,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Runs a dialogue with a subscription buffer of `capacity` bytes, for several chunk sizes and both buffer types.
+/// Runs a dialogue for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
 fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
     for chunk in [usize::MAX, 1, 7] {
         for grown in [false, true] {
@@ -175,7 +175,7 @@ fn session_is_notified_of_watched_resources() {
         pipe.changed("file:///a");
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
-        // Repeated changes are sent once.
+        // The server sends repeated changes once.
         pipe.server.changed(Change::Resource("file:///b"));
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
@@ -197,7 +197,7 @@ fn unwatchable_resource_is_refused_with_reason() {
                 r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resources are watched: their URIs have at most {limit} bytes; unsubscribe from some"}}}}"#
             )
         };
-        // A URI that fills the buffer exactly, and one that is a byte longer.
+        // One URI fills the buffer exactly, the other URI is one byte longer.
         let (fits, more) = ("x".repeat(200 - HEADER), "x".repeat(200 - HEADER + 1));
         pipe.send(&call(3, "resources/subscribe", &more));
         pipe.expect(&[&full(3, 200)], &["TooManyWatched { limit: 200 }"]);
@@ -209,7 +209,7 @@ fn unwatchable_resource_is_refused_with_reason() {
         pipe.send(&call(7, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(6), &ok(7)], &[&format!("unsubscribed {fits}"), "subscribed a:b"]);
     });
-    // A URI whose notification would not fit into the transmit buffer.
+    // The notification with this URI would not fit into the transmit buffer.
     with(4000, 640, |pipe| {
         pipe.connect();
         let space = 640 - 1 - session_updated("").len();
@@ -224,7 +224,7 @@ fn unwatchable_resource_is_refused_with_reason() {
     with(0, 1024, |pipe| {
         pipe.connect();
         pipe.send(&call(1, "resources/subscribe", "a:b"));
-        assert!(pipe.output.contains("-32603"), "no buffer was lent");
+        assert!(pipe.output.contains("-32603"), "an empty subscription buffer refuses every URI");
     });
 }
 
@@ -242,13 +242,13 @@ fn subscription_is_notified_of_its_own_resources() {
         pipe.changed("a:2");
         let expected = [updated(1, "a:1"), updated(1, "a:2"), updated(2, "a:2"), session_updated("a:2")];
         pipe.expect(&expected.each_ref().map(String::as_str), &[]);
-        // A cancelled subscription receives nothing more, and other owners still watch.
+        // A cancelled subscription receives nothing more. The other owners still receive notifications.
         pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         assert!(!pipe.server.is_watched("a:1") && pipe.server.is_watched("a:2"));
         pipe.changed("a:1");
         pipe.changed("a:2");
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2")], &["cancelled"]);
-        // Pending changes are sent before the end.
+        // The server sends pending changes before the end.
         pipe.server.changed(Change::Resource("a:2"));
         let second = pipe.tickets[1];
         pipe.server.end_subscription(second).unwrap();
@@ -267,7 +267,7 @@ fn resource_without_space_is_not_acknowledged() {
         pipe.expect(&[&acknowledged(1, r#""resourceSubscriptions":["a:1","a:2"]"#)], &["listening a:1 a:2"]);
         pipe.send(&listen(2, r#"["a:3"]"#));
         pipe.expect(&[&acknowledged(2, "")], &["listening "]);
-        // The entries of an ended subscription are reused.
+        // The server reuses the space of an ended subscription.
         pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         pipe.send(&listen(3, r#"["a:3"]"#));
         pipe.expect(
@@ -328,7 +328,7 @@ fn changes_wait_for_space_and_handshake() {
         pipe.send("");
         let output = core::mem::take(&mut pipe.output);
         let lines: Vec<_> = output.lines().map(ToOwned::to_owned).collect();
-        // The first change fitted into the output. Each later resource is sent once.
+        // The first change fitted into the output. The server sends each later resource once.
         assert_eq!(lines, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
     });
 }
