@@ -149,7 +149,7 @@ run_our_server() {
     ours "two rounds" ok 'blue' --answer name=Ada --answer color=blue --call test_input_required_result_multi_round
     ours "three questions" ok 'canned, "Ada", in 1 roots' --answer name=Ada --sample canned \
         --roots "$here" --call test_input_required_result_multiple_inputs
-    ours "a prompt that asks" ok 'the prompt says' --answer context=c --prompt test_input_required_result_prompt
+    ours "a prompt that asks" ok 'messages of the prompt' --answer context=c --prompt test_input_required_result_prompt
     run_client "no server" "a program that only ends" auto fails '' -- false
     run_client "no server" "a program that does not exist" auto fails '' -- ./no-such-program
 }
