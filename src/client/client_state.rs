@@ -23,7 +23,7 @@ use crate::client::connect;
 use crate::client::method::Method;
 use crate::client::notify::write_notification;
 use crate::client::options::{Meta, Options};
-use crate::client::sent_request::{SentRequest, stream_of};
+use crate::client::request_data::{SentRequest, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
@@ -94,10 +94,10 @@ pub(crate) struct ClientState<'b> {
 pub(crate) const ID_LIMIT: usize = 64;
 
 /// Maximum size, excluding the id, of a response that the client writes by itself.
-const LONGEST_ANSWER: usize = 168;
+const MAX_OWN_RESPONSE_SIZE: usize = 168;
 
 /// Bytes reserved for a response that the client writes by itself.
-const RESERVE: usize = ID_LIMIT + LONGEST_ANSWER;
+const RESERVE: usize = ID_LIMIT + MAX_OWN_RESPONSE_SIZE;
 
 /// The size limit of the connecting request without its parameters.
 const REQUEST_HEAD: usize = 96;
@@ -159,7 +159,7 @@ impl<'b> ClientState<'b> {
 
     /// The free space that a request may use. If the revision has server requests, a reserve for responses is excluded.
     pub(crate) fn request_space(&self) -> usize {
-        let reserve = if self.answers_requests() { RESERVE } else { 0 };
+        let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
     }
 
@@ -169,7 +169,7 @@ impl<'b> ClientState<'b> {
     }
 
     /// Whether the client responds to requests of the server. The stateless era has no such requests.
-    pub(crate) fn answers_requests(&self) -> bool {
+    pub(crate) fn responds_to_requests(&self) -> bool {
         !self.has(WireFeature::StatelessRequests)
     }
 
@@ -375,12 +375,12 @@ impl<'b> ClientState<'b> {
     }
 
     /// Whether the output has space for a response that the client writes by itself.
-    pub(crate) fn can_answer(&mut self) -> bool {
+    pub(crate) fn has_own_response_space(&mut self) -> bool {
         self.peer.output.free() >= self.own_response_size()
     }
 
     /// Responds to a server request: with `error`, or with an empty result if `error` is `None`.
-    pub(crate) fn answer(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
+    pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
         let _ = match error {
             Some(error) => self.write_error(&Source::from_id(id), stream, error, usize::MAX),

@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
 use crate::client::pending_event::PendingEvent;
-use crate::client::sent_request::NO_SEQUENCE;
+use crate::client::request_data::NO_SEQUENCE;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
 use crate::protocol::elicitation::result::{Action, write_form};

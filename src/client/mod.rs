@@ -40,8 +40,9 @@ mod page;
 mod pending_event;
 mod receive;
 mod reconnect;
+mod request_data;
 mod requests;
-mod sent_request;
+
 mod server_requests;
 mod setup;
 mod subscriptions;
@@ -84,7 +85,7 @@ pub use crate::protocol::sampling::result::Sampled;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::Handled;
-use crate::client::sent_request::SentRequest;
+use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::{Content as LineContent, Line, LineDecoder};
 use crate::json::{Member, Shape, Span};
@@ -188,7 +189,7 @@ impl Client<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.state.peer.now = self.state.peer.now.max(now);
         if self.pending_event.is_none() && mem::take(&mut self.state.peer.event_holds_line) {
-            self.state.answer_dropped_request(self.input.bytes(), self.input.stream());
+            self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             self.input.release_element();
         }
         loop {
@@ -349,10 +350,13 @@ impl Client<'_> {
             }
         };
         let input = class.as_ref().and_then(|class| receive::requested_input(&self.state, bytes, class));
-        if is_request && self.state.answers_requests() {
+        if is_request && self.state.responds_to_requests() {
             let for_application = input.is_some();
-            let has_space =
-                if for_application { self.state.peer.reserve_response() } else { self.state.can_answer() };
+            let has_space = if for_application {
+                self.state.peer.reserve_response()
+            } else {
+                self.state.has_own_response_space()
+            };
             self.state.server_request_waits = for_application && !has_space;
             if !has_space {
                 return false;

@@ -115,8 +115,8 @@ pub(crate) fn handle_unreadable_line(
         return Handled::ProtocolError(error);
     };
     if envelope.method.is_some() {
-        if state.answers_requests() && id.len() <= ID_LIMIT {
-            state.answer(id, line.stream, Some(error));
+        if state.responds_to_requests() && id.len() <= ID_LIMIT {
+            state.respond_by_itself(id, line.stream, Some(error));
         }
         return Handled::ProtocolError(error);
     }
@@ -145,7 +145,7 @@ fn handle_request(
 ) -> Handled {
     let id_view = rpc::view(line, id);
     let id_text = id_view.bytes();
-    if !state.answers_requests() {
+    if !state.responds_to_requests() {
         // The specification forbids any response, even an error.
         return Handled::ProtocolError(ProtocolError::UnknownMethod);
     }
@@ -163,12 +163,12 @@ fn handle_request(
             Err(error) => error,
         },
         None if rpc::text(line, method).is_name(methods::PING.name) => {
-            state.answer(id_text, stream, None);
+            state.respond_by_itself(id_text, stream, None);
             return Handled::Done;
         }
         None => ProtocolError::UnknownMethod,
     };
-    state.answer(id_text, stream, Some(refused));
+    state.respond_by_itself(id_text, stream, Some(refused));
     Handled::ProtocolError(refused)
 }
 
@@ -216,7 +216,7 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
         Some(Notification::Cancelled) => return handle_cancelled(state, line, object),
         Some(Notification::ListChanged(listed)) => state.handle_list_change(rpc::view(line, object), listed),
         Some(Notification::Updated) => state.handle_update(line, object),
-        Some(Notification::Acknowledged) if !state.answers_requests() => {
+        Some(Notification::Acknowledged) if !state.responds_to_requests() => {
             state.handle_acknowledgment(line, object)
         }
         Some(Notification::Acknowledged) | None => Ok(PendingEvent::Notification { method, params }),
@@ -229,7 +229,7 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> H
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
-    if !state.answers_requests() {
+    if !state.responds_to_requests() {
         // In the stateless era a server can only cancel a subscription.
         return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
     }

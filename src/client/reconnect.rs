@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::method::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
-use crate::client::sent_request::NO_SEQUENCE;
+use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
     /// Starts a new connection on the same buffers. The new server may be the same server or an equivalent one. The

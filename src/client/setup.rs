@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::client::client_state::{ClientState, ID_LIMIT};
-use crate::client::sent_request::SentRequest;
+use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;

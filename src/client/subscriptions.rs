@@ -20,7 +20,7 @@ use crate::client::event::Listed;
 use crate::client::method::Method;
 use crate::client::options::Options;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
-use crate::client::sent_request::SentRequest;
+use crate::client::request_data::SentRequest;
 
 /// The set of changes that a subscription covers.
 ///

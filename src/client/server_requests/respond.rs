@@ -57,10 +57,10 @@ impl ClientState<'_> {
     }
 
     /// Responds to the current request with an error if the application dropped it.
-    pub(crate) fn answer_dropped_request(&mut self, line: &[u8], stream: StreamId) {
+    pub(crate) fn respond_to_dropped_request(&mut self, line: &[u8], stream: StreamId) {
         if core::mem::take(&mut self.peer.response_pending) {
             let id = line.get(self.request_id.range()).unwrap_or_default();
-            self.answer(id, stream, Some(ProtocolError::Unanswered));
+            self.respond_by_itself(id, stream, Some(ProtocolError::Unanswered));
             self.peer.pending_error = Some(ProtocolError::Unanswered);
         }
     }
