@@ -1,0 +1,18 @@
+//! Header fields of a request or response, from whatever HTTP library parsed them.
+
+/// Header fields of one request or response.
+///
+/// An HTTP library's own map of fields implements this trait, and so does the parser in [`http1`](crate::http1).
+pub trait HeaderFields {
+    /// Returns the value of the first field with this name.
+    ///
+    /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires. It returns
+    /// `None` if there is no such field.
+    fn field(&self, name: &str) -> Option<&[u8]>;
+}
+
+impl<F: HeaderFields + ?Sized> HeaderFields for &F {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        (**self).field(name)
+    }
+}

@@ -1,0 +1,1 @@
+//! Server side: exchanges, sessions and event streams.

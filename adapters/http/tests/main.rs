@@ -1,0 +1,5 @@
+//! Integration tests.
+
+mod http1;
+mod server;
+mod sse;
