@@ -1,1 +1,67 @@
-//! HTTP/1.1: an incremental parser of heads, the framing of bodies, and a writer of heads.
+//! HTTP/1.1: incremental parsers of heads, the framing of bodies, and a writer of heads.
+//!
+//! The parsers take pieces of any size, and each returns the number of bytes that it has consumed. The rest belongs to
+//! the next part of the connection, and stays with the caller: the body, then the next request of a pipeline, which a
+//! server handles in order (RFC 9112, section 9.3.2).
+//!
+//! A head keeps only what MCP needs, in a buffer that the caller lends: the start line and about a dozen fields. So 300
+//! bytes suffice for everything but long tokens in `Authorization`, no matter what a browser sends along.
+//!
+//! | part | type | RFC 9112 |
+//! |---|---|---|
+//! | head of a request | [`RequestDecoder`], [`RequestHead`] | sections 3 and 5 |
+//! | head of a response | [`ResponseDecoder`], [`ResponseHead`] | sections 4 and 5 |
+//! | body | [`BodyDecoder`], with the [`BodyFraming`] of its head | sections 6 and 7 |
+//! | own heads | [`HeadWriter`] | sections 3, 4 and 5 |
+//! | own chunks | [`write_chunk`], [`frame_chunk`], [`ChunkHead`], [`LAST_CHUNK`] | section 7.1 |
+//!
+//! # Strictness
+//!
+//! Two parsers that read one message differently let an attacker smuggle a request past the first one (RFC 9112, section
+//! 11.2). So this parser rejects what the RFC permits to reject: LF without CR, line folding, white space before a colon,
+//! both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control characters, and repeated fields
+//! that are no lists.
+//!
+//! ```
+//! use mcp_proto_http::HeaderFields;
+//! use mcp_proto_http::http1::{BodyDecoder, RequestDecoder};
+//!
+//! let input = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
+//! let mut buffer = [0; 300];
+//! let mut decoder = RequestDecoder::new(&mut buffer);
+//! let consumed = decoder.feed(input)?;
+//! let head = decoder.head().expect("the input has the whole head");
+//! assert_eq!((head.method(), head.path()), ("POST", "/mcp"));
+//! assert_eq!(head.field("host"), Some(&b"localhost"[..]));
+//!
+//! let mut body = BodyDecoder::new(head.body());
+//! let piece = body.decode(&input[consumed..])?;
+//! assert_eq!(piece.data, b"{}");
+//! assert!(body.is_complete());
+//! # Ok::<(), mcp_proto_http::http1::HttpError>(())
+//! ```
+
+mod body;
+mod chunk;
+mod error;
+mod field_buffer;
+mod field_lines;
+mod field_section;
+mod framing;
+mod head;
+mod names;
+mod request;
+mod response;
+mod status;
+mod syntax;
+mod version;
+mod write;
+
+pub use body::{BodyDecoder, BodyPiece};
+pub use chunk::{CHUNK_OFFSET, ChunkHead, LAST_CHUNK, frame_chunk, write_chunk};
+pub use error::HttpError;
+pub use framing::{BodyFraming, HttpVersion};
+pub use head::DEFAULT_HEAD_LIMIT;
+pub use request::{RequestDecoder, RequestHead};
+pub use response::{ResponseDecoder, ResponseHead};
+pub use write::{CONTINUE, HeadWriter};

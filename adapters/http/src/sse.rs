@@ -1,1 +1,27 @@
-//! Server-sent events: a decoder and a writer.
+//! Server-sent events: a decoder and a writer (WHATWG HTML, section "Server-sent events").
+//!
+//! [`SseDecoder`] takes the body of a `text/event-stream` response in pieces of any size. [`SseWriter`] writes the body,
+//! event by event. Both use a slice that the caller lends.
+//!
+//! ```
+//! use mcp_proto_http::sse::{SseDecoder, SseItem, SseWriter};
+//!
+//! let mut text = [0; 64];
+//! let text = SseWriter::new(&mut text).id("7").data(b"{}").finish()?;
+//! assert_eq!(text, b"id: 7\ndata: {}\n\n");
+//!
+//! let mut buffer = [0; 64];
+//! let mut decoder = SseDecoder::new(&mut buffer);
+//! let step = decoder.decode(text);
+//! assert!(matches!(step.item, Some(SseItem::Event(event)) if event.data == b"{}"));
+//! assert_eq!(step.consumed, text.len());
+//! assert_eq!(decoder.last_event_id(), b"7");
+//! # Ok::<(), mcp_proto_http::WriteError>(())
+//! ```
+
+mod decoder;
+mod event_buffer;
+mod writer;
+
+pub use decoder::{SseDecoder, SseEvent, SseItem, SseStep};
+pub use writer::{DATA_END, KEEP_ALIVE, SseWriter};
