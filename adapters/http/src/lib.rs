@@ -19,6 +19,7 @@
     )
 )]
 
+pub mod client;
 pub mod fields;
 pub mod http1;
 pub mod server;

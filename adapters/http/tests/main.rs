@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod client;
 mod http1;
 mod server;
 mod sse;

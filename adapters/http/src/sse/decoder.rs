@@ -139,6 +139,21 @@ impl<'b> SseDecoder<'b> {
         (self.state, self.is_after_cr, self.is_too_long) = (State::StreamStart(0), false, false);
     }
 
+    /// Returns the event that [`decode`](SseDecoder::decode) has just returned.
+    #[must_use]
+    pub fn event(&self) -> Option<SseEvent<'_>> {
+        match self.item() {
+            SseItem::Event(event) if self.is_dispatched => Some(event),
+            _ => None,
+        }
+    }
+
+    /// Returns the lent buffer.
+    #[must_use]
+    pub fn into_buffer(self) -> &'b mut [u8] {
+        self.buffer.into_bytes()
+    }
+
     /// Drops the event that the caller has received.
     fn release(&mut self) {
         if core::mem::take(&mut self.is_dispatched) {

@@ -24,6 +24,11 @@ impl<'b> EventBuffer<'b> {
         EventBuffer { bytes, last_id: 0, id: None, name: 0, data: None, line: 0 }
     }
 
+    /// Returns the lent buffer.
+    pub(super) fn into_bytes(self) -> &'b mut [u8] {
+        self.bytes
+    }
+
     /// Returns the last event id, including the id of the current event.
     pub(super) fn current_id(&self) -> &[u8] {
         match self.id {

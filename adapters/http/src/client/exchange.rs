@@ -1,0 +1,176 @@
+//! One HTTP exchange of a client: a request, and the body of its response.
+
+use mcp_proto::{Millis, StreamId};
+
+use crate::sse::SseDecoder;
+
+/// Names an exchange of an [`HttpClient`](super::HttpClient).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExchangeId {
+    index: u16,
+    generation: u16,
+}
+
+impl ExchangeId {
+    pub(super) fn index(self) -> usize {
+        self.index.into()
+    }
+}
+
+/// The purpose of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Sends a request, and receives its response.
+    Request,
+    /// Sends `initialize`, and receives its response.
+    Initialize,
+    /// Sends a notification or a response.
+    OneWay,
+    /// Sends `notifications/initialized`.
+    Initialized,
+    /// Receives the messages that belong to no request.
+    Listen,
+    /// Ends the session.
+    Delete,
+}
+
+/// The progress of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The slot is free.
+    Free,
+    /// The request is due at this time.
+    Due(Millis),
+    /// The request is sent. The head of the response is not yet received.
+    Sent,
+    /// The body is one JSON text.
+    Json,
+    /// The body is a stream of events.
+    Events,
+    /// The body is dropped.
+    Dropped,
+}
+
+/// The memory of a response body.
+#[derive(Debug)]
+pub(super) enum Memory<'b> {
+    /// A JSON text of this length is in the buffer.
+    Text(&'b mut [u8], usize),
+    Events(SseDecoder<'b>),
+}
+
+/// The memory of one exchange, which the application lends to an [`HttpClient`](super::HttpClient).
+#[derive(Debug)]
+pub struct Exchange<'b> {
+    pub(super) memory: Memory<'b>,
+    generation: u16,
+    pub(super) purpose: Purpose,
+    pub(super) progress: Progress,
+    pub(super) stream: StreamId,
+    /// Whether the message is of the stateless era, in which the end of the exchange cancels the request.
+    pub(super) is_stateless: bool,
+    /// For a request of `tools/list`: whether it requests the first page.
+    pub(super) tools_page: Option<bool>,
+    /// Whether the stream needs no resumption, because the response was received or the request was cancelled.
+    pub(super) is_complete: bool,
+    /// The number of connections in a row without an event.
+    pub(super) attempts: u8,
+}
+
+impl<'b> Exchange<'b> {
+    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id: it needs the
+    /// size of the longest message.
+    #[must_use]
+    pub fn new(buffer: &'b mut [u8]) -> Exchange<'b> {
+        Exchange {
+            memory: Memory::Text(buffer, 0),
+            generation: 0,
+            purpose: Purpose::OneWay,
+            progress: Progress::Free,
+            stream: StreamId::NONE,
+            is_stateless: false,
+            tools_page: None,
+            is_complete: false,
+            attempts: 0,
+        }
+    }
+
+    /// Returns the name of this exchange, which is at `index` in the table.
+    pub(super) fn id(&self, index: usize) -> ExchangeId {
+        ExchangeId { index: u16::try_from(index).unwrap_or(u16::MAX), generation: self.generation }
+    }
+
+    pub(super) fn is(&self, id: ExchangeId) -> bool {
+        self.generation == id.generation && self.progress != Progress::Free
+    }
+
+    /// Starts an exchange in a free slot.
+    pub(super) fn begin(&mut self, purpose: Purpose, progress: Progress) {
+        self.free();
+        self.clear_memory();
+        (self.purpose, self.progress) = (purpose, progress);
+        (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
+        (self.is_complete, self.attempts) = (false, 0);
+    }
+
+    /// Ends the exchange. Its id is not valid any more.
+    pub(super) fn free(&mut self) {
+        self.progress = Progress::Free;
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    fn clear_memory(&mut self) {
+        let buffer = match core::mem::replace(&mut self.memory, Memory::Text(&mut [], 0)) {
+            Memory::Text(buffer, _) => buffer,
+            Memory::Events(decoder) => decoder.into_buffer(),
+        };
+        self.memory = Memory::Text(buffer, 0);
+    }
+
+    /// Prepares for a body of one JSON text.
+    pub(super) fn begin_json(&mut self) {
+        self.clear_memory();
+        self.progress = Progress::Json;
+    }
+
+    /// Prepares for a stream of events. A resumed stream keeps its last event id.
+    pub(super) fn begin_events(&mut self) {
+        match &mut self.memory {
+            Memory::Events(decoder) => decoder.reconnect(),
+            Memory::Text(buffer, _) => {
+                self.memory = Memory::Events(SseDecoder::new(core::mem::take(buffer)));
+            }
+        }
+        self.progress = Progress::Events;
+    }
+
+    /// Returns the id to resume the stream from.
+    pub(super) fn last_event_id(&self) -> Option<&str> {
+        let Memory::Events(decoder) = &self.memory else { return None };
+        core::str::from_utf8(decoder.last_event_id()).ok().filter(|id| !id.is_empty())
+    }
+
+    /// Returns whether a stream can be resumed, and should be.
+    pub(super) fn is_resumable(&self) -> bool {
+        let wants_more = match self.purpose {
+            Purpose::Request | Purpose::Initialize => !self.is_complete && !self.is_stateless,
+            Purpose::Listen => true,
+            _ => false,
+        };
+        wants_more && (self.purpose == Purpose::Listen || self.last_event_id().is_some())
+    }
+
+    /// Returns the time to wait before the next connection: what the server has set, or at least a second, doubled with
+    /// each connection that brought no event.
+    pub(super) fn delay(&self) -> Millis {
+        const LEAST: u64 = 1_000;
+        const MOST: u64 = 30_000;
+        let backoff = LEAST.saturating_mul(1 << self.attempts.min(5)).min(MOST);
+        let set = if let Memory::Events(decoder) = &self.memory { decoder.retry() } else { None };
+        match set {
+            Some(set) if self.attempts == 0 => set,
+            Some(set) => set.max(Millis(backoff)),
+            None => Millis(backoff),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
+//!
+//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library. It never sees a socket.
+//! The application does the following:
+//!
+//! 1. It passes each outbound message to [`HttpClient::begin`], which starts an exchange.
+//! 2. It sends the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
+//! 3. It passes the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
+//!    end to [`HttpClient::finish`].
+//! 4. It passes each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
+//!    [`Finish::Closed`] names to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed).
+//!
+//! TLS, redirects, proxies, cookies and OAuth are the task of the HTTP library and the application.
+
+mod exchange;
+mod header_value;
+mod request;
+mod response;
+mod session_id;
+mod tool_headers;
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind};
+use mcp_proto::{Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, methods};
+
+pub use exchange::{Exchange, ExchangeId};
+pub use header_value::encode_value;
+pub use request::{Method, Request};
+pub use response::{Body, Finish, Head, Inbound};
+pub use tool_headers::{InvalidToolHeader, check_tool_headers};
+
+use exchange::{Progress, Purpose};
+use session_id::SessionId;
+use tool_headers::ToolHeaders;
+
+/// The client side of the Streamable HTTP transport.
+///
+/// One value is for one server. It follows all revisions from 2025-03-26 on; the [`Client`](mcp_proto::Client) decides
+/// which. All memory is lent: one [`Exchange`] for each HTTP request at a time.
+#[derive(Debug)]
+pub struct HttpClient<'t, 'b> {
+    exchanges: &'t mut [Exchange<'b>],
+    tool_headers: ToolHeaders<'b>,
+    session: SessionId,
+    revision: Option<Revision>,
+    listens: bool,
+}
+
+/// What to do with an outbound message. Returned by [`HttpClient::begin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// Send the message with the [`Request`] of this exchange.
+    Send(ExchangeId),
+    /// Drop the message, and close the HTTP exchange, which cancels its request.
+    Close(ExchangeId),
+    /// Drop the message: its exchange has ended.
+    Drop,
+    /// All exchanges are in use. Leave the message where it is, and try again after an exchange has ended.
+    Busy,
+}
+
+impl<'t, 'b> HttpClient<'t, 'b> {
+    /// Creates the client side for one server.
+    ///
+    /// At most all but one of the `exchanges` are for requests, so that notifications and responses are not blocked.
+    /// `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter. It may be
+    /// empty if the server has no such tools.
+    pub fn new(exchanges: &'t mut [Exchange<'b>], tool_headers: &'b mut [u8]) -> HttpClient<'t, 'b> {
+        HttpClient {
+            exchanges,
+            tool_headers: ToolHeaders::new(tool_headers),
+            session: SessionId::NONE,
+            revision: None,
+            listens: true,
+        }
+    }
+
+    /// Does not open a stream for messages that the server sends without a request. Only sessions of the handshake era
+    /// have such a stream.
+    #[must_use]
+    pub fn without_listening(mut self) -> HttpClient<'t, 'b> {
+        self.listens = false;
+        self
+    }
+
+    /// Starts an exchange for an outbound message, or decides what else to do with the message.
+    ///
+    /// `revision` is the [`Client::revision`](mcp_proto::Client::revision) at this time.
+    pub fn begin(&mut self, message: &OutboundMessage<'_>, revision: Option<Revision>) -> Begin {
+        let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
+        let version = parsed.params().and_then(request::stateless_version);
+        let stream = match message.relation() {
+            Relation::Request(stream) => stream,
+            _ => StreamId::NONE,
+        };
+        if message.kind() == OutboundMessageKind::Abort
+            && let Some(begin) = self.abort(stream)
+        {
+            return begin;
+        }
+        self.revision = revision.filter(|_| version.is_none());
+        let is_method = |name: &str| parsed.method().and_then(|it| it.string()).is_some_and(|it| it == *name);
+        let purpose = match parsed.kind() {
+            MessageKind::Request if is_method(methods::INITIALIZE.name()) => Purpose::Initialize,
+            MessageKind::Request => Purpose::Request,
+            _ if is_method(methods::INITIALIZED.name()) => Purpose::Initialized,
+            _ => Purpose::OneWay,
+        };
+        if purpose == Purpose::Initialize {
+            (self.session, self.revision) = (SessionId::NONE, None);
+        }
+        let Some((id, exchange)) = self.start(purpose, Progress::Sent) else { return Begin::Busy };
+        exchange.stream = stream;
+        exchange.is_stateless = version.is_some();
+        if is_method(methods::TOOLS_LIST.name()) {
+            exchange.tools_page = Some(parsed.params().and_then(|params| params.get("cursor")).is_none());
+        }
+        Begin::Send(id)
+    }
+
+    /// Handles the cancellation of the request on `stream`. Returns `None` if the message must be sent.
+    fn abort(&mut self, stream: StreamId) -> Option<Begin> {
+        let is_request = |(_, exchange): &(usize, &mut Exchange<'_>)| {
+            exchange.purpose == Purpose::Request
+                && exchange.stream == stream
+                && exchange.progress != Progress::Free
+        };
+        let Some((index, exchange)) = self.exchanges.iter_mut().enumerate().find(is_request) else {
+            // The end of an exchange cancels its request, unless a session continues it.
+            return if self.session.is_some() { None } else { Some(Begin::Drop) };
+        };
+        // Nothing more is expected on the stream, so a stream that ends is not resumed.
+        exchange.is_complete = true;
+        if !exchange.is_stateless {
+            return None;
+        }
+        let id = exchange.id(index);
+        exchange.free();
+        Some(Begin::Close(id))
+    }
+
+    /// Takes a free exchange.
+    fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
+        let free = self.exchanges.iter().filter(|exchange| exchange.progress == Progress::Free).count();
+        let keeps_one = matches!(purpose, Purpose::Request | Purpose::Listen) && self.exchanges.len() > 1;
+        if free <= usize::from(keeps_one) {
+            return None;
+        }
+        let index = self.exchanges.iter().position(|exchange| exchange.progress == Progress::Free)?;
+        let exchange = self.exchanges.get_mut(index)?;
+        exchange.begin(purpose, progress);
+        Some((exchange.id(index), exchange))
+    }
+
+    /// Returns the request of an exchange. `message` is the message that [`begin`](HttpClient::begin) was called with;
+    /// it is `None` for an exchange that [`poll`](HttpClient::poll) returned.
+    ///
+    /// Returns `None` if the exchange has ended.
+    pub fn request<'r>(&'r self, exchange: ExchangeId, message: Option<&'r [u8]>) -> Option<Request<'r>> {
+        let found = self.exchanges.get(exchange.index()).filter(|it| it.is(exchange))?;
+        let method = match (found.purpose, found.attempts > 0) {
+            (Purpose::Delete, _) => Method::Delete,
+            (Purpose::Listen, _) | (_, true) => Method::Get,
+            _ => Method::Post,
+        };
+        let message = message.filter(|_| method == Method::Post);
+        Some(Request {
+            method,
+            message: message.and_then(|message| Json::parse(message).ok()),
+            session: self.session.as_str(),
+            revision: self.revision,
+            last_event_id: found.last_event_id().filter(|_| method == Method::Get),
+            tool_headers: &self.tool_headers,
+        })
+    }
+
+    /// Returns an exchange whose request is due: one that resumes or opens a stream, or ends the session. Call it until
+    /// it returns `None`.
+    pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
+        for (index, exchange) in self.exchanges.iter_mut().enumerate() {
+            if let Progress::Due(at) = exchange.progress
+                && at <= now
+            {
+                exchange.progress = Progress::Sent;
+                return Some(exchange.id(index));
+            }
+        }
+        None
+    }
+
+    /// Returns the time of the next [`poll`](HttpClient::poll), if an exchange waits for its time.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Millis> {
+        let due = |exchange: &Exchange<'_>| match exchange.progress {
+            Progress::Due(at) => Some(at),
+            _ => None,
+        };
+        self.exchanges.iter().filter_map(due).min()
+    }
+
+    /// Ends the session: frees all exchanges, and starts one that tells the server. Without a session, it only frees the
+    /// exchanges. The caller closes their HTTP exchanges.
+    pub fn shutdown(&mut self, now: Millis) {
+        self.free_all();
+        if self.session.is_some() {
+            self.start(Purpose::Delete, Progress::Due(now));
+        }
+    }
+
+    fn free_all(&mut self) {
+        self.exchanges.iter_mut().for_each(Exchange::free);
+    }
+
+    /// Returns the session id, which is a secret.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_str()
+    }
+}

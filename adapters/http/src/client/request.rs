@@ -1,0 +1,160 @@
+//! An HTTP request that carries a message, or opens or resumes a stream.
+
+use mcp_proto::json::{Json, Str, TooShort};
+use mcp_proto::{Revision, methods};
+
+use super::header_value::encode_value;
+use super::tool_headers::ToolHeaders;
+
+/// The member of `_meta` with the revision of a request.
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The method of an HTTP request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Sends a message.
+    Post,
+    /// Opens or resumes a stream of events.
+    Get,
+    /// Ends the session.
+    Delete,
+}
+
+impl Method {
+    /// Returns the method as HTTP writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Post => "POST",
+            Method::Get => "GET",
+            Method::Delete => "DELETE",
+        }
+    }
+}
+
+/// An HTTP request that the application sends to the server's endpoint.
+///
+/// The application adds fields of its own, such as `Host` and `Authorization`.
+#[derive(Debug)]
+pub struct Request<'r> {
+    pub(super) method: Method,
+    pub(super) message: Option<Json<'r>>,
+    pub(super) session: Option<&'r str>,
+    pub(super) revision: Option<Revision>,
+    pub(super) last_event_id: Option<&'r str>,
+    pub(super) tool_headers: &'r ToolHeaders<'r>,
+}
+
+impl<'r> Request<'r> {
+    /// Returns the HTTP method.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Returns the body: one JSON text. Only a POST has a body.
+    #[must_use]
+    pub fn body(&self) -> Option<&'r [u8]> {
+        self.message.map(Json::bytes)
+    }
+
+    /// Calls `each` with the name and the value of each header field. `scratch` holds one name and one value at a
+    /// time.
+    ///
+    /// # Errors
+    ///
+    /// Returns the length of a value that does not fit into `scratch`. A call with such a value cannot be sent.
+    pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
+        each("Accept", if self.method == Method::Get { "text/event-stream" } else { ACCEPT });
+        if self.message.is_some() {
+            each("Content-Type", "application/json");
+        }
+        if let Some(id) = self.session {
+            each("Mcp-Session-Id", id);
+        }
+        if let Some(id) = self.last_event_id {
+            each("Last-Event-ID", id);
+        }
+        let [method, params] = self.message.map_or([None; 2], |message| message.pick(["method", "params"]));
+        let (Some(method), Some(params), Some(version)) =
+            (method.and_then(Json::string), params, params.and_then(stateless_version))
+        else {
+            if let Some(revision) = self.revision {
+                each("MCP-Protocol-Version", revision.as_str());
+            }
+            return Ok(());
+        };
+        each("MCP-Protocol-Version", encode_value(version, scratch)?);
+        each("Mcp-Method", encode_value(method, scratch)?);
+        if let Some(name) = name_member(method).and_then(|key| params.get(key)).and_then(Json::string) {
+            each("Mcp-Name", encode_value(name, scratch)?);
+        }
+        if method == methods::TOOLS_CALL.name() {
+            self.parameter_fields(params, scratch, each)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the fields for annotated parameters of a tool.
+    fn parameter_fields(
+        &self,
+        params: Json<'_>,
+        scratch: &mut [u8],
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Result<(), TooShort> {
+        let [tool, arguments] = params.pick(["name", "arguments"]);
+        let (Some(tool), Some(arguments)) = (tool.and_then(Json::string), arguments) else { return Ok(()) };
+        let mut result = Ok(());
+        self.tool_headers.for_each(tool, arguments, &mut |name, value| {
+            if result.is_ok() {
+                result = parameter_field(name, value, scratch, each);
+            }
+        });
+        result
+    }
+}
+
+const ACCEPT: &str = "application/json, text/event-stream";
+const PREFIX: &str = "Mcp-Param-";
+
+fn parameter_field(
+    name: &str,
+    value: Json<'_>,
+    scratch: &mut [u8],
+    each: &mut dyn FnMut(&str, &str),
+) -> Result<(), TooShort> {
+    let length = PREFIX.len().saturating_add(name.len());
+    let Some((field, scratch)) = scratch.split_at_mut_checked(length) else {
+        return Err(TooShort { needed: length });
+    };
+    for (place, byte) in field.iter_mut().zip(PREFIX.bytes().chain(name.bytes())) {
+        *place = byte;
+    }
+    let Ok(field) = core::str::from_utf8(field) else { return Ok(()) };
+    if let Some(text) = value.string() {
+        each(field, encode_value(text, scratch)?);
+    } else if let Some(value) = value.boolean() {
+        each(field, if value { "true" } else { "false" });
+    } else if let Some(text) = value.number() {
+        each(field, text);
+    }
+    Ok(())
+}
+
+/// Returns the revision in `_meta` of the parameters of a request of the stateless era.
+pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
+    params.get("_meta")?.get(VERSION_KEY)?.string()
+}
+
+/// Returns the parameter that `Mcp-Name` repeats.
+fn name_member(method: Str<'_>) -> Option<&'static str> {
+    let names = [
+        (methods::TOOLS_CALL.name(), "name"),
+        (methods::PROMPTS_GET.name(), "name"),
+        (methods::RESOURCES_READ.name(), "uri"),
+        ("tasks/get", "taskId"),
+        ("tasks/update", "taskId"),
+        ("tasks/cancel", "taskId"),
+    ];
+    names.into_iter().find(|(name, _)| method == **name).map(|(_, member)| member)
+}

@@ -1,0 +1,222 @@
+//! Responses of the server: heads, bodies, and their ends.
+
+use mcp_proto::rpc::{Message, MessageKind};
+use mcp_proto::{Millis, StreamId};
+
+use super::HttpClient;
+use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
+use super::session_id::SessionId;
+use super::tool_headers::ToolHeaders;
+use crate::HeaderFields;
+use crate::sse::SseItem;
+
+/// What the head of a response means. Returned by [`HttpClient::head`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// Pass the body to [`HttpClient::body`].
+    Body,
+    /// The server refused the request. Pass the body to [`HttpClient::body`] nevertheless, because it may contain the
+    /// error response.
+    ///
+    /// With 401 and 403, the field `WWW-Authenticate` says which authorization is missing. With 429 and 503,
+    /// `Retry-After` says when to try again.
+    Refused,
+    /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
+    /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
+    SessionLost,
+    /// The exchange has ended before. Close the HTTP exchange.
+    Unknown,
+}
+
+/// A message from the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inbound<'m> {
+    /// The message.
+    pub message: &'m [u8],
+    /// The stream that the message belongs to.
+    pub stream: StreamId,
+}
+
+/// A step of [`HttpClient::body`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Body<'m> {
+    /// The number of bytes that were consumed. Pass the others again.
+    pub consumed: usize,
+    /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). Without one, all bytes were consumed.
+    pub message: Option<Inbound<'m>>,
+}
+
+/// What the end of a response means. Returned by [`HttpClient::finish`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish<'m> {
+    /// The exchange has ended, and there is nothing to do.
+    Ended,
+    /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
+    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
+    Message(Inbound<'m>),
+    /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request has
+    /// no response, the request fails.
+    Closed(StreamId),
+    /// The stream goes on in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
+    Continues,
+}
+
+/// The media type of a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MediaType {
+    Json,
+    Events,
+    Other,
+}
+
+impl MediaType {
+    fn of(fields: &dyn HeaderFields) -> MediaType {
+        let value = fields.field("content-type").unwrap_or_default();
+        let name = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        if name.eq_ignore_ascii_case(b"application/json") {
+            MediaType::Json
+        } else if name.eq_ignore_ascii_case(b"text/event-stream") {
+            MediaType::Events
+        } else {
+            MediaType::Other
+        }
+    }
+}
+
+impl HttpClient<'_, '_> {
+    /// Handles the head of a response.
+    ///
+    /// `fields` are its header fields. The HTTP library follows redirects, and handles informational responses (1xx).
+    pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
+        let Some(found) = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange)) else {
+            return Head::Unknown;
+        };
+        let is_success = (200..300).contains(&status);
+        let purpose = found.purpose;
+        if status == 404
+            && self.session.is_some()
+            && !matches!(purpose, Purpose::Delete | Purpose::Initialize)
+        {
+            self.session = SessionId::NONE;
+            self.free_all();
+            return Head::SessionLost;
+        }
+        if status == 405 && purpose == Purpose::Listen {
+            self.listens = false;
+        }
+        if purpose == Purpose::Initialize && is_success {
+            self.session = fields.field("mcp-session-id").and_then(SessionId::new).unwrap_or(SessionId::NONE);
+        }
+        if !is_success {
+            found.is_complete = true;
+        }
+        let has_message = matches!(purpose, Purpose::Request | Purpose::Initialize | Purpose::Listen);
+        match MediaType::of(fields) {
+            MediaType::Json if has_message => found.begin_json(),
+            MediaType::Events if has_message && is_success => found.begin_events(),
+            _ => found.progress = Progress::Dropped,
+        }
+        if is_success { Head::Body } else { Head::Refused }
+    }
+
+    /// Handles a piece of a body, up to the end of the next message. Call it again with the rest of the piece.
+    ///
+    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the client takes
+    /// the message. A message that does not fit into the memory of the exchange is dropped: its request fails at the end
+    /// of the body.
+    pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
+        let all = Body { consumed: bytes.len(), message: None };
+        let found = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let Some(found) = found else { return all };
+        let Exchange { memory, progress, stream, is_complete, attempts, tools_page, .. } = found;
+        match (&*progress, memory) {
+            (Progress::Json, Memory::Text(buffer, length)) => {
+                let end = length.saturating_add(bytes.len());
+                match buffer.get_mut(*length..end) {
+                    Some(space) => {
+                        space.copy_from_slice(bytes);
+                        *length = end;
+                    }
+                    None => *progress = Progress::Dropped,
+                }
+                all
+            }
+            (Progress::Events, Memory::Events(decoder)) => {
+                let mut consumed = 0usize;
+                loop {
+                    // A decoder without an event has consumed everything. The event that ends the loop is decoded again
+                    // by `current`, because a borrow cannot leave a loop on one path alone.
+                    let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
+                    consumed = consumed.saturating_add(step.consumed);
+                    match step.item {
+                        None => return all,
+                        Some(SseItem::Event(event)) if event.name == b"message" && !event.data.is_empty() => {
+                            break;
+                        }
+                        Some(SseItem::TooLong) => *is_complete = true,
+                        Some(_) => *attempts = 0,
+                    }
+                }
+                *attempts = 0;
+                let message = decoder.event().map(|event| event.data).unwrap_or_default();
+                if let Ok(message) = Message::parse(message)
+                    && message.kind() == MessageKind::Response
+                {
+                    *is_complete = true;
+                    learn_tools(&mut self.tool_headers, *tools_page, &message);
+                }
+                Body { consumed, message: Some(Inbound { message, stream: *stream }) }
+            }
+            _ => all,
+        }
+    }
+
+    /// Handles the end of a response: of its body, or of its connection. `now` is the current time.
+    ///
+    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
+        let session_goes_on = self.session.is_some();
+        let listens = self.listens;
+        let found = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let Some(found) = found else { return Finish::Ended };
+        let was = found.progress;
+        let can_listen = listens && session_goes_on;
+        if found.purpose == Purpose::Initialized && can_listen && !found.is_complete {
+            found.begin(Purpose::Listen, Progress::Due(now));
+            return Finish::Ended;
+        }
+        if found.is_resumable() && (found.purpose != Purpose::Listen || can_listen) {
+            found.progress = Progress::Due(Millis(now.0.saturating_add(found.delay().0)));
+            found.attempts = found.attempts.saturating_add(1);
+            return Finish::Continues;
+        }
+        found.free();
+        if !matches!(found.purpose, Purpose::Request | Purpose::Initialize) {
+            return Finish::Ended;
+        }
+        match &found.memory {
+            Memory::Text(buffer, length) if was == Progress::Json => {
+                let message = buffer.get(..*length).unwrap_or_default();
+                if found.tools_page.is_some()
+                    && let Ok(message) = Message::parse(message)
+                {
+                    learn_tools(&mut self.tool_headers, found.tools_page, &message);
+                }
+                Finish::Message(Inbound { message, stream: found.stream })
+            }
+            _ => Finish::Closed(found.stream),
+        }
+    }
+}
+
+/// Learns which parameters of the tools in a result are header fields.
+fn learn_tools(tool_headers: &mut ToolHeaders<'_>, page: Option<bool>, message: &Message<'_>) {
+    if let Some(is_first) = page
+        && let Some(result) = message.result()
+    {
+        if is_first {
+            tool_headers.clear();
+        }
+        tool_headers.add_page(result);
+    }
+}

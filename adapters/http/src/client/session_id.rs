@@ -1,0 +1,41 @@
+//! The id of a session: up to 128 visible ASCII characters that the server chose.
+
+use core::fmt;
+
+/// The longest session id that a client takes.
+const LONGEST: usize = 128;
+
+/// The session id, or none.
+pub(super) struct SessionId {
+    bytes: [u8; LONGEST],
+    length: u8,
+}
+
+impl SessionId {
+    pub(super) const NONE: SessionId = SessionId { bytes: [0; LONGEST], length: 0 };
+
+    /// Takes the value of a header field. Returns `None` if it is not an id, or is too long.
+    pub(super) fn new(value: &[u8]) -> Option<SessionId> {
+        let is_id = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
+        let mut id =
+            SessionId { length: u8::try_from(value.len()).ok().filter(|_| is_id)?, ..SessionId::NONE };
+        id.bytes.get_mut(..value.len())?.copy_from_slice(value);
+        Some(id)
+    }
+
+    pub(super) fn is_some(&self) -> bool {
+        self.length > 0
+    }
+
+    pub(super) fn as_str(&self) -> Option<&str> {
+        let id = self.bytes.get(..usize::from(self.length)).filter(|id| !id.is_empty())?;
+        core::str::from_utf8(id).ok()
+    }
+}
+
+impl fmt::Debug for SessionId {
+    /// Writes whether there is an id, because the id is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_some() { "SessionId(…)" } else { "SessionId(none)" })
+    }
+}

@@ -1,0 +1,264 @@
+//! Tests of `client`.
+
+mod harness;
+
+use harness::{EVENTS, JSON, result, with_harness};
+use mcp_proto::Millis;
+use mcp_proto::client::{Connect, Options};
+use mcp_proto_http::client::{Head, Method};
+
+/// The sizes of the pieces of a body in each test.
+const PIECES: [usize; 4] = [1, 2, 7, 4096];
+
+#[test]
+fn stateless_request_repeats_its_message_in_fields() {
+    with_harness(Connect::Automatic, 64, |mut harness| {
+        let probe = harness.request();
+        assert_eq!(probe.method, Method::Post);
+        assert_eq!(probe.field("Accept"), Some("application/json, text/event-stream"), "E-C2");
+        assert_eq!(probe.field("Content-Type"), Some("application/json"));
+        assert_eq!(probe.field("MCP-Protocol-Version"), Some("2026-07-28"), "E-C4");
+        assert_eq!(probe.field("Mcp-Method"), Some("server/discover"), "E-C5");
+        assert_eq!(probe.field("Mcp-Name"), None, "E-C6");
+        harness.sent.push_front(probe);
+        harness.connect_stateless();
+        let call = harness.call();
+        assert_eq!(call.field("Mcp-Method"), Some("tools/call"), "E-C5");
+        assert_eq!(call.field("Mcp-Name"), Some("add"), "E-C6");
+        assert_eq!(call.field("Mcp-Session-Id"), None);
+        harness.client.read_resource("file:///ü", Options::DEFAULT).unwrap();
+        assert_eq!(harness.request().field("Mcp-Name"), Some("=?base64?ZmlsZTovLy/DvA==?="), "E-X6");
+    });
+}
+
+#[test]
+fn response_arrives_as_json_or_as_events() {
+    for piece in PIECES {
+        for connect in [Connect::Automatic, Connect::Handshake] {
+            with_harness(connect, piece, |mut harness| {
+                match connect {
+                    Connect::Automatic => harness.connect_stateless(),
+                    _ => drop(harness.connect_session()),
+                }
+                let call = harness.call();
+                harness.respond(call.exchange, 200, &[JSON], &result(call.id()));
+                harness.expect(&["7"]);
+                let call = harness.call();
+                let response = result(call.id());
+                let body = format!(
+                    ": comment\r\n\r\nevent: other\ndata: x\n\nid: 1\ndata:\n\ndata: {response}\r\n\r\n"
+                );
+                harness.respond(call.exchange, 200, &[EVENTS], &body);
+                harness.expect(&["7"]);
+            });
+        }
+    }
+}
+
+#[test]
+fn request_without_response_fails() {
+    let long = format!("\"{}\"", "x".repeat(2000));
+    let long_event = format!("data: {long}\n\n");
+    for (status, fields, body, expected) in [
+        (202, &[][..], "", "closed"),
+        (204, &[], "", "closed"),
+        (200, &[JSON], "", "closed"),
+        (200, &[JSON], "[1", "closed"),
+        (200, &[JSON], long.as_str(), "closed"),
+        (200, &[("content-type", "text/html")], "<p>", "closed"),
+        (200, &[EVENTS], ": nothing\n\n", "closed"),
+        (200, &[EVENTS], "data: {\"jsonrpc\":\"2.0\"", "closed"),
+        (200, &[EVENTS], long_event.as_str(), "closed"),
+        (400, &[JSON], r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"m"}}"#, "error -32020"),
+        (404, &[JSON], r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"m"}}"#, "error -32601"),
+        (500, &[], "", "closed"),
+        (503, &[("retry-after", "1")], "", "closed"),
+    ] {
+        with_harness(Connect::Automatic, 64, |mut harness| {
+            harness.connect_stateless();
+            let call = harness.call();
+            harness.respond(call.exchange, status, fields, &body.replace("ID", call.id()));
+            let event = harness.events.last().cloned().unwrap_or_default();
+            assert_eq!(event, expected, "{status} {body:.30}");
+            // The exchange is free again.
+            for _ in 0..3 {
+                harness.call();
+            }
+        });
+    }
+}
+
+#[test]
+fn server_of_the_handshake_era_is_found_by_the_status_of_the_probe() {
+    for (status, fields, body) in [
+        (400, &[JSON][..], r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}"#),
+        (400, &[], "Bad Request"),
+        (404, &[], ""),
+        (405, &[], ""),
+    ] {
+        with_harness(Connect::Automatic, 64, |mut harness| {
+            let probe = harness.request();
+            harness.respond(probe.exchange, status, fields, body);
+            let listen = harness.connect_session();
+            assert_eq!(listen.method, Method::Get, "{status} {body}");
+        });
+    }
+}
+
+#[test]
+fn session_is_named_in_every_request() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let initialize = harness.request();
+        assert_eq!(initialize.field("Mcp-Session-Id"), None);
+        assert_eq!(initialize.field("MCP-Protocol-Version"), None);
+        harness.sent.push_front(initialize);
+        let listen = harness.connect_session();
+        assert_eq!(listen.method, Method::Get, "B-C7");
+        assert_eq!(listen.field("Accept"), Some("text/event-stream"), "B-C8");
+        for request in [listen, harness.call()] {
+            assert_eq!(request.field("Mcp-Session-Id"), Some("s-1"), "B-C10");
+            assert_eq!(request.field("MCP-Protocol-Version"), Some("2025-11-25"), "C-C2");
+            assert_eq!(request.field("Mcp-Method"), None);
+        }
+        harness.http.shutdown(harness.now);
+        let end = harness.request();
+        assert_eq!((end.method, end.field("Mcp-Session-Id")), (Method::Delete, Some("s-1")), "B-C12");
+        assert_eq!(harness.respond(end.exchange, 405, &[], ""), Head::Refused, "B-S26");
+    });
+}
+
+#[test]
+fn lost_session_is_followed_by_a_new_one() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        harness.connect_session();
+        let call = harness.call();
+        assert_eq!(harness.respond(call.exchange, 404, &[], ""), Head::SessionLost, "B-C11");
+        assert_eq!(harness.respond(call.exchange, 200, &[], ""), Head::Unknown);
+        harness.client.reset();
+        let initialize = harness.request();
+        assert!(initialize.body.contains("initialize"));
+        assert_eq!(initialize.field("Mcp-Session-Id"), None);
+    });
+}
+
+#[test]
+fn server_without_a_stream_of_its_own_is_asked_once() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let listen = harness.connect_session();
+        harness.respond(listen.exchange, 405, &[], "");
+        harness.now = Millis(1_000_000);
+        harness.run();
+        assert!(harness.sent.is_empty(), "{:?}", harness.sent);
+        assert_eq!(harness.http.next_deadline(), None);
+    });
+}
+
+#[test]
+fn stream_that_ends_is_resumed_after_the_time_that_the_server_set() {
+    for piece in PIECES {
+        with_harness(Connect::Handshake, piece, |mut harness| {
+            let listen = harness.connect_session();
+            harness.respond(listen.exchange, 405, &[], "");
+            let call = harness.call();
+            harness.respond(call.exchange, 200, &[EVENTS], "id: 5\nretry: 300\ndata:\n\n");
+            harness.run();
+            assert!(harness.sent.is_empty());
+            assert_eq!(harness.http.next_deadline(), Some(Millis(1_300)), "D-C2");
+            harness.now = Millis(1_300);
+            let resume = harness.request();
+            assert_eq!(resume.method, Method::Get, "D-C3");
+            assert_eq!(resume.field("Last-Event-ID"), Some("5"), "B-C9");
+            assert_eq!(resume.body, "");
+            let response = result(call.id());
+            harness.respond(resume.exchange, 200, &[EVENTS], &format!("id: 6\ndata: {response}\n\n"));
+            harness.expect(&["7"]);
+            assert_eq!(harness.http.next_deadline(), None, "a response ends the stream");
+        });
+    }
+}
+
+#[test]
+fn delay_doubles_until_an_event_arrives() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let mut listen = harness.connect_session();
+        for delay in [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
+            harness.finish(listen.exchange);
+            let due = Millis(harness.now.0 + delay);
+            assert_eq!(harness.http.next_deadline(), Some(due));
+            harness.now = due;
+            listen = harness.request();
+        }
+        harness.respond(listen.exchange, 200, &[EVENTS], "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n");
+        assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 1_000)));
+    });
+}
+
+#[test]
+fn refused_resumption_ends_the_request() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        harness.connect_session();
+        let call = harness.call();
+        harness.respond(call.exchange, 200, &[EVENTS], "id: 5\nretry: 0\ndata:\n\n");
+        let resume = harness.request();
+        harness.respond(resume.exchange, 400, &[], "");
+        harness.expect(&["closed"]);
+    });
+}
+
+#[test]
+fn cancellation_closes_the_exchange_or_is_sent() {
+    with_harness(Connect::Automatic, 64, |mut harness| {
+        harness.connect_stateless();
+        let ticket = harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
+        let call = harness.request();
+        harness.client.cancel(ticket, "").unwrap();
+        harness.run();
+        assert_eq!(harness.closed, [call.exchange], "E-C13");
+        assert!(harness.sent.is_empty());
+        assert_eq!(harness.respond(call.exchange, 200, &[JSON], &result(call.id())), Head::Unknown);
+    });
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        harness.connect_session();
+        let ticket = harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
+        harness.request();
+        harness.client.cancel(ticket, "").unwrap();
+        let cancelled = harness.request();
+        assert!(cancelled.body.contains("notifications/cancelled"), "B-C6");
+        assert!(harness.closed.is_empty());
+    });
+}
+
+#[test]
+fn notifications_are_sent_while_requests_wait_for_exchanges() {
+    with_harness(Connect::Automatic, 64, |mut harness| {
+        harness.connect_stateless();
+        let calls: Vec<_> = (0..3).map(|_| harness.call()).collect();
+        harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
+        harness.run();
+        assert!(harness.sent.is_empty(), "one exchange is not for requests");
+        harness.respond(calls[0].exchange, 200, &[JSON], &result(calls[0].id()));
+        harness.request();
+    });
+}
+
+#[test]
+fn annotated_parameters_of_listed_tools_are_fields() {
+    for as_events in [false, true] {
+        with_harness(Connect::Automatic, 64, |mut harness| {
+            harness.connect_stateless();
+            assert_eq!(harness.call().field("Mcp-Param-Region"), None);
+            harness.client.list_tools(Options::DEFAULT).unwrap();
+            let list = harness.request();
+            let tools = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"add","inputSchema":{{"type":"object","properties":{{"region":{{"type":"string","x-mcp-header":"Region"}}}}}}}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}}}"#,
+                list.id()
+            );
+            if as_events {
+                harness.respond(list.exchange, 200, &[EVENTS], &format!("data: {tools}\n\n"));
+            } else {
+                harness.respond(list.exchange, 200, &[JSON], &tools);
+            }
+            assert_eq!(harness.call().field("Mcp-Param-Region"), Some("eu"), "E-X11");
+        });
+    }
+}
