@@ -71,8 +71,10 @@ impl<'b> Buffer<'b> {
         }
     }
 
+    /// Returns the bytes that are allocated at the moment: all bytes of a lent buffer.
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         match &self.store {
             Store::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
@@ -80,8 +82,10 @@ impl<'b> Buffer<'b> {
         }
     }
 
+    /// Like [`bytes`](Buffer::bytes), but mutable.
     #[inline]
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    #[must_use]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.store {
             Store::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
@@ -97,6 +101,13 @@ impl<'b> Buffer<'b> {
             #[cfg(feature = "alloc")]
             Store::Grown { bytes, limit, .. } => BufferMut::Grown { bytes, limit: *limit },
         }
+    }
+
+    /// Provides at least `end` bytes. A transport uses it to collect a message.
+    ///
+    /// Returns `None` if the [limit](Buffer::limit) is lower, or the heap is exhausted.
+    pub fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
+        self.reborrow().into_grown(end)
     }
 
     /// Raises the limit of a grown buffer. No effect on a lent buffer.
@@ -118,14 +129,14 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Records that the buffer is empty after a use. The size of the use is `used`, or the number of bytes recorded by
-    /// [`record_use`](Buffer::record_use) if that number is larger. Shrinks a grown buffer that is much larger than its
-    /// recent uses.
-    pub(crate) fn shrink_if_idle(&mut self, used: usize) {
+    /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer that is much larger than its
+    /// recent uses. No effect on a lent buffer.
+    pub fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
             Store::Grown { bytes, used: max, small_uses, .. } => {
+                // The size of the use is at least the number that `record_use` was called with.
                 let used = used.max(core::mem::take(max));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
                     *small_uses = 0;

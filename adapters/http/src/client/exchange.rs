@@ -1,6 +1,6 @@
 //! One HTTP exchange of a client: a request, and the body of its response.
 
-use mcp_proto::{Millis, StreamId};
+use mcp_proto::{Buffer, Millis, StreamId};
 
 use crate::sse::SseDecoder;
 
@@ -55,7 +55,7 @@ pub(super) enum Progress {
 #[derive(Debug)]
 pub(super) enum Memory<'b> {
     /// A JSON text of this length is in the buffer.
-    Text(&'b mut [u8], usize),
+    Text(Buffer<'b>, usize),
     Events(SseDecoder<'b>),
 }
 
@@ -81,9 +81,9 @@ impl<'b> Exchange<'b> {
     /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id: it needs the
     /// size of the longest message.
     #[must_use]
-    pub fn new(buffer: &'b mut [u8]) -> Exchange<'b> {
+    pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {
-            memory: Memory::Text(buffer, 0),
+            memory: Memory::Text(buffer.into(), 0),
             generation: 0,
             purpose: Purpose::OneWay,
             progress: Progress::Free,
@@ -120,11 +120,18 @@ impl<'b> Exchange<'b> {
     }
 
     fn clear_memory(&mut self) {
-        let buffer = match core::mem::replace(&mut self.memory, Memory::Text(&mut [], 0)) {
+        let used = if let Memory::Text(_, length) = self.memory { length } else { 0 };
+        let mut buffer = self.take_buffer();
+        buffer.shrink_if_idle(used);
+        self.memory = Memory::Text(buffer, 0);
+    }
+
+    fn take_buffer(&mut self) -> Buffer<'b> {
+        let nothing: &mut [u8] = &mut [];
+        match core::mem::replace(&mut self.memory, Memory::Text(nothing.into(), 0)) {
             Memory::Text(buffer, _) => buffer,
             Memory::Events(decoder) => decoder.into_buffer(),
-        };
-        self.memory = Memory::Text(buffer, 0);
+        }
     }
 
     /// Prepares for a body of one JSON text.
@@ -137,9 +144,7 @@ impl<'b> Exchange<'b> {
     pub(super) fn begin_events(&mut self) {
         match &mut self.memory {
             Memory::Events(decoder) => decoder.reconnect(),
-            Memory::Text(buffer, _) => {
-                self.memory = Memory::Events(SseDecoder::new(core::mem::take(buffer)));
-            }
+            Memory::Text(..) => self.memory = Memory::Events(SseDecoder::new(self.take_buffer())),
         }
         self.progress = Progress::Events;
     }

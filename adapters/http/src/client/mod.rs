@@ -21,7 +21,9 @@ mod tool_headers;
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
-use mcp_proto::{Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, methods};
+use mcp_proto::{
+    Buffer, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, methods,
+};
 
 pub use exchange::{Exchange, ExchangeId};
 pub use header_value::encode_value;
@@ -36,12 +38,13 @@ use tool_headers::ToolHeaders;
 /// The client side of the Streamable HTTP transport.
 ///
 /// One value is for one server. It follows all revisions from 2025-03-26 on; the [`Client`](mcp_proto::Client) decides
-/// which. All memory is lent: one [`Exchange`] for each HTTP request at a time.
+/// which. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`, or a lent slice.
 #[derive(Debug)]
-pub struct HttpClient<'t, 'b> {
-    exchanges: &'t mut [Exchange<'b>],
+pub struct HttpClient<'b, T> {
+    exchanges: T,
     tool_headers: ToolHeaders<'b>,
     session: SessionId,
+    /// The revision of the session.
     revision: Option<Revision>,
     listens: bool,
 }
@@ -59,16 +62,16 @@ pub enum Begin {
     Busy,
 }
 
-impl<'t, 'b> HttpClient<'t, 'b> {
+impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
     /// At most all but one of the `exchanges` are for requests, so that notifications and responses are not blocked.
     /// `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter. It may be
     /// empty if the server has no such tools.
-    pub fn new(exchanges: &'t mut [Exchange<'b>], tool_headers: &'b mut [u8]) -> HttpClient<'t, 'b> {
+    pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
-            tool_headers: ToolHeaders::new(tool_headers),
+            tool_headers: ToolHeaders::new(tool_headers.into()),
             session: SessionId::NONE,
             revision: None,
             listens: true,
@@ -78,15 +81,13 @@ impl<'t, 'b> HttpClient<'t, 'b> {
     /// Does not open a stream for messages that the server sends without a request. Only sessions of the handshake era
     /// have such a stream.
     #[must_use]
-    pub fn without_listening(mut self) -> HttpClient<'t, 'b> {
+    pub fn without_listening(mut self) -> HttpClient<'b, T> {
         self.listens = false;
         self
     }
 
     /// Starts an exchange for an outbound message, or decides what else to do with the message.
-    ///
-    /// `revision` is the [`Client::revision`](mcp_proto::Client::revision) at this time.
-    pub fn begin(&mut self, message: &OutboundMessage<'_>, revision: Option<Revision>) -> Begin {
+    pub fn begin(&mut self, message: &OutboundMessage<'_>) -> Begin {
         let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
         let version = parsed.params().and_then(request::stateless_version);
         let stream = match message.relation() {
@@ -98,7 +99,6 @@ impl<'t, 'b> HttpClient<'t, 'b> {
         {
             return begin;
         }
-        self.revision = revision.filter(|_| version.is_none());
         let is_method = |name: &str| parsed.method().and_then(|it| it.string()).is_some_and(|it| it == *name);
         let purpose = match parsed.kind() {
             MessageKind::Request if is_method(methods::INITIALIZE.name()) => Purpose::Initialize,
@@ -125,7 +125,7 @@ impl<'t, 'b> HttpClient<'t, 'b> {
                 && exchange.stream == stream
                 && exchange.progress != Progress::Free
         };
-        let Some((index, exchange)) = self.exchanges.iter_mut().enumerate().find(is_request) else {
+        let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
             // The end of an exchange cancels its request, unless a session continues it.
             return if self.session.is_some() { None } else { Some(Begin::Drop) };
         };
@@ -141,13 +141,16 @@ impl<'t, 'b> HttpClient<'t, 'b> {
 
     /// Takes a free exchange.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
-        let free = self.exchanges.iter().filter(|exchange| exchange.progress == Progress::Free).count();
-        let keeps_one = matches!(purpose, Purpose::Request | Purpose::Listen) && self.exchanges.len() > 1;
+        let free =
+            self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();
+        let keeps_one =
+            matches!(purpose, Purpose::Request | Purpose::Listen) && self.exchanges.as_ref().len() > 1;
         if free <= usize::from(keeps_one) {
             return None;
         }
-        let index = self.exchanges.iter().position(|exchange| exchange.progress == Progress::Free)?;
-        let exchange = self.exchanges.get_mut(index)?;
+        let index =
+            self.exchanges.as_ref().iter().position(|exchange| exchange.progress == Progress::Free)?;
+        let exchange = self.exchanges.as_mut().get_mut(index)?;
         exchange.begin(purpose, progress);
         Some((exchange.id(index), exchange))
     }
@@ -157,7 +160,7 @@ impl<'t, 'b> HttpClient<'t, 'b> {
     ///
     /// Returns `None` if the exchange has ended.
     pub fn request<'r>(&'r self, exchange: ExchangeId, message: Option<&'r [u8]>) -> Option<Request<'r>> {
-        let found = self.exchanges.get(exchange.index()).filter(|it| it.is(exchange))?;
+        let found = self.exchanges.as_ref().get(exchange.index()).filter(|it| it.is(exchange))?;
         let method = match (found.purpose, found.attempts > 0) {
             (Purpose::Delete, _) => Method::Delete,
             (Purpose::Listen, _) | (_, true) => Method::Get,
@@ -177,7 +180,7 @@ impl<'t, 'b> HttpClient<'t, 'b> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, or ends the session. Call it until
     /// it returns `None`.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
-        for (index, exchange) in self.exchanges.iter_mut().enumerate() {
+        for (index, exchange) in self.exchanges.as_mut().iter_mut().enumerate() {
             if let Progress::Due(at) = exchange.progress
                 && at <= now
             {
@@ -195,7 +198,7 @@ impl<'t, 'b> HttpClient<'t, 'b> {
             Progress::Due(at) => Some(at),
             _ => None,
         };
-        self.exchanges.iter().filter_map(due).min()
+        self.exchanges.as_ref().iter().filter_map(due).min()
     }
 
     /// Ends the session: frees all exchanges, and starts one that tells the server. Without a session, it only frees the
@@ -208,7 +211,7 @@ impl<'t, 'b> HttpClient<'t, 'b> {
     }
 
     fn free_all(&mut self) {
-        self.exchanges.iter_mut().for_each(Exchange::free);
+        self.exchanges.as_mut().iter_mut().for_each(Exchange::free);
     }
 
     /// Returns the session id, which is a secret.

@@ -1,7 +1,8 @@
 //! Responses of the server: heads, bodies, and their ends.
 
+use mcp_proto::json::{Json, Str};
 use mcp_proto::rpc::{Message, MessageKind};
-use mcp_proto::{Millis, StreamId};
+use mcp_proto::{Millis, Revision, StreamId};
 
 use super::HttpClient;
 use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
@@ -83,12 +84,13 @@ impl MediaType {
     }
 }
 
-impl HttpClient<'_, '_> {
+impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles the head of a response.
     ///
     /// `fields` are its header fields. The HTTP library follows redirects, and handles informational responses (1xx).
     pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
-        let Some(found) = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange)) else {
+        let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
+        else {
             return Head::Unknown;
         };
         let is_success = (200..300).contains(&status);
@@ -126,13 +128,13 @@ impl HttpClient<'_, '_> {
     /// of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
-        let found = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
         let Some(found) = found else { return all };
-        let Exchange { memory, progress, stream, is_complete, attempts, tools_page, .. } = found;
+        let Exchange { memory, progress, purpose, stream, is_complete, attempts, tools_page, .. } = found;
         match (&*progress, memory) {
             (Progress::Json, Memory::Text(buffer, length)) => {
                 let end = length.saturating_add(bytes.len());
-                match buffer.get_mut(*length..end) {
+                match buffer.ensure(end).and_then(|all| all.get_mut(*length..end)) {
                     Some(space) => {
                         space.copy_from_slice(bytes);
                         *length = end;
@@ -163,7 +165,7 @@ impl HttpClient<'_, '_> {
                     && message.kind() == MessageKind::Response
                 {
                     *is_complete = true;
-                    learn_tools(&mut self.tool_headers, *tools_page, &message);
+                    learn(&mut self.tool_headers, &mut self.revision, *purpose, *tools_page, &message);
                 }
                 Body { consumed, message: Some(Inbound { message, stream: *stream }) }
             }
@@ -177,7 +179,7 @@ impl HttpClient<'_, '_> {
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
         let session_goes_on = self.session.is_some();
         let listens = self.listens;
-        let found = self.exchanges.get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
         let Some(found) = found else { return Finish::Ended };
         let was = found.progress;
         let can_listen = listens && session_goes_on;
@@ -196,11 +198,15 @@ impl HttpClient<'_, '_> {
         }
         match &found.memory {
             Memory::Text(buffer, length) if was == Progress::Json => {
-                let message = buffer.get(..*length).unwrap_or_default();
-                if found.tools_page.is_some()
-                    && let Ok(message) = Message::parse(message)
-                {
-                    learn_tools(&mut self.tool_headers, found.tools_page, &message);
+                let message = buffer.bytes().get(..*length).unwrap_or_default();
+                if let Ok(message) = Message::parse(message) {
+                    learn(
+                        &mut self.tool_headers,
+                        &mut self.revision,
+                        found.purpose,
+                        found.tools_page,
+                        &message,
+                    );
                 }
                 Finish::Message(Inbound { message, stream: found.stream })
             }
@@ -209,11 +215,21 @@ impl HttpClient<'_, '_> {
     }
 }
 
-/// Learns which parameters of the tools in a result are header fields.
-fn learn_tools(tool_headers: &mut ToolHeaders<'_>, page: Option<bool>, message: &Message<'_>) {
-    if let Some(is_first) = page
-        && let Some(result) = message.result()
-    {
+/// Learns from a response what later requests repeat: the revision of the session, and the parameters that are header
+/// fields.
+fn learn(
+    tool_headers: &mut ToolHeaders<'_>,
+    revision: &mut Option<Revision>,
+    purpose: Purpose,
+    tools_page: Option<bool>,
+    message: &Message<'_>,
+) {
+    let Some(result) = message.result() else { return };
+    if purpose == Purpose::Initialize {
+        let version = result.get("protocolVersion").and_then(Json::string);
+        *revision = version.and_then(Str::as_str).and_then(Revision::parse);
+    }
+    if let Some(is_first) = tools_page {
         if is_first {
             tool_headers.clear();
         }

@@ -1,5 +1,6 @@
 //! Tool parameters that a server wants as header fields: `x-mcp-header` in input schemas.
 
+use mcp_proto::Buffer;
 use mcp_proto::json::{Json, Kind, Str};
 
 /// The largest number of annotated parameters of one tool.
@@ -153,18 +154,18 @@ pub fn check_tool_headers(schema: Json<'_>) -> Result<(), InvalidToolHeader> {
     Parameters::of_schema(schema).map(drop)
 }
 
-/// The annotated parameters of the tools of a server, in a lent buffer.
+/// The annotated parameters of the tools of a server, in a buffer.
 ///
 /// A record has the name of the tool, the name of the header, and the path to the parameter. Each part has its length
 /// in two bytes before it.
 #[derive(Debug)]
 pub(super) struct ToolHeaders<'b> {
-    buffer: &'b mut [u8],
+    buffer: Buffer<'b>,
     length: usize,
 }
 
 impl<'b> ToolHeaders<'b> {
-    pub(super) fn new(buffer: &'b mut [u8]) -> ToolHeaders<'b> {
+    pub(super) fn new(buffer: Buffer<'b>) -> ToolHeaders<'b> {
         ToolHeaders { buffer, length: 0 }
     }
 
@@ -198,16 +199,17 @@ impl<'b> ToolHeaders<'b> {
     }
 
     fn push(&mut self, text: Str<'_>) -> Option<()> {
-        let start = self.length.checked_add(2)?;
-        let length = text.copy_to(self.buffer.get_mut(start..)?).ok()?.len();
+        let length = text.len();
         self.push_length(u16::try_from(length).ok().filter(|length| *length > 0)?)?;
-        self.length = start.checked_add(length)?;
+        let end = self.length.checked_add(length)?;
+        text.copy_to(self.buffer.ensure(end)?.get_mut(self.length..)?).ok()?;
+        self.length = end;
         Some(())
     }
 
     fn push_length(&mut self, length: u16) -> Option<()> {
         let end = self.length.checked_add(2)?;
-        self.buffer.get_mut(self.length..end)?.copy_from_slice(&length.to_le_bytes());
+        self.buffer.ensure(end)?.get_mut(self.length..end)?.copy_from_slice(&length.to_le_bytes());
         self.length = end;
         Some(())
     }
@@ -220,7 +222,7 @@ impl<'b> ToolHeaders<'b> {
         arguments: Json<'a>,
         each: &mut dyn FnMut(&str, Json<'a>),
     ) {
-        let mut rest = self.buffer.get(..self.length).unwrap_or_default();
+        let mut rest = self.buffer.bytes().get(..self.length).unwrap_or_default();
         while let Some(name) = take_part(&mut rest)
             && let Some(header) = take_part(&mut rest)
         {
@@ -322,7 +324,7 @@ mod tests {
                 "region":{"type":"string","x-mcp-header":"Region"},
                 "page":{"type":"object","properties":{"size":{"type":"integer","x-mcp-header":"Size"}}}}}}]}"#;
         let mut buffer = [0; 128];
-        let mut table = ToolHeaders::new(&mut buffer);
+        let mut table = ToolHeaders::new((&mut buffer).into());
         table.add_page(parsed(page));
         let arguments = r#"{"region":"eu","page":{"size":7},"a":1}"#;
         assert_eq!(headers_of(&table, "query", arguments), [r#"Region: "eu""#, "Size: 7"]);
@@ -341,7 +343,7 @@ mod tests {
                 "a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"B"}}}}]}"#;
         let fits = |size: usize, tool| {
             let mut buffer = std::vec![0; size];
-            let mut table = ToolHeaders::new(&mut buffer);
+            let mut table = ToolHeaders::new(buffer.as_mut_slice().into());
             table.add_page(parsed(page));
             headers_of(&table, tool, r#"{"a":"x","b":"y"}"#).len()
         };

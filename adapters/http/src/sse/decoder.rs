@@ -1,6 +1,6 @@
 //! `SseDecoder`: finds events in the body of a response.
 
-use mcp_proto::Millis;
+use mcp_proto::{Buffer, Millis};
 
 use crate::sse::event_buffer::{EventBuffer, Full};
 
@@ -82,9 +82,9 @@ pub struct SseEvent<'a> {
 impl<'b> SseDecoder<'b> {
     /// Creates a decoder.
     #[must_use]
-    pub fn new(buffer: &'b mut [u8]) -> SseDecoder<'b> {
+    pub fn new(buffer: impl Into<Buffer<'b>>) -> SseDecoder<'b> {
         SseDecoder {
-            buffer: EventBuffer::new(buffer),
+            buffer: EventBuffer::new(buffer.into()),
             state: State::StreamStart(0),
             is_after_cr: false,
             is_too_long: false,
@@ -148,9 +148,9 @@ impl<'b> SseDecoder<'b> {
         }
     }
 
-    /// Returns the lent buffer.
+    /// Returns the buffer.
     #[must_use]
-    pub fn into_buffer(self) -> &'b mut [u8] {
+    pub fn into_buffer(self) -> Buffer<'b> {
         self.buffer.into_bytes()
     }
 

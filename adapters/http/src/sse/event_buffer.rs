@@ -1,11 +1,13 @@
 //! `EventBuffer`: the fields of the current event and the last event id, in a lent buffer.
 
+use mcp_proto::Buffer;
+
 /// Five adjacent texts: the last event id, the id, name and data of the current event, and the value of the current line.
 ///
 /// The current line arrives behind the data. At its end, it moves to its place.
 #[derive(Debug)]
 pub(super) struct EventBuffer<'b> {
-    bytes: &'b mut [u8],
+    bytes: Buffer<'b>,
     last_id: usize,
     /// `None` without an `id` field.
     id: Option<usize>,
@@ -20,12 +22,12 @@ pub(super) struct EventBuffer<'b> {
 pub(super) struct Full;
 
 impl<'b> EventBuffer<'b> {
-    pub(super) fn new(bytes: &'b mut [u8]) -> EventBuffer<'b> {
+    pub(super) fn new(bytes: Buffer<'b>) -> EventBuffer<'b> {
         EventBuffer { bytes, last_id: 0, id: None, name: 0, data: None, line: 0 }
     }
 
     /// Returns the lent buffer.
-    pub(super) fn into_bytes(self) -> &'b mut [u8] {
+    pub(super) fn into_bytes(self) -> Buffer<'b> {
         self.bytes
     }
 
@@ -59,7 +61,8 @@ impl<'b> EventBuffer<'b> {
     /// Appends to the value of the current line.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), Full> {
         let start = self.line_start().saturating_add(self.line);
-        let place = self.bytes.get_mut(start..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or(Full)?;
+        let end = start.saturating_add(bytes.len());
+        let place = self.bytes.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(Full)?;
         place.copy_from_slice(bytes);
         self.line = self.line.saturating_add(bytes.len());
         Ok(())
@@ -98,8 +101,9 @@ impl<'b> EventBuffer<'b> {
     pub(super) fn end_event(&mut self) {
         if let Some(length) = self.id.take() {
             let end = self.last_id.saturating_add(length);
-            if end <= self.bytes.len() {
-                self.bytes.copy_within(self.last_id..end, 0);
+            let bytes = self.bytes.bytes_mut();
+            if end <= bytes.len() {
+                bytes.copy_within(self.last_id..end, 0);
             }
             self.last_id = length;
         }
@@ -115,7 +119,7 @@ impl<'b> EventBuffer<'b> {
     /// Moves the current line to `start`, over a text of `length` bytes.
     fn replace(&mut self, start: usize, length: usize) {
         let end = self.line_start().saturating_add(self.line);
-        let Some(bytes) = self.bytes.get_mut(start..end) else { return };
+        let Some(bytes) = self.bytes.bytes_mut().get_mut(start..end) else { return };
         bytes.rotate_right(self.line);
         let replaced = self.line.saturating_add(length);
         if replaced <= bytes.len() {
@@ -136,6 +140,6 @@ impl<'b> EventBuffer<'b> {
     }
 
     fn text(&self, start: usize, length: usize) -> &[u8] {
-        self.bytes.get(start..).and_then(|rest| rest.get(..length)).unwrap_or_default()
+        self.bytes.bytes().get(start..).and_then(|rest| rest.get(..length)).unwrap_or_default()
     }
 }

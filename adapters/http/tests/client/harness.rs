@@ -42,7 +42,7 @@ pub(crate) const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
 
 pub(crate) struct Harness<'t, 'b> {
     pub(crate) client: Client<'b>,
-    pub(crate) http: HttpClient<'t, 'b>,
+    pub(crate) http: HttpClient<'b, &'t mut [Exchange<'b>]>,
     pub(crate) now: Millis,
     /// The largest piece of a body.
     pub(crate) piece: usize,
@@ -60,7 +60,7 @@ pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Har
     let client = client.in_flight(&mut slots, &mut text);
     let (mut buffers, mut headers) = ([[0; 1024]; 4], [0; 256]);
     let mut exchanges = buffers.each_mut().map(|buffer| Exchange::new(buffer));
-    let http = HttpClient::new(&mut exchanges, &mut headers);
+    let http = HttpClient::new(exchanges.as_mut_slice(), &mut headers);
     test(Harness {
         client,
         http,
@@ -96,12 +96,11 @@ impl Harness<'_, '_> {
 
     /// Sends one message. Returns `false` if there is none, or no exchange for it.
     fn send(&mut self) -> bool {
-        let revision = self.client.revision();
         let Action::Io(io) = self.client.poll(self.now) else { return true };
         let (out, _) = io.split();
         let Some(message) = out.frame() else { return false };
         let body = message.message().to_vec();
-        let begun = self.http.begin(&message, revision);
+        let begun = self.http.begin(&message);
         let length = out.bytes().len();
         match begun {
             Begin::Busy => return false,
