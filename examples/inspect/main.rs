@@ -1,12 +1,13 @@
-//! A command-line client that inspects any stdio server.
+//! A command-line client that inspects any server, on stdio or at a URL.
 //!
 //! ```sh
 //! cargo run --example inspect -- COMMAND…
+//! cargo run --example inspect -- http://localhost:8080/mcp
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
 //! ```
 //!
-//! The program starts the command as a child process, and connects to its stdin and stdout in the era that the server
-//! supports. It shows the server and its features. Then it performs the options: calls a tool, reads a resource, gets
+//! The program starts the command as a child process, and connects to its stdin and stdout. A single argument that begins
+//! with `http` is a URL instead. The connection is in the era that the server supports. It shows the server and its features. Then it performs the options: calls a tool, reads a resource, gets
 //! a prompt, listens. The user responds to the server's requests on the terminal. The exit code is 0 if every option
 //! succeeded.
 
@@ -23,7 +24,7 @@ use std::thread;
 
 use mcp_proto::client::{Listed, Reference, Timeouts};
 use mcp_proto::{Era, Millis, Revisions};
-use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, PeerError, Subscription};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, Subscription};
 
 use options::{Arguments, USAGE};
 
@@ -62,10 +63,22 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
     if arguments.trace {
         connector = connector.observe(trace::Trace::default());
     }
-    let (program, rest) = arguments.command.split_first().ok_or("no command")?;
-    let mut command = Command::new(program);
-    command.args(rest);
-    let client = connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?;
+    let client = match &arguments.command[..] {
+        [] => return Err("no command".into()),
+        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+            let endpoint = arguments
+                .headers
+                .iter()
+                .fold(HttpEndpoint::new(url), |endpoint, (name, value)| endpoint.header(name, value));
+            connector.http(endpoint)
+        }
+        [program, rest @ ..] => {
+            let mut command = Command::new(program);
+            command.args(rest);
+            connector.spawn(command)
+        }
+    };
+    let client = client.map_err(|error| format!("cannot connect to {}: {error}", arguments.command[0]))?;
     let outcome = run_options(&client, arguments);
     client.close();
     drop(client);

@@ -8,6 +8,7 @@ use mcp_proto::{Level, Revision, Revisions};
 
 pub(crate) const USAGE: &str = "\
 usage: inspect [OPTION...] [--] COMMAND...
+       inspect [OPTION...] URL
 
   --call TOOL              call this tool (may be repeated)
   --prompt NAME            get this prompt
@@ -28,6 +29,7 @@ usage: inspect [OPTION...] [--] COMMAND...
                            legacy shakes hands, modern does not
   --revision DATE          speak only this revision, such as 2025-06-18
   --timeout SECONDS        how long to wait for an answer (60); a server that starts gets 30 at least
+  --header NAME=VALUE      add this field to every HTTP request (may be repeated)
   --trace                  show every message";
 
 #[derive(Debug, Default)]
@@ -47,6 +49,7 @@ pub(crate) struct Arguments {
     pub(crate) revisions: Option<Revisions>,
     pub(crate) timeout: Duration,
     pub(crate) trace: bool,
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) command: Vec<String>,
 }
 
@@ -73,6 +76,11 @@ impl Arguments {
                     let answer = value()?;
                     let (name, value) = answer.split_once('=').ok_or("--answer needs NAME=VALUE")?;
                     arguments.answers.push((name.into(), value.into()));
+                }
+                "--header" => {
+                    let header = value()?;
+                    let (name, value) = header.split_once('=').ok_or("--header needs NAME=VALUE")?;
+                    arguments.headers.push((name.into(), value.into()));
                 }
                 "--roots" => arguments.roots.push(value()?),
                 "--sample" => arguments.sample = Some(value()?),
@@ -101,7 +109,7 @@ impl Arguments {
             }
         }
         if arguments.command.is_empty() {
-            return Err("the command of the server is missing".into());
+            return Err("the command or the URL of the server is missing".into());
         }
         for (option, name, json) in asked {
             match option.as_str() {

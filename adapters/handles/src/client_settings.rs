@@ -32,6 +32,8 @@ pub struct ClientSettings {
     pub keep_alive: Option<KeepAlive>,
     /// The capabilities to declare.
     pub capabilities: ClientCapabilities,
+    /// Whether the transport carries messages instead of lines.
+    pub message_mode: bool,
 }
 
 impl ClientSettings {
@@ -53,6 +55,7 @@ impl ClientSettings {
             requests: 256,
             keep_alive: None,
             capabilities: ClientCapabilities::NONE,
+            message_mode: false,
         }
     }
 
@@ -85,6 +88,9 @@ impl ClientSettings {
             Client::new(config, rx, tx)?.in_flight_grown(self.requests.saturating_add(MAX_SERVER_REQUESTS));
         if let Some(keep_alive) = self.keep_alive {
             client = client.keep_alive(keep_alive);
+        }
+        if self.message_mode {
+            client = client.message_mode()?;
         }
         if let Some(observer) = observer {
             client = client.observe(&mut **observer);

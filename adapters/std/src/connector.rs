@@ -34,13 +34,13 @@ use crate::stream::Stream;
 /// }
 /// ```
 pub struct Connector {
-    settings: ClientSettings,
+    pub(crate) settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
     on_notification: Option<Box<dyn FnMut(Notification) + Send>>,
     on_server_request: Option<OnServerRequest>,
     stderr: Stderr,
     ending: Ending,
-    reconnect: Option<Reconnect>,
+    pub(crate) reconnect: Option<Reconnect>,
 }
 
 type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
@@ -176,7 +176,7 @@ impl Connector {
         self.start(Source::Once(Some(link)))
     }
 
-    fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
+    pub(crate) fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(self.settings.requests);
         let (report, connected) = channel();
         let thread_shared = Arc::clone(&shared);

@@ -46,6 +46,8 @@ mod child;
 mod client;
 mod client_requests;
 mod connector;
+#[cfg(feature = "http")]
+mod http;
 mod listen;
 mod notifications;
 #[cfg(unix)]
@@ -69,6 +71,8 @@ mod worker;
 
 pub use crate::client::ClientHandle;
 pub use crate::connector::Connector;
+#[cfg(feature = "http")]
+pub use crate::http::HttpEndpoint;
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest};

@@ -126,6 +126,12 @@ impl Pump {
         Box::new(move |clock| Ok(Pump { clock, pump: Box::new(PollPump::new(input, output)?) }))
     }
 
+    /// Like [`opener`](Pump::opener), for another implementation.
+    #[cfg(feature = "http")]
+    pub(crate) fn opener_of(pump: Box<dyn PumpImpl + Send + Sync>) -> OpenPump {
+        Box::new(move |clock| Ok(Pump { clock, pump }))
+    }
+
     /// Moves bytes until there is a status to return.
     ///
     /// The method returns when the state machine has an event, a waker is used, or the connection closes.

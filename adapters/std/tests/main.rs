@@ -7,6 +7,8 @@ mod client;
 mod client_requests;
 mod deadlines;
 mod handles;
+#[cfg(feature = "http")]
+mod http;
 mod listen;
 mod peer;
 mod pool;

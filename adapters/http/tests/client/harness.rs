@@ -59,7 +59,7 @@ pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Har
     let client = Client::new(&config, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let client = client.in_flight(&mut slots, &mut text);
     let (mut buffers, mut headers) = ([[0; 1024]; 4], [0; 256]);
-    let mut exchanges = buffers.each_mut().map(|buffer| Exchange::new(buffer));
+    let mut exchanges = buffers.each_mut().map(Exchange::new);
     let http = HttpClient::new(exchanges.as_mut_slice(), &mut headers);
     test(Harness {
         client,

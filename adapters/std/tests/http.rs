@@ -1,0 +1,227 @@
+//! Clients of servers at a URL: connections, sessions, cancellation.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Reconnect};
+
+/// The time limit of each wait.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A request that the server received.
+struct Request {
+    line: String,
+    fields: Vec<(String, String)>,
+    body: String,
+}
+
+impl Request {
+    fn read(stream: &mut impl BufRead) -> Option<Request> {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let mut fields = Vec::new();
+        loop {
+            let mut field = String::new();
+            stream.read_line(&mut field).ok()?;
+            let Some((name, value)) = field.trim_end().split_once(": ") else { break };
+            fields.push((name.to_ascii_lowercase(), value.to_owned()));
+        }
+        let mut request = Request { line, fields, body: String::new() };
+        let length = request.field("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).ok()?;
+        request.body = String::from_utf8(body).unwrap();
+        Some(request)
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.body.contains(text)
+    }
+
+    /// Returns the id of the message, as JSON.
+    fn id(&self) -> &str {
+        self.body.split(r#""id":"#).nth(1).unwrap().split([',', '}']).next().unwrap()
+    }
+
+    /// Returns a response with this result.
+    fn result(&self, result: &str) -> String {
+        json(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id()))
+    }
+}
+
+fn json(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+const NOT_ALLOWED: &str = "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n";
+const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+const DISCOVERED: &str =
+    r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{}}"#;
+const TEXT: &str = r#"{"content":[{"type":"text","text":"7"}],"resultType":"complete"}"#;
+
+/// Starts a server that answers each request with what `respond` writes. Returns its URL.
+fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, respond) = (stream.unwrap(), respond.clone());
+            thread::spawn(move || {
+                let mut input = BufReader::new(stream.try_clone().unwrap());
+                while let Some(request) = Request::read(&mut input) {
+                    respond(&request, &mut stream);
+                }
+            });
+        }
+    });
+    url
+}
+
+fn write(stream: &mut TcpStream, text: &str) {
+    // A client that has closed the connection is a case of some tests.
+    let _ = stream.write_all(text.as_bytes());
+}
+
+fn connector() -> Connector {
+    Connector::new("c", "1")
+}
+
+#[test]
+fn calls_work_in_the_stateless_era() {
+    let url = start(|request, stream| {
+        assert_eq!(request.line, "POST /mcp HTTP/1.1\r\n");
+        assert_eq!(request.field("authorization"), Some("Bearer secret"));
+        assert_eq!(request.field("accept"), Some("application/json, text/event-stream"));
+        let response = match request.field("mcp-method") {
+            Some("server/discover") => request.result(DISCOVERED),
+            Some("tools/call") => request.result(TEXT),
+            other => panic!("{other:?}"),
+        };
+        write(stream, &response);
+    });
+    let client = connector().http(HttpEndpoint::new(url).header("Authorization", "Bearer secret")).unwrap();
+    for _ in 0..3 {
+        assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
+    }
+    let calls: Vec<_> =
+        (0..20).map(|_| client.begin_json("add", "{}", CallOptions::new()).unwrap()).collect();
+    for call in calls {
+        assert_eq!(call.wait().unwrap().text().as_deref(), Some("7"));
+    }
+    client.close();
+}
+
+#[test]
+fn server_that_cannot_be_reached_is_named() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{free}/mcp");
+    let Err(ConnectError::Io(error)) = connector().http(HttpEndpoint::new(&url)) else { panic!("connected") };
+    assert!(error.to_string().starts_with(&format!("{url}: ")), "{error}");
+    let url = start(|_, stream| write(stream, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"));
+    let Err(ConnectError::Io(error)) = connector().http(HttpEndpoint::new(&url)) else { panic!("connected") };
+    assert_eq!(error.to_string(), format!("{url}: status 401"));
+}
+
+#[cfg(not(feature = "https"))]
+#[test]
+fn url_with_https_names_the_missing_feature() {
+    let Err(ConnectError::Io(error)) = connector().http(HttpEndpoint::new("https://example.com")) else {
+        panic!("connected")
+    };
+    assert!(error.to_string().contains("feature `https`"), "{error}");
+}
+
+#[test]
+fn cancelled_request_closes_its_connection() {
+    let (closed, is_closed) = channel::<()>();
+    let url = start(move |request, stream| {
+        if request.field("mcp-method") == Some("server/discover") {
+            return write(stream, &request.result(DISCOVERED));
+        }
+        write(stream, STREAM);
+        write(stream, ": open\n\n");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.is_empty());
+        closed.send(()).unwrap();
+    });
+    let client = connector().http(HttpEndpoint::new(url)).unwrap();
+    let call = client.begin_json("add", "{}", CallOptions::new()).unwrap();
+    let canceller = call.canceller();
+    thread::sleep(Duration::from_millis(20));
+    canceller.cancel("");
+    assert_eq!(call.wait(), Err(CallError::Cancelled));
+    is_closed.recv_timeout(LIMIT).expect("the connection closes");
+}
+
+/// A server with a session, which ends with the call of `end`.
+fn session_server(seen: Sender<String>) -> String {
+    start(move |request, stream| {
+        let session = request.field("mcp-session-id").unwrap_or("none").to_owned();
+        let _ = seen.send(format!("{} {session}", request.line.split(' ').next().unwrap()));
+        let response = if request.has(r#""initialize""#) {
+            let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+            request.result(result).replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
+        } else if request.line.starts_with("GET") {
+            NOT_ALLOWED.into()
+        } else if request.has("initialized") || request.line.starts_with("DELETE") {
+            ACCEPTED.into()
+        } else if request.has(r#""end""#) {
+            NOT_FOUND.into()
+        } else {
+            request.result(TEXT)
+        };
+        write(stream, &response);
+    })
+}
+
+/// Receives requests until this one.
+#[track_caller]
+fn wait_for(seen: &Receiver<String>, wanted: &str) {
+    let mut others = Vec::new();
+    loop {
+        match seen.recv_timeout(LIMIT) {
+            Ok(request) if request == wanted => return,
+            Ok(request) => others.push(request),
+            Err(_) => panic!("{others:?}"),
+        }
+    }
+}
+
+#[test]
+fn session_lasts_until_the_client_closes() {
+    let (sender, seen) = channel();
+    let url = session_server(sender);
+    let handshake = mcp_proto::client::Connect::Handshake;
+    let client = connector().connect(handshake).http(HttpEndpoint::new(url)).unwrap();
+    wait_for(&seen, "POST none");
+    assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
+    wait_for(&seen, "POST s-1");
+    client.close();
+    wait_for(&seen, "DELETE s-1");
+}
+
+#[test]
+fn lost_session_fails_its_requests_and_another_begins() {
+    let (sender, seen) = channel();
+    let url = session_server(sender);
+    let handshake = mcp_proto::client::Connect::Handshake;
+    let reconnect = Reconnect { pause: Duration::from_millis(1), ..Reconnect::DEFAULT };
+    let client = connector().connect(handshake).reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
+    wait_for(&seen, "POST none");
+    assert_eq!(client.call_json("end", "{}"), Err(CallError::Closed));
+    assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
+    wait_for(&seen, "POST none");
+}
