@@ -28,8 +28,57 @@ run_client() {
 }
 
 run_everything() {
-    local era command=(node "$modules/@modelcontextprotocol/server-everything/dist/index.js")
-    everything() { run_client server-everything "$1" "$era" "${@:2}" -- "${command[@]}"; }
+    run_everything_at server-everything node "$modules/@modelcontextprotocol/server-everything/dist/index.js"
+}
+
+run_everything_over_http() {
+    local port
+    port=$(free_port)
+    PORT=$port node "$modules/@modelcontextprotocol/server-everything/dist/index.js" streamableHttp >/dev/null 2>&1 &
+    wait_for_port "$port"
+    run_everything_at "server-everything, HTTP" "http://127.0.0.1:$port/mcp"
+}
+
+# Runs our client against Python servers at a URL, in both eras.
+run_python_over_http() {
+    local python version port era
+    for python in "$sdk1/bin/python" "$sdk2/bin/python"; do
+        port=$(free_port)
+        "$python" "$here/python_http_server.py" "$port" >/dev/null 2>&1 &
+        wait_for_port "$port"
+        version=$("$python" -c 'from importlib.metadata import version; print(version("mcp"))')
+        for era in legacy auto modern; do
+            if [[ $era == modern && $version == 1.* ]]; then continue; fi
+            run_client "python mcp $version, HTTP" "a tool" $era ok 'structured: {"result":42}' \
+                --call add --args '{"a":2,"b":40}' "http://127.0.0.1:$port/mcp"
+            run_client "python mcp $version, HTTP" "progress" $era ok 'progress 3 of 3' \
+                --call count --args '{"to":3}' "http://127.0.0.1:$port/mcp"
+            run_client "python mcp $version, HTTP" "resources" $era ok 'a small page' \
+                --read file:///page "http://127.0.0.1:$port/mcp"
+            run_client "python mcp $version, HTTP" "no such server" $era fails 'status 404' \
+                "http://127.0.0.1:$port/nothing"
+        done
+    done
+}
+
+# Prints a port that no program listens on.
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# Waits until a program listens on the port.
+wait_for_port() {
+    local tries
+    for ((tries = 0; tries < 10 * PATIENCE; tries++)); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.1
+    done
+    echo "no program listens on port $1"
+    return 1
+}
+
+# Runs our client against server-everything: `run_everything_at NAME COMMAND...`, or with a URL as the command.
+run_everything_at() {
+    local era name=$1 command=("${@:2}")
+    everything() { run_client "$name" "$1" "$era" "${@:2}" -- "${command[@]}"; }
     for era in legacy auto; do
         everything "list" ok get-sum
         everything "a tool" ok 'Echo: päivää 👋' --call echo --args '{"message":"päivää 👋"}'

@@ -70,15 +70,14 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
                 .headers
                 .iter()
                 .fold(HttpEndpoint::new(url), |endpoint, (name, value)| endpoint.header(name, value));
-            connector.http(endpoint)
+            connector.http(endpoint).map_err(|error| format!("cannot connect: {error}"))?
         }
         [program, rest @ ..] => {
             let mut command = Command::new(program);
             command.args(rest);
-            connector.spawn(command)
+            connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?
         }
     };
-    let client = client.map_err(|error| format!("cannot connect to {}: {error}", arguments.command[0]))?;
     let outcome = run_options(&client, arguments);
     client.close();
     drop(client);
