@@ -195,12 +195,12 @@ impl ProtocolError {
     fn response_text(&self) -> &'static str {
         match self {
             ProtocolError::NotJson(_) => "the message is not valid JSON",
-            ProtocolError::LineTooLong { .. } => "the message is longer than this receiver can take",
+            ProtocolError::LineTooLong { .. } => "the message is too long",
             ProtocolError::TooDeep { .. } => "the message is nested too deeply",
             ProtocolError::Batch => "batches are not supported",
             ProtocolError::EmptyBatch => "the batch is empty",
             ProtocolError::BatchTooLarge { .. } => "the batch has too many requests",
-            ProtocolError::NotAnObject => "a message is a JSON object",
+            ProtocolError::NotAnObject => "the message is not a JSON object",
             ProtocolError::WrongJsonRpcVersion => "`jsonrpc` must be \"2.0\"",
             ProtocolError::InvalidId => "`id` must be a string or an integer",
             ProtocolError::IdTooLong { .. } => "`id` is too long",
@@ -212,18 +212,18 @@ impl ProtocolError {
             ProtocolError::UnknownPrompt => "Unknown prompt",
             ProtocolError::UnknownResource { .. } => "Resource not found",
             ProtocolError::MissingClientCapability => "Missing required client capability",
-            ProtocolError::TooManyWatched { .. } => "Too many resources are watched",
+            ProtocolError::TooManyWatched { .. } => "Too many resource subscriptions",
             ProtocolError::BadCursor => "Invalid params: unknown cursor",
             ProtocolError::NotInitialized => "send `initialize` first",
             ProtocolError::AlreadyInitialized => "the session is already initialized",
             ProtocolError::UnsupportedRevision => "Unsupported protocol version",
             ProtocolError::TooManyInFlight { .. } => "Too many requests in flight",
             ProtocolError::ShuttingDown => "the receiver is shutting down",
-            ProtocolError::Unanswered => "the request was not answered",
-            ProtocolError::TookTooLong => "the request was not finished in time",
-            ProtocolError::ReplyTooLarge { .. } => "the answer is too large",
-            ProtocolError::InvalidReply => "the answer is not valid JSON",
-            ProtocolError::NoRoundTrip => "the request cannot be answered with what it needs",
+            ProtocolError::Unanswered => "the request was dropped without a response",
+            ProtocolError::TookTooLong => "the request timed out",
+            ProtocolError::ReplyTooLarge { .. } => "the response is too large",
+            ProtocolError::InvalidReply => "the response is not valid JSON",
+            ProtocolError::NoRoundTrip => "the server cannot request this input",
             _ => "",
         }
     }
@@ -279,9 +279,7 @@ impl WriteText for ProtocolError {
             ProtocolError::TooManyInFlight { limit } | ProtocolError::BatchTooLarge { limit } => {
                 (" (at most ", *limit, ")").pieces(put);
             }
-            ProtocolError::TooManyWatched { limit } => {
-                (" (their URIs have at most ", *limit, " bytes)").pieces(put)
-            }
+            ProtocolError::TooManyWatched { limit } => (" (at most ", *limit, " bytes of URIs)").pieces(put),
             ProtocolError::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
             ProtocolError::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),
             _ => {}
@@ -354,7 +352,8 @@ impl WriteText for ConfigError {
                 ("the receive buffer is too small: it needs at least ", *needed, " bytes").pieces(put);
             }
             ConfigError::TextTooSmall { needed } => {
-                ("the text for requests in flight is too small: it needs ", *needed, " bytes").pieces(put);
+                ("the text buffer for requests in flight is too small: it needs ", *needed, " bytes")
+                    .pieces(put);
             }
             ConfigError::InvalidJson { entry, error } => {
                 ("the JSON of catalogue entry ", *entry, " is not valid: ", error).pieces(put);
@@ -363,14 +362,14 @@ impl WriteText for ConfigError {
                 ("a schema or `_meta` of catalogue entry ", *entry, " is not a JSON object").pieces(put);
             }
             ConfigError::InvalidTemplate { entry } => {
-                let why = " is not valid: braces go around names";
+                let why = " is invalid: braces must enclose names";
                 ("the URI template of catalogue entry ", *entry, why).pieces(put);
             }
             ConfigError::DuplicateName { entry } => {
-                ("catalogue entry ", *entry, " has the name of an earlier one").pieces(put);
+                ("catalogue entry ", *entry, " has a duplicate name").pieces(put);
             }
             ConfigError::InvalidName { entry } => {
-                let why = " has an invalid name: `com.example/name` would be one";
+                let why = " has an invalid name; a valid example is `com.example/name`";
                 ("catalogue entry ", *entry, why).pieces(put);
             }
             ConfigError::NoRevision => put("no protocol revision is enabled"),

@@ -1,3 +1,5 @@
+//! Sans-IO state machines for servers and clients of the Model Context Protocol.
+//!
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]

@@ -35,7 +35,7 @@ fn sent_protocol_errors_name_kind_and_limit() {
     says(&[
         (
             &ProtocolError::LineTooLong { limit: 256 },
-            "Invalid request: the message is longer than this receiver can take (at most 256 bytes)",
+            "Invalid request: the message is too long (at most 256 bytes)",
         ),
         (
             &ProtocolError::TooDeep { limit: 8 },
@@ -44,11 +44,11 @@ fn sent_protocol_errors_name_kind_and_limit() {
         (&ProtocolError::TooManyInFlight { limit: 1 }, "Too many requests in flight (at most 1)"),
         (
             &ProtocolError::TooManyWatched { limit: 64 },
-            "Too many resources are watched (their URIs have at most 64 bytes)",
+            "Too many resource subscriptions (at most 64 bytes of URIs)",
         ),
         (
             &ProtocolError::ReplyTooLarge { limit: 640 },
-            "Internal error: the answer is too large (at most 640 bytes)",
+            "Internal error: the response is too large (at most 640 bytes)",
         ),
         (&ProtocolError::NotInitialized, "Invalid request: send `initialize` first"),
     ]);
@@ -65,7 +65,7 @@ fn config_errors_name_the_need_or_the_entry() {
         (&ConfigError::RxTooSmall { needed }, "the receive buffer is too small: it needs at least 100 bytes"),
         (
             &ConfigError::TextTooSmall { needed },
-            "the text for requests in flight is too small: it needs 100 bytes",
+            "the text buffer for requests in flight is too small: it needs 100 bytes",
         ),
         (
             &ConfigError::NotAnObject { entry: 2 },
@@ -73,12 +73,12 @@ fn config_errors_name_the_need_or_the_entry() {
         ),
         (
             &ConfigError::InvalidTemplate { entry: 2 },
-            "the URI template of catalogue entry 2 is not valid: braces go around names",
+            "the URI template of catalogue entry 2 is invalid: braces must enclose names",
         ),
-        (&ConfigError::DuplicateName { entry: 2 }, "catalogue entry 2 has the name of an earlier one"),
+        (&ConfigError::DuplicateName { entry: 2 }, "catalogue entry 2 has a duplicate name"),
         (
             &ConfigError::InvalidName { entry: 2 },
-            "catalogue entry 2 has an invalid name: `com.example/name` would be one",
+            "catalogue entry 2 has an invalid name; a valid example is `com.example/name`",
         ),
         (&ConfigError::NoRevision, "no protocol revision is enabled"),
     ]);
@@ -100,14 +100,14 @@ fn send_errors_name_the_reason() {
 #[test]
 fn request_failures_name_the_reason() {
     says(&[
-        (&RequestFailure::TimedOut, "no answer in time"),
-        (&RequestFailure::Closed, "the connection is over"),
-        (&RequestFailure::Ended, "the server has ended it"),
-        (&RequestFailure::TooLong, "the answer is longer than the receive buffer"),
-        (&RequestFailure::Invalid, "the answer is not valid"),
+        (&RequestFailure::TimedOut, "no response in time"),
+        (&RequestFailure::Closed, "the connection is closed"),
+        (&RequestFailure::Ended, "the server ended the subscription"),
+        (&RequestFailure::TooLong, "the response is longer than the receive buffer"),
+        (&RequestFailure::Invalid, "the response is invalid"),
         (&RequestFailure::EndlessList, "the list does not end"),
-        (&RequestFailure::CursorTooLong, "a cursor of the list is too long to be kept"),
-        (&RequestFailure::StateTooLong, "the state of the request, or its `_meta`, is too long to be kept"),
-        (&RequestFailure::TooManyRounds, "the server has asked for input too often"),
+        (&RequestFailure::CursorTooLong, "a list cursor is too long to store"),
+        (&RequestFailure::StateTooLong, "the request state or its `_meta` is too long to store"),
+        (&RequestFailure::TooManyRounds, "the server required input too often"),
     ]);
 }

@@ -1,6 +1,6 @@
-# shellcheck shell=bash
 # Runs our client against each server, and the inspector against our server.
 # Sourced by `run`, which sets the paths used here. A run prints its errors and a line that starts with RESULT.
+# shellcheck shell=bash
 
 # Runs a program once and checks it: `check_run WHO WHAT COLUMN EXIT WORD PROGRAM...`. EXIT is ok or fails; WORD must be in the output.
 check_run() {

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # Steps for board images, which run in an emulator.
+# shellcheck shell=bash
 
 installed_target() {
     rustup target list --installed | grep -qx "$1" || say rustup target add "$1" ||

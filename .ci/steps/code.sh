@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # Steps that check the code with Rust tools.
+# shellcheck shell=bash
 
 # The published packages.
 published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-std mcp-proto-tokio mcp-proto-embedded)

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # Steps that check against official schemas, clients, servers and test suites.
+# shellcheck shell=bash
 
 step_json_suite() {
     [[ -d $JSON_SUITE_DIR ]] || not_run "no folder $JSON_SUITE_DIR (JSON_SUITE_DIR)"
@@ -8,8 +8,8 @@ step_json_suite() {
 
 step_schema() {
     [[ -d $MCP_SPEC_DIR/schema ]] || not_run "no folder $MCP_SPEC_DIR/schema (MCP_SPEC_DIR)"
-    say cargo test -p mcp-proto-proptests --test it -- schema:: methods:: examples:: every_method:: \
-        emitted:: features:: inputs:: asked:: client_emitted:: transcripts::
+    say cargo test -p mcp-proto-proptests --test it -- schema:: methods:: official_examples:: every_method:: \
+        emitted:: features:: inputs:: client_requests:: client_emitted:: transcripts::
 }
 
 step_interop() {

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # Steps for mutation testing, Miri, coverage and fuzzing.
+# shellcheck shell=bash
 
 # Mutates the modules that .cargo/mutants.toml names, and requires that their own unit tests detect every mutant.
 step_mutants() {

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # The step that checks instruction counts.
+# shellcheck shell=bash
 
 # Instruction counts, not times, because machine load does not change them. benches/run compares times with other libraries.
 step_speed() {

@@ -1,6 +1,6 @@
-# shellcheck shell=bash
 # Installs the tools and toolchains that steps need.
 # Missing Rust tools are built from source, so they are few and small.
+# shellcheck shell=bash
 
 tools=$PWD/.ci/.work/tools
 

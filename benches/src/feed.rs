@@ -5,7 +5,7 @@
 use mcp_proto::{Buffer, Server};
 use workloads::{inputs, machine};
 
-use crate::race::{Contestant, Effort, race};
+use crate::interleave::{Contestant, Effort, interleave};
 
 /// Measures nanoseconds per byte, for lines from 1 KiB to 4 MiB.
 ///
@@ -21,6 +21,6 @@ pub fn measure(effort: Effort) {
         machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
         let contestant =
             Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
-        race("feed", case, effort, line.len() as f64, vec![contestant]);
+        interleave("feed", case, effort, line.len() as f64, vec![contestant]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each part prints one line of JSON for each number; `run` writes the document from these lines.
 
-pub mod race;
+pub mod interleave;
 
 pub mod feed;
 pub mod pair;

@@ -12,7 +12,7 @@ use workloads::dialect::Dialect;
 use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 use workloads::{inputs, machine};
 
-use crate::race::{Contestant, Effort, race_cases, report};
+use crate::interleave::{Contestant, Effort, interleave_cases, report};
 use crate::rmcp_echo::{ByteServer, connected, stateless};
 
 /// The largest message, and the number of slots for requests.
@@ -69,7 +69,7 @@ pub async fn echo(
 
 /// Reports time and allocations of a call; the contestants of all cases take turns, and each makes `count` calls.
 fn compare(effort: Effort, count: usize, mut entries: Vec<(String, Contestant<'_>)>) {
-    race_cases("pair", effort, count as f64, &mut entries);
+    interleave_cases("pair", effort, count as f64, &mut entries);
     for (case, contestant) in &mut entries {
         let it = allocated(|| contestant.run());
         let per_call = |total: u64| vec![total as f64 / count as f64];

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use workloads::pair::Pair;
 
+use crate::interleave::{Contestant, Effort, interleave, report};
 use crate::pair::runtime;
-use crate::race::{Contestant, Effort, race, report};
 use crate::rmcp_echo::connected;
 
 fn hold(calls: &mut JoinSet<()>, peer: &Peer<RoleClient>) {
@@ -70,5 +70,5 @@ pub fn measure(effort: Effort, pending: usize) {
     };
     let contestants =
         vec![Contestant::new("mcp-proto", || ours.exchange(100)), Contestant::new("rmcp", exchange)];
-    race("pending", &case, effort, 100.0, contestants);
+    interleave("pending", &case, effort, 100.0, contestants);
 }

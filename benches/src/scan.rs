@@ -9,7 +9,7 @@ use simd_json::prelude::*;
 use sonic_rs::JsonValueTrait;
 use workloads::inputs;
 
-use crate::race::{Contestant, Effort, race};
+use crate::interleave::{Contestant, Effort, interleave};
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -100,6 +100,6 @@ pub fn measure(effort: Effort) {
             Contestant::new("simd-json", || sink(simd(black_box(text), &mut copy, &mut buffers))),
         ];
         println!("{}", serde_json::json!({"part": "scan", "case": case, "bytes": text.len()}));
-        race("scan", case, effort, 1.0, contestants);
+        interleave("scan", case, effort, 1.0, contestants);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use workloads::dialect::Dialect;
 
-use crate::race::{Effort, report};
+use crate::interleave::{Effort, report};
 use crate::stdio::Server;
 
 /// Measures milliseconds of elapsed time and of the server's CPU time.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use workloads::dialect::Dialect;
 use workloads::inputs;
 
-use crate::race::{Effort, report};
+use crate::interleave::{Effort, report};
 
 /// A running server process.
 pub struct Server {
@@ -193,11 +193,11 @@ pub fn measure(effort: Effort, commands: &[String], name: &str) {
         // The length of a request with an id of five digits.
         let bytes = dialect.call(10_000, &text).len();
         println!("{}", serde_json::json!({"part": "stdio", "case": case, "bytes": bytes}));
-        race(&case, effort, &mut servers, &text, window);
+        interleave(&case, effort, &mut servers, &text, window);
     }
 }
 
-fn race(case: &str, effort: Effort, servers: &mut [Server], text: &str, window: usize) {
+fn interleave(case: &str, effort: Effort, servers: &mut [Server], text: &str, window: usize) {
     let mut times = Vec::new();
     for server in &mut *servers {
         // Find the number of requests for one turn.

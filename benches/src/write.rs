@@ -6,7 +6,7 @@ use mcp_proto::{Buffer, Server, json};
 use simd_json::prelude::Writable;
 use workloads::{inputs, machine};
 
-use crate::race::{Contestant, Effort, race};
+use crate::interleave::{Contestant, Effort, interleave};
 
 /// Measures all cases with all contestants.
 ///
@@ -46,6 +46,6 @@ pub fn measure(effort: Effort) {
             Contestant::new("simd-json", || drop(black_box(simd()))),
         ];
         println!("{}", serde_json::json!({"part": "write", "case": case, "bytes": text.len()}));
-        race("write", case, effort, 1.0, contestants);
+        interleave("write", case, effort, 1.0, contestants);
     }
 }

@@ -1,14 +1,12 @@
 //! Property, model and schema tests, as one binary.
 
 mod arguments;
-mod bridge;
 mod client_allocation;
 mod client_emitted;
 mod client_requests;
 mod differences;
 mod emitted;
 mod every_method;
-mod examples;
 mod explore;
 mod features;
 mod inputs;
@@ -18,8 +16,10 @@ mod json_suite;
 mod json_texts;
 mod methods;
 mod models;
+mod official_examples;
 mod regressions;
 mod schema;
+mod serde;
 mod streams;
 mod transcripts;
 mod views;

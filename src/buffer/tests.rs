@@ -1,3 +1,5 @@
+//! Tests of lent, growing and measuring buffers.
+
 use super::*;
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::writer::memo::MembersMemo;
+use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
@@ -20,10 +20,10 @@ use crate::time::Millis;
 
 use crate::client::config::ClientConfig;
 use crate::client::connect;
-use crate::client::method::Method;
-use crate::client::notify::write_notification;
+use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
 use crate::client::request_data::{SentRequest, stream_of};
+use crate::client::send_notification::write_notification;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
@@ -70,7 +70,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) config: &'b ClientConfig<'b>,
     pub(crate) peer: Peer<'b, role::Client>,
     /// Cached `_meta` members: those that are the same in all requests of a revision.
-    pub(crate) meta_memo: MembersMemo,
+    pub(crate) meta_cache: MemberCache,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has requested.
     pub(crate) tried: Revisions,
@@ -107,7 +107,7 @@ impl<'b> ClientState<'b> {
         ClientState {
             config,
             peer: Peer::new(TransmitBuffer::new(tx)),
-            meta_memo: MembersMemo::new(),
+            meta_cache: MemberCache::new(),
             connecting: None,
             unsent_connect: None,
             tried: Revisions::NONE,
@@ -135,7 +135,7 @@ impl<'b> ClientState<'b> {
             let mut out = Writer::measure();
             connect::write_params(self.config, revision, &mut out);
             let meta = Meta { token: Some(u64::MAX), ..Meta::default() };
-            self.config.write_meta(revision, meta, &mut MembersMemo::new(), &mut out);
+            self.config.write_meta(revision, meta, &mut MemberCache::new(), &mut out);
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
         }
         largest.saturating_add(self.peer.output.overhead())
@@ -409,7 +409,7 @@ impl<'b> ClientState<'b> {
             if session.revision.era() == Era::Stateless {
                 out.key("params");
                 out.begin_object();
-                config.write_meta(session.revision, Meta::default(), &mut MembersMemo::new(), out);
+                config.write_meta(session.revision, Meta::default(), &mut MemberCache::new(), out);
                 out.end_object();
             }
         });

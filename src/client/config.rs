@@ -1,6 +1,6 @@
 //! Client configuration: identity, revisions, timeouts, tolerances.
 
-use crate::json::writer::memo::MembersMemo;
+use crate::json::writer::member_cache::MemberCache;
 use crate::json::{DEPTH_LIMIT, Json, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::meta;
@@ -196,7 +196,7 @@ impl<'i> ClientConfig<'i> {
         &self,
         revision: Revision,
         meta: Meta<'_>,
-        memo: &mut MembersMemo,
+        cache: &mut MemberCache,
         out: &mut Writer<'_>,
     ) {
         let stateless = revision.era() == Era::Stateless;
@@ -206,7 +206,7 @@ impl<'i> ClientConfig<'i> {
         out.key("_meta");
         out.begin_object();
         if stateless {
-            out.memoized(memo, revision.position(), |out| {
+            out.cached_members(cache, revision.position(), |out| {
                 out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
                 out.key(meta::CLIENT_INFO);
                 self.identity.write(revision, out);

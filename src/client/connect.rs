@@ -15,7 +15,7 @@ use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive::is_complete;
-use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
 

@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;

@@ -9,7 +9,7 @@ use crate::rpc::Object;
 
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::notification::Updated;
 use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
 use crate::client::server_requests::ServerRequest;

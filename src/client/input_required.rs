@@ -17,7 +17,7 @@ use crate::time::Millis;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::NO_SEQUENCE;
 use crate::client::server_requests::check;

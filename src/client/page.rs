@@ -2,7 +2,7 @@
 
 use crate::json::Json;
 use crate::peer::slots::Ticket;
-use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::prompt::PromptView;
 use crate::protocol::objects::resource::{ResourceTemplateView, ResourceView};
 use crate::protocol::objects::tool::ToolView;

@@ -8,7 +8,7 @@ use crate::protocol::revision::Revision;
 
 use crate::client::event::Listed;
 use crate::client::lists::List;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::server_requests::Context;
 
 /// The event that `Client::event` returns next. Its parts are spans of the line, so the event borrows nothing between

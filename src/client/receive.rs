@@ -15,7 +15,7 @@ use crate::rpc::{self, Class, Invalid, Object, Outcome};
 
 use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::server_requests::input_request::InputKind;
 

@@ -10,7 +10,7 @@ use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
 use crate::client::request_data::NO_SEQUENCE;
 

@@ -12,7 +12,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 
 /// Data of a request that the client sent. Each slot stores one, so the type is small.
@@ -84,7 +84,7 @@ impl ClientState<'_> {
         out.token(PARAMS);
         let head = out.len();
         params(&mut out);
-        self.config.write_meta(revision, meta, &mut self.meta_memo, &mut out);
+        self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
         if out.len() > head {
             out.token("}}");
         } else {
@@ -108,7 +108,7 @@ impl ClientState<'_> {
             return Ok(());
         };
         let id = self.id_of(self.peer.rounds, Some(ticket.slot));
-        let (space, config, memo) = (self.request_space(), self.config, &mut self.meta_memo);
+        let (space, config, cache) = (self.request_space(), self.config, &mut self.meta_cache);
         self.peer.output.compact();
         let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         let token = outbound.wants_progress().then_some(id);
@@ -119,7 +119,7 @@ impl ClientState<'_> {
             out.token(PARAMS);
             params(out, rest);
             let meta = Meta { token, level: outbound.data.level, more };
-            config.write_meta(session.revision, meta, memo, out);
+            config.write_meta(session.revision, meta, cache, out);
             out.token("}}");
         })?;
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {

@@ -17,7 +17,7 @@ use crate::time::Millis;
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::event::Listed;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::options::Options;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
 use crate::client::request_data::SentRequest;

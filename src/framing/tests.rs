@@ -1,3 +1,5 @@
+//! Tests of the line decoder: splits, invalid bytes, oversized lines.
+
 use super::fill::{MAX_READ_AHEAD, READ_AHEAD};
 use super::outbound_message::StreamId;
 use super::*;

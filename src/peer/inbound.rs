@@ -144,8 +144,8 @@ impl<R: Role> Peer<'_, R> {
             Source::Line { last_progress, .. } => *last_progress,
             Source::Slot(ticket) => self.in_flight.inbound(*ticket).ok_or(SendError::Gone)?.last_progress,
         };
-        let rank = progress.rank();
-        if token.is_empty() || rank <= last_progress {
+        let key = progress.sort_key();
+        if token.is_empty() || key <= last_progress {
             return Err(SendError::NotWanted);
         }
         let mut out = self.output.begin_message(space);
@@ -165,10 +165,10 @@ impl<R: Role> Peer<'_, R> {
         let routing = Routing::related_notification(stream);
         self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
         match source {
-            Source::Line { last_progress, .. } => *last_progress = rank,
+            Source::Line { last_progress, .. } => *last_progress = key,
             Source::Slot(ticket) => {
                 if let Some(inbound) = self.in_flight.inbound_mut(*ticket) {
-                    inbound.last_progress = rank;
+                    inbound.last_progress = key;
                 }
             }
         }

@@ -88,8 +88,8 @@ impl<R: Role> Peer<'_, R> {
         if outbound.progress == Progress::Ignored || outbound.state != OutboundState::AwaitingResponse {
             return Err(ProtocolError::UnknownProgress);
         }
-        if progress.rank() > outbound.last_progress {
-            outbound.last_progress = progress.rank();
+        if progress.sort_key() > outbound.last_progress {
+            outbound.last_progress = progress.sort_key();
             if outbound.progress == Progress::ExtendsTimeout && outbound.timer == Timer::Running {
                 let deadline = outbound.deadline_from(self.now);
                 self.in_flight.set_deadline(ticket, Some(deadline));

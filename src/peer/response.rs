@@ -50,17 +50,15 @@ pub enum RequestFailure {
 impl WriteText for RequestFailure {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
-            RequestFailure::TimedOut => "no answer in time",
-            RequestFailure::Closed => "the connection is over",
-            RequestFailure::Ended => "the server has ended it",
-            RequestFailure::TooLong => "the answer is longer than the receive buffer",
-            RequestFailure::Invalid => "the answer is not valid",
+            RequestFailure::TimedOut => "no response in time",
+            RequestFailure::Closed => "the connection is closed",
+            RequestFailure::Ended => "the server ended the subscription",
+            RequestFailure::TooLong => "the response is longer than the receive buffer",
+            RequestFailure::Invalid => "the response is invalid",
             RequestFailure::EndlessList => "the list does not end",
-            RequestFailure::CursorTooLong => "a cursor of the list is too long to be kept",
-            RequestFailure::StateTooLong => {
-                "the state of the request, or its `_meta`, is too long to be kept"
-            }
-            RequestFailure::TooManyRounds => "the server has asked for input too often",
+            RequestFailure::CursorTooLong => "a list cursor is too long to store",
+            RequestFailure::StateTooLong => "the request state or its `_meta` is too long to store",
+            RequestFailure::TooManyRounds => "the server required input too often",
         });
     }
 }

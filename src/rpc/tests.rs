@@ -1,3 +1,5 @@
+//! Tests of message kinds, ids and error codes.
+
 use super::*;
 use crate::json::{DEPTH_LIMIT, Json, Scanner, Span};
 use std::format;

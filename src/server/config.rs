@@ -2,11 +2,11 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::protocol::meta;
-use crate::protocol::objects::freshness::Freshness;
+use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::server::compat::CompatOptions;
+use crate::server::compatibility::CompatOptions;
 use crate::server::feature::Feature;
 use crate::server::server_state::Shape;
 use crate::time::Millis;

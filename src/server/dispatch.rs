@@ -11,13 +11,13 @@ use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
-use crate::server::compat;
-use crate::server::context::Context;
+use crate::server::compatibility;
 use crate::server::feature::{Feature, Request};
 use crate::server::handshake;
-use crate::server::memo::MethodPlace;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
+use crate::server::request_cache::MethodPlace;
+use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 
 /// The result of handling a line or a request.
@@ -200,7 +200,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let speaks_stateless = request.state.config.revisions.intersects(Revisions::STATELESS);
     let has_meta = speaks_stateless && !request.meta.is_missing();
     let meta = match has_meta {
-        true => request.state.memo.parse_meta(request.view(request.meta)),
+        true => request.state.request_cache.parse_meta(request.view(request.meta)),
         false => None,
     };
     let may_restart = || {
@@ -208,7 +208,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     };
     let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
     if request.is_duplicate(owner) && !may_restart() {
-        return request.refuse(ProtocolError::DuplicateId, &"wait for its answer, or use another id");
+        return request.refuse(ProtocolError::DuplicateId, &"wait for its response, or use another id");
     }
     if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
@@ -271,7 +271,7 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
     let is_called = |method: &Method| {
         name.is_name(method.name) && revision.is_some_and(|it| method.by_client.contains(it))
     };
-    if let Some(MethodPlace { feature, method }) = state.memo.method()
+    if let Some(MethodPlace { feature, method }) = state.request_cache.method()
         && let Some(feature) = features.get(usize::from(feature))
         && feature.methods().get(usize::from(method)).is_some_and(is_called)
     {
@@ -280,7 +280,7 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
     for (index, feature) in features.iter().enumerate() {
         if let Some(method) = feature.methods().iter().position(is_called) {
             if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
-                state.memo.set_method(MethodPlace { feature, method });
+                state.request_cache.set_method(MethodPlace { feature, method });
             }
             return Handler::Feature(*feature, method);
         }
@@ -289,7 +289,7 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
         () if name.is_name(methods::INITIALIZE.name) => Handler::Initialize,
         () if name.is_name(methods::PING.name) => Handler::Ping,
         () if name.is_name(methods::SERVER_DISCOVER.name) => Handler::Discover,
-        () if compat::is_shutdown(state, name) => Handler::Shutdown,
+        () if compatibility::is_shutdown(state, name) => Handler::Shutdown,
         () => Handler::Unknown,
     }
 }
@@ -318,7 +318,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
         _ => return request.refuse(ProtocolError::NotInitialized, &method),
     }
     if let Handler::Shutdown = handler {
-        return compat::shutdown(request);
+        return compatibility::shutdown(request);
     }
     // In state `Ready` a request causes no transition.
     if request.state.peer.lifecycle.state() != State::Ready
@@ -326,7 +326,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     {
         if config.strict_handshake {
             return request
-                .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not come");
+                .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not arrived");
         }
         request.state.peer.lifecycle.apply(Trigger::Request);
     }
@@ -375,7 +375,7 @@ fn handle_notification(
     if method.is_name(methods::PROGRESS.name) {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if compat::is_exit(state, method, rpc::view(line, params)) {
+    if compatibility::is_exit(state, method, rpc::view(line, params)) {
         return Received::Exit;
     }
     Received::ProtocolError(ProtocolError::UnknownNotification)

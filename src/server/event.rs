@@ -11,7 +11,6 @@ use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
 use crate::server::call::{Call, Connected};
-use crate::server::context::PackedContext;
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
 use crate::server::features::get_prompt::GetPrompt;
@@ -20,6 +19,7 @@ use crate::server::features::subscriptions::notify::Listening;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Pending, Reply};
+use crate::server::request_context::PackedContext;
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 

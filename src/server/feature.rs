@@ -8,12 +8,12 @@ use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
 use crate::server::config::ServerConfig;
-use crate::server::context::{Context, PackedContext};
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::features::catalogue::{Catalogue, Found};
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
+use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
 
 /// A group of methods with its capability, such as tools or logging. A server links only the features that its

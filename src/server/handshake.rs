@@ -42,7 +42,7 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     let again =
         !first && allows_restart(request.state) && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
-        return request.refuse(ProtocolError::AlreadyInitialized, &"it stays as it is");
+        return request.refuse(ProtocolError::AlreadyInitialized, &"it does not change");
     }
     // Only a new client reuses the id of a request in flight.
     if again || request.is_duplicate(StreamId::NONE) {

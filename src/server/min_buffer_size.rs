@@ -2,7 +2,7 @@
 
 use crate::error::ConfigError;
 use crate::json::Writer;
-use crate::json::writer::memo::MembersMemo;
+use crate::json::writer::member_cache::MemberCache;
 use crate::peer::inbound::END;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::config::ServerConfig;
@@ -44,7 +44,7 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
     for revision in config.revisions.newest_first() {
         let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
             let mut out = Writer::measure();
-            begin_result(&mut out, b"", config, revision, shape, &mut MembersMemo::new());
+            begin_result(&mut out, b"", config, revision, shape, &mut MemberCache::new());
             body(&mut out);
             out.token(END);
             largest = largest.max(out.len());

@@ -29,9 +29,8 @@ mod arguments;
 mod batch;
 mod call;
 mod change_set;
-mod compat;
+mod compatibility;
 mod config;
-mod context;
 mod dispatch;
 mod event;
 mod feature;
@@ -39,12 +38,13 @@ pub(crate) mod features;
 mod handshake;
 mod input_required;
 mod keep_alive;
-mod memo;
 mod min_buffer_size;
 mod outbound_hooks;
 mod pending_event;
 mod poll;
 mod reply;
+mod request_cache;
+mod request_context;
 mod request_methods;
 mod send_request;
 mod server_state;
@@ -86,9 +86,9 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
-use crate::server::context::PackedContext;
 use crate::server::pending_event::PendingEvent;
 use crate::server::poll::PollStep;
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
@@ -228,7 +228,7 @@ impl Server<'_> {
     /// Ensures space for one whole response.
     ///
     /// Returns [`SendError::Busy`] if the buffer has no space, or if a batch or the request of an event has reserved
-    /// the space. Also returns it while other messages are pending, because pending messages precede the response.
+    /// the space. Pending messages precede a response, so the function also returns `Busy` while messages are pending.
     fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let is_taken = self.has_pending_response() || self.state.batches.in_line();
         let is_taken = is_taken || self.state.batch_is_complete();
@@ -241,8 +241,7 @@ impl Server<'_> {
             || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
-    /// The number of the client's requests in flight. These are deferred requests, and subscriptions of the stateless
-    /// era.
+    /// The number of the client's requests in flight: deferred requests, and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.state.peer.in_flight.inbound_requests().count()

@@ -9,8 +9,8 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
-use crate::server::context::PackedContext;
 use crate::server::event::MakeEvent;
+use crate::server::request_context::PackedContext;
 
 /// An event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]

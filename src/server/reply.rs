@@ -12,10 +12,10 @@ use crate::protocol::objects::tool_result::{ToolResult, write_text};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
-use crate::server::context::Context;
 use crate::server::feature::Change;
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
+use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 

@@ -4,7 +4,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::writer::memo::MembersMemo;
+use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteText, Writer};
 use crate::peer::inbound::{END, Source, begin_error};
 use crate::peer::lifecycle::role;
@@ -21,14 +21,14 @@ use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::context::{Context, PackedContext};
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KeepAliveHooks;
-use crate::server::memo::RequestMemo;
 use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
+use crate::server::request_cache::RequestCache;
+use crate::server::request_context::{Context, PackedContext};
 use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
@@ -120,9 +120,9 @@ pub(crate) struct ServerState<'b> {
     pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
-    pub(crate) memo: RequestMemo,
+    pub(crate) request_cache: RequestCache,
     /// The first members of the last result.
-    result_memo: MembersMemo,
+    result_cache: MemberCache,
 }
 
 impl<'b> ServerState<'b> {
@@ -143,8 +143,8 @@ impl<'b> ServerState<'b> {
             outbound_hooks: None,
             registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
-            memo: RequestMemo::EMPTY,
-            result_memo: MembersMemo::new(),
+            request_cache: RequestCache::EMPTY,
+            result_cache: MemberCache::new(),
         }
     }
 
@@ -243,12 +243,12 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
-        let (config, kind, memo) = (self.config, shape.kind(), &mut self.result_memo);
+        let (config, kind, cache) = (self.config, shape.kind(), &mut self.result_cache);
         let written =
             self.peer.write_response(&pending.source, Routing::response(kind, stream), space, |out, id| {
                 match shape {
                     Shape::Error(code) => begin_error(out, id, code),
-                    _ => begin_result(out, id, config, revision, shape, memo),
+                    _ => begin_result(out, id, config, revision, shape, cache),
                 }
                 let valid = body(out);
                 out.token(END);

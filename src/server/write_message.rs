@@ -1,7 +1,7 @@
 //! Writers for results, errors and `notifications/message`.
 
 use crate::error::ProtocolError;
-use crate::json::writer::memo::MembersMemo;
+use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
@@ -17,7 +17,7 @@ pub(crate) fn begin_result(
     config: &ServerConfig<'_>,
     revision: Revision,
     shape: Shape,
-    memo: &mut MembersMemo,
+    cache: &mut MemberCache,
 ) {
     out.token(r#"{"jsonrpc":"2.0","id":"#);
     out.json_bytes(id);
@@ -25,7 +25,7 @@ pub(crate) fn begin_result(
     if revision.has(WireFeature::ResultTypes) {
         match shape {
             Shape::Result => {
-                out.memoized(memo, revision.position(), |out| config.write_head(revision, shape, out))
+                out.cached_members(cache, revision.position(), |out| config.write_head(revision, shape, out))
             }
             _ => config.write_head(revision, shape, out),
         }

@@ -121,7 +121,7 @@ fn expired_server_request_gets_an_error_and_an_event() {
         harness.pump();
         let sent = harness.take_sent();
         assert!(calls > 0);
-        let late = r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the request was not finished in time"}}"#;
+        let late = r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the request timed out"}}"#;
         assert_eq!(sent.iter().filter(|line| *line == late).count(), 1, "{sent:?}");
         harness.discard();
     });
@@ -166,7 +166,7 @@ fn response_never_exceeds_its_reserved_space() {
             None
         });
         harness.server_sends(ROOTS).events(&["asked roots", "fault ReplyTooLarge"]).sent(&[
-            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is too large"}}"#,
+            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is too large"}}"#,
         ]);
     });
     // By default a response may use the whole buffer.

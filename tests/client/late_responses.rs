@@ -243,8 +243,7 @@ fn defers(harness: &mut ClientHarness) -> Rc<RefCell<Vec<Ticket>>> {
 
 const ROOTS: &str = r#"{"id":5,"method":"roots/list"}"#;
 const NO_ROOTS: &str = r#"{"id":5,"result":{"roots":[]}}"#;
-const EXPIRED: &str =
-    r#"{"id":5,"error":{"code":-32603,"message":"Internal error: the request was not finished in time"}}"#;
+const EXPIRED: &str = r#"{"id":5,"error":{"code":-32603,"message":"Internal error: the request timed out"}}"#;
 const CANCEL: &str = r#"{"method":"notifications/cancelled","params":{"requestId":5}}"#;
 
 /// The first request with id 5 has ended. Another one with this id gets one response, by its own ticket.

@@ -2,7 +2,6 @@
 
 mod batches;
 mod capabilities;
-mod clocks;
 mod close;
 mod compatibility;
 mod connect;
@@ -13,13 +12,14 @@ mod late_responses;
 mod lists;
 mod observer;
 mod order;
-mod peer;
 mod races;
 mod random;
 mod reconnect;
 mod requests;
 mod results;
+mod server_messages;
 mod server_requests;
 mod streams;
 mod subscriptions;
 mod timeouts;
+mod timing;

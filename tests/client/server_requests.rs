@@ -164,7 +164,7 @@ fn declared_server_requests_are_answered() {
 #[test]
 fn unwritable_reply_becomes_an_error_and_an_event() {
     const INVALID: &str =
-        r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the answer is not valid JSON"}}"#;
+        r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is not valid JSON"}}"#;
     let cases: &[(Revision, &str, Handle)] = &[
         (Revision::V2025_11_25, ROOTS, |asked| asked.accept(|_| {})),
         (Revision::V2025_11_25, FORM, |asked| asked.roots(|_| {})),
@@ -274,7 +274,7 @@ fn dropped_server_request_is_answered_with_an_error() {
     setup().run(|harness| {
         harness.connect();
         harness.server_sends(FORM).events(&["asked form Name?", "fault Unanswered"]).sent(&[
-            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the request was not answered"}}"#,
+            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the request was dropped without a response"}}"#,
         ]);
     });
 }

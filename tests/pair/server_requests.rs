@@ -156,9 +156,7 @@ fn server_request_is_cancelled_or_times_out_on_either_side() {
         });
         pair.run_until_idle().expect_client_events(&["asked roots"]);
         pair.at(pair.now + 500).expect_client_events(&["expired"]);
-        pair.expect_server_events(&[
-            "roots: error Internal error: the request was not finished in time (-32603)",
-        ]);
+        pair.expect_server_events(&["roots: error Internal error: the request timed out (-32603)"]);
         assert_eq!(pair.client.pending(), 0);
     });
 }

@@ -47,7 +47,7 @@ fn batch_is_accepted_if_each_error_would_fit() {
 fn last_batch_response_may_use_all_remaining_space() {
     let (all, frame) = (1997, text("1", "").len());
     let too_large = |id: &str, limit: usize| {
-        error(id, -32603, &format!("Internal error: the answer is too large (at most {limit} bytes)"))
+        error(id, -32603, &format!("Internal error: the response is too large (at most {limit} bytes)"))
     };
     for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
         let setup = setup(tx, answers);

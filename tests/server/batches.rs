@@ -150,7 +150,7 @@ fn empty_batch_is_invalid_and_batch_without_requests_silent() {
 #[test]
 fn invalid_batch_member_gets_its_error_in_the_array() {
     let null = |message: &str| error("null", -32600, &format!("Invalid request: {message}"));
-    let object = null("a message is a JSON object");
+    let object = null("the message is not a JSON object");
     let members = [
         "1",
         "[]",
@@ -280,7 +280,7 @@ fn batch_response_may_use_unreserved_space() {
             let too_large = error(
                 "2",
                 -32603,
-                &format!("Internal error: the answer is too large (at most {limit} bytes)"),
+                &format!("Internal error: the response is too large (at most {limit} bytes)"),
             );
             setup.check(&format!(
                 "{}! call large {{\"bytes\":{one}}}\n! call large {{\"bytes\":{}}}\n! fault ReplyTooLarge\n{}",

@@ -23,7 +23,7 @@ fn defer(id: &str, ms: u32) -> String {
 
 const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
 
-const LATE: &str = "Internal error: the request was not finished in time";
+const LATE: &str = "Internal error: the request timed out";
 
 const REFUSED: &str = "Invalid request: the receiver is shutting down: reconnect";
 

@@ -39,7 +39,7 @@ fn deferred_request_is_answered_once_by_ticket() {
 fn dropped_call_gets_an_error() {
     session().check(
         "> call 1 tools/call {\"name\":\"drop\"}\n! call drop {}\n! fault Unanswered\n\
-         < error 1 -32603 Internal error: the request was not answered\n> call 2 ping\n< result 2",
+         < error 1 -32603 Internal error: the request was dropped without a response\n> call 2 ping\n< result 2",
     );
 }
 
@@ -91,7 +91,7 @@ fn cancelled_request_gets_no_response() {
 
 #[test]
 fn expired_request_gets_an_error() {
-    let late = "Internal error: the request was not finished in time";
+    let late = "Internal error: the request timed out";
     session().check(&format!(
         "* deadline none\n{}* deadline 60000\n\
          > call 2 tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":500}}}}\n! call defer {{\"ms\":500}}\n\

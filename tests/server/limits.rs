@@ -270,7 +270,7 @@ fn little_slot_text_limits_the_id_length() {
 #[test]
 fn oversized_response_becomes_a_small_error() {
     let setup = Setup::new(INFO).tx(600).session(Revision::V2025_11_25);
-    let error = "< error 1 -32603 Internal error: the answer is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
+    let error = "< error 1 -32603 Internal error: the response is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
     let arguments = |bytes: usize| format!("{{\"bytes\":{bytes}}}");
     let call = |bytes| {
         let arguments = arguments(bytes);
@@ -299,7 +299,7 @@ fn oversized_response_becomes_a_small_error() {
 fn handler_that_writes_invalid_json_gets_an_error() {
     Setup::new(INFO).session(Revision::V2025_11_25).check(
         "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
-         < error 1 -32603 Internal error: the answer is not valid JSON\n> call 2 ping\n< result 2",
+         < error 1 -32603 Internal error: the response is not valid JSON\n> call 2 ping\n< result 2",
     );
 }
 

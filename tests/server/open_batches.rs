@@ -36,14 +36,14 @@ fn messages_sent_during_a_batch_precede_its_responses() {
 
 #[test]
 fn dropped_batch_members_are_errors_in_the_array() {
-    let forgotten = error("1", -32603, "Internal error: the request was not answered");
+    let forgotten = error("1", -32603, "Internal error: the request was dropped without a response");
     session().check(&format!(
         "{}! call drop {{}}\n! fault Unanswered\n! call unbalanced {{}}\n! fault InvalidReply\n{}",
         sends(&[&tool("1", "drop"), &ping("2"), &tool("3", "unbalanced"), &ping("4")]),
         gets(&[
             &forgotten,
             &pong("2"),
-            &error("3", -32603, "Internal error: the answer is not valid JSON"),
+            &error("3", -32603, "Internal error: the response is not valid JSON"),
             &pong("4")
         ])
     ));
@@ -91,7 +91,7 @@ fn batch_ids_are_in_use_while_in_flight() {
     let twice = error(
         "1",
         -32600,
-        "Invalid request: a request with this id is still in flight: wait for its answer, or use another id",
+        "Invalid request: a request with this id is still in flight: wait for its response, or use another id",
     );
     session().check(&format!(
         "{}! call defer {{}}\n! fault DuplicateId\n* answer 0 a\n{}",
@@ -133,7 +133,7 @@ fn cancelled_batch_member_is_omitted() {
 
 #[test]
 fn expired_batch_member_is_an_error_in_the_array() {
-    let late = error("1", -32603, "Internal error: the request was not finished in time");
+    let late = error("1", -32603, "Internal error: the request timed out");
     let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
     let setup = Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26);
     setup.check(&format!(
@@ -151,7 +151,7 @@ fn end_of_connection_closes_an_open_batch() {
             "{batch}* {how}\n* answer 0 a\n{}! closed\n",
             gets(&[&pong("2"), &text("1", "a")])
         ));
-        let late = error("1", -32603, "Internal error: the request was not finished in time");
+        let late = error("1", -32603, "Internal error: the request timed out");
         session().check(&format!(
             "{batch}* {how}\n* time 2000\n! expired 0\n{}! closed\n",
             gets(&[&pong("2"), &late])
@@ -196,7 +196,7 @@ fn batch_members_wait_for_space_for_notifications() {
     setup.check(&format!(
         "{}! call defer {{}}\n* block\n{both}{events}* time 100\n! expired 0\n* unblock\n{events}{notified}{notified}{answers}{}",
         sends(&[&tool("9", "defer")]),
-        gets(&[&error("9", -32603, "Internal error: the request was not finished in time")])
+        gets(&[&error("9", -32603, "Internal error: the request timed out")])
     ));
 }
 

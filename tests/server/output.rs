@@ -35,7 +35,7 @@ fn response_never_exceeds_its_reserved_space() {
             "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
         )
     };
-    let error = "< error 1 -32603 Internal error: the answer is too large (at most 500 bytes)\n! fault ReplyTooLarge\n";
+    let error = "< error 1 -32603 Internal error: the response is too large (at most 500 bytes)\n! fault ReplyTooLarge\n";
     let most = call(500 - frame) + "< result 1 …\n";
     let more = call(500 - frame + 1) + error;
     for tx in [500, 501, 999, 1000, 1001, 1700, 4096] {

@@ -49,7 +49,7 @@ fn prompt_messages_are_made_from_arguments() {
            < result 1 {"messages":[]}
            > call 2 prompts/get {"name":"between"}
            ! get between …
-           < error 2 -32603 Internal error: the answer is not valid JSON
+           < error 2 -32603 Internal error: the response is not valid JSON
            ! fault InvalidReply
            > call 3 prompts/get {"name":"invalid","arguments":null}
            ! get invalid …
@@ -65,7 +65,7 @@ fn prompt_messages_are_made_from_arguments() {
            * messages 0 late
            < result 5 {"messages":[{"role":"user","content":{"type":"text","text":"late"}}]}
            * contents 1 late
-           < error 6 -32603 Internal error: the answer is not valid JSON
+           < error 6 -32603 Internal error: the response is not valid JSON
            * deferred 0"#,
     );
 }

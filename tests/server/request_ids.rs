@@ -22,7 +22,7 @@ fn cancel(id: &str) -> String {
 
 const UNKNOWN: &str = "! fault UnknownCancel\n";
 
-const LATE: &str = "Internal error: the request was not finished in time";
+const LATE: &str = "Internal error: the request timed out";
 
 #[test]
 fn id_of_a_cancelled_request_can_be_reused() {

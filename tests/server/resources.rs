@@ -111,7 +111,7 @@ fn resources_and_template_matches_can_be_read() {
            < error 7 7 no data 1
            > call 8 resources/read {"uri":"lib:book/drop"}
            ! read lib:book/drop …
-           < error 8 -32603 Internal error: the request was not answered
+           < error 8 -32603 Internal error: the request was dropped without a response
            ! fault Unanswered
            > call 9 resources/read {"uri":7}
            < error 9 -32602 Invalid params: `uri` must be the URI of a resource
@@ -174,7 +174,7 @@ fn deferred_read_is_answered_with_contents() {
            * not-found 1 lib:book/defer
            < error 2 -32002 Resource not found data {"uri":"lib:book/defer"}
            * answer 2 text
-           < error 3 -32603 Internal error: the answer is not valid JSON
+           < error 3 -32603 Internal error: the response is not valid JSON
            * deferred 0"#,
     );
 }

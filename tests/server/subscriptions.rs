@@ -116,8 +116,7 @@ fn listen_is_unknown_without_the_feature() {
     }
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         both().check(&format!("{}{}", request("1", method, "{}", r#","uri":"a:b""#), unknown(method)));
-        let refused =
-            "< error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n";
+        let refused = "< error 1 -32601 Method not found: the server does not support resource subscriptions\n! fault UnknownMethod\n";
         both()
             .session(Revision::V2025_11_25)
             .check(&format!("> call 1 {method} {{\"uri\":\"a:b\"}}\n{refused}"));
@@ -312,7 +311,7 @@ mod watching {
         let info = ServerConfig::new("s", "1").features(&SILENT);
         Setup::new(info).subscription_buffer(100).session(Revision::V2025_11_25).check(
             "> call 1 resources/subscribe {\"uri\":\"lib:log\"}\n\
-             < error 1 -32601 Method not found: resources cannot be watched here\n! fault UnknownMethod\n",
+             < error 1 -32601 Method not found: the server does not support resource subscriptions\n! fault UnknownMethod\n",
         );
     }
 

@@ -2,7 +2,7 @@
 
 use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
 
-/// A link that never blocks, in both directions.
+/// A bidirectional link that never blocks.
 ///
 /// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a separate
 /// receiver and transmitter, and [`WriteBlocks`] adapts a driver without `WriteReady`. A board without a driver implements
@@ -35,7 +35,7 @@ pub trait Link {
     /// Bytes were lost, or the link is gone: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
-    /// Writes as many of the first `bytes` as possible without blocking, and returns their number, which may be 0.
+    /// Writes as many leading bytes as possible without blocking. Returns their number, which may be 0.
     ///
     /// `bytes` is never empty. The implementation must send all accepted bytes without a flush, because the pump does
     /// not flush.
@@ -102,10 +102,10 @@ const MAX_WRITE: usize = 16;
 
 /// A driver whose writes may block.
 ///
-/// For drivers without [`WriteReady`], and for drivers that hold bytes back until they are flushed. Each write takes at
-/// most 16 bytes, and blocks until they are flushed.
+/// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
+/// accepts at most 16 bytes, and blocks until the driver has flushed them.
 ///
-/// At 115,200 baud that takes at most 1.4 ms for each step. Bytes that arrive in the meantime must fit into the hardware,
+/// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the hardware,
 /// or into a [`Queue`](crate::Queue) that an interrupt fills.
 #[derive(Debug)]
 pub struct WriteBlocks<T>(pub T);

@@ -112,7 +112,7 @@ impl Pump {
 
     /// Starts a new session and drops the buffered bytes of the old one. The caller must also reset the machine.
     ///
-    /// Call it after a break on the line, a change of DTR, or with a new connection.
+    /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
         self.input = Input::Open;
@@ -210,7 +210,7 @@ impl Pump {
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
         let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));
-        // The bytes before the mark belong to the old session. They are dropped if the machine cannot take them.
+        // The bytes before the mark belong to the old session, so the pump drops them if the machine is not ready.
         if let Some(at) = mark.filter(|at| *at == 0 || !receive.is_ready()) {
             self.fed = self.fed.saturating_add(at).saturating_add(1);
             self.clear_lines();

@@ -179,7 +179,7 @@ pub struct BytesLost;
 
 impl fmt::Display for BytesLost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes were lost: the queue was full, or the hardware has lost them")
+        f.write_str("bytes were lost: the queue or the hardware overflowed")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Integration tests of the embedded adapter, as one binary.
 
+mod asynch;
 mod blocking;
 mod common;
 mod polled;
 mod queue;
 mod transcripts;
-mod waiting;

@@ -69,16 +69,14 @@ fn read_error_breaks_only_the_current_line() {
                 let is_whole = at == begins;
                 let method = line.find("\"method\":").unwrap() + "\"method\":".len();
                 let id = which + 1;
-                let code = r#""error":{"code":-32700,"message":"Parse error: the message is not valid JSON: given up"#;
+                let code = r#""error":{"code":-32700,"message":"Parse error: the message is not valid JSON: abandoned"#;
                 let mut expected = String::from(WELCOME);
                 for (index, answer) in answers.iter().enumerate() {
                     if index != which || is_whole {
                         expected += answer;
                     } else if at >= begins + method {
                         let at = at - begins;
-                        expected += &format!(
-                            "{{\"jsonrpc\":\"2.0\",\"id\":{id},{code} on its way at byte {at}\"}}}}\n"
-                        );
+                        expected += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{code} at byte {at}\"}}}}\n");
                     }
                 }
                 // Positions are ignored. In a cut literal or number, the invalid byte is not the last one received.

@@ -50,13 +50,13 @@ pub enum ConnectError {
     Io(io::Error),
     /// The server responded to the handshake with an error.
     Refused(PeerError),
-    /// Server and client have no revision in common; with the server's response as JSON.
+    /// Server and client have no common revision. Contains the server's response as JSON.
     NoCommonRevision(String),
     /// The server's response is invalid.
     InvalidResponse,
     /// The timeout expired.
     TimedOut,
-    /// The connection closed before it was established; with the exit status of a child process, if there is one.
+    /// The connection closed before it was established. Contains the exit status of a child process, if there is one.
     Closed(Option<ExitStatus>),
 }
 
@@ -126,7 +126,7 @@ pub enum CallError {
     Busy,
     /// The server does not offer the feature.
     Unsupported,
-    /// The server requires input that the application refused (`2026-07-28`); with the reason. The client has cancelled
+    /// The application refused input that the server requires (`2026-07-28`). Contains the reason. The client has cancelled
     /// the request.
     Declined(String),
     /// The request cannot be sent, or the response cannot be used, for the given reason.
@@ -142,7 +142,9 @@ impl fmt::Display for CallError {
             CallError::Closed => f.write_str("the connection is closed"),
             CallError::Busy => f.write_str("too many concurrent requests"),
             CallError::Unsupported => f.write_str("the server does not offer this feature"),
-            CallError::Declined(reason) => write!(f, "the server requires input that was refused: {reason}"),
+            CallError::Declined(reason) => {
+                write!(f, "the application refused input that the server requires: {reason}")
+            }
             CallError::Invalid(reason) => f.write_str(reason),
         }
     }

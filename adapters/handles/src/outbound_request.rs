@@ -74,7 +74,7 @@ pub enum RequestError {
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RequestError::Unsupported => f.write_str("the client does not support this"),
+            RequestError::Unsupported => f.write_str("the client does not support the request"),
             RequestError::Client(error) => error.fmt(f),
             RequestError::TimedOut => f.write_str("the client did not respond in time"),
             RequestError::Cancelled => f.write_str("the request was cancelled"),

@@ -11,8 +11,8 @@ use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
 /// The time limit for closing a connection, if there is one. The application may set the limit while the connection
 /// closes.
 ///
-/// The first half is for unsent messages. Until three quarters have passed, the child may exit by itself. The
-/// last quarter is for its termination.
+/// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by itself.
+/// In the last quarter, the child may exit after SIGTERM. Then it is killed.
 #[derive(Default)]
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 

@@ -48,7 +48,7 @@ pub(crate) struct Job {
 }
 
 impl Pool {
-    /// Creates a pool of at most `limit` threads, at least one.
+    /// Creates a pool. `limit` is the maximum number of threads; zero counts as one.
     pub(crate) fn new(limit: usize) -> Arc<Pool> {
         let shared = Shared {
             state: Mutex::default(),
@@ -75,7 +75,7 @@ impl Pool {
         state.threads += 1;
         drop(state);
         let mut worker = WorkerThread { shared: Arc::clone(shared), is_counted: true };
-        // If no thread can be started, dropping the closure drops the worker, which corrects the count.
+        // If the thread cannot be started, its closure is dropped. The worker's destructor then corrects the count.
         let _ = thread::Builder::new().name("mcp-work".into()).spawn(move || worker.run());
     }
 

@@ -99,7 +99,7 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout, even of child
+    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, even of child
     /// processes, goes to stderr.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ fn child_ignoring_sigterm_is_killed() {
     let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).unwrap();
     let start = Instant::now();
     assert_eq!(client.close().unwrap().signal(), Some(9));
-    assert!(start.elapsed() >= Duration::from_millis(200), "the child gets its time to exit");
+    assert!(start.elapsed() >= Duration::from_millis(200), "the child has the configured time to exit");
 }
 
 #[test]

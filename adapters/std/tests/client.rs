@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_proto::client::{Connect, Listed};
+use mcp_proto::client::{Connect, Listed, Timeouts};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Logging, ServerConfig, Tool, Tools};
-use mcp_proto::{Direction, Observer, ProtocolError, Revision, ServerCapabilities};
+use mcp_proto::{Direction, Millis, Observer, ProtocolError, Revision, ServerCapabilities};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, ConnectError, Connector, Notification, Serve, ServerHandle,
 };
@@ -191,6 +191,7 @@ fn calls_time_out_when_server_does_not_read() {
     });
     let client = Connector::new("test", "1")
         .connect(Connect::Handshake)
+        .timeouts(Timeouts { grace: Millis(200), ..Timeouts::DEFAULT })
         .longest_request(1 << 20)
         .stream(here)
         .unwrap();
@@ -207,7 +208,7 @@ fn calls_time_out_when_server_does_not_read() {
     server.join().unwrap();
 }
 
-/// Creates a server that the test scripts: the client's end, the server's end, and the received lines.
+/// Opens a connection whose server is a script in the test. Returns both ends and the lines that the server receives.
 fn scripted_server() -> (UnixStream, UnixStream, Receiver<String>) {
     let (here, there) = UnixStream::pair().unwrap();
     let (sender, receiver) = channel();
@@ -238,7 +239,7 @@ fn connect_errors_are_distinct() {
     assert!(matches!(Connector::new("test", "1").stream(here), Err(ConnectError::Closed(None))));
 }
 
-/// A server of the stateless era requires the call again with a state.
+/// A stateless-era server responds to a call with a request state, and the client repeats the call with this state.
 #[test]
 fn input_required_call_is_sent_again_with_state() {
     let (here, there, lines) = scripted_server();

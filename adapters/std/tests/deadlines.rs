@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, call};
 use crate::time_limit::{TEST_TIMEOUT, within};
+use mcp_proto::Millis;
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
 
 static TOOLS: Tools = Tools::new(&[
@@ -22,13 +23,14 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("end", "{}"),
     Tool::new("end slowly", "{}"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 /// Slack for a busy test machine.
 const SLACK: Duration = Duration::from_secs(8);
 
-/// Time for the last responses and for the workers.
-const CLOSE_TIME: Duration = Duration::from_secs(3);
+/// The grace period for the last responses, and one second for the workers.
+const CLOSE_TIME: Duration = Duration::from_millis(1500);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -90,7 +92,7 @@ fn stop_returns_when_client_does_not_read() {
         let (mut peer, server) =
             Peer::with_server(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
         (1..=20).for_each(|id| peer.send(&call(id, "large", "{}")));
-        thread::sleep(Duration::from_millis(200));
+        thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         stop.within(Duration::from_millis(200));
         server.join().unwrap();
@@ -151,7 +153,7 @@ fn close_deadline_covers_exit_and_termination() {
         let start = Instant::now();
         assert_eq!(client.close_within(Duration::from_millis(400)).unwrap().signal(), Some(9));
         let took = start.elapsed();
-        assert!(took >= Duration::from_millis(390), "the child gets its time to exit: {took:?}");
+        assert!(took >= Duration::from_millis(390), "the child has the configured time to exit: {took:?}");
         assert_eq!(
             client.close_within(TEST_TIMEOUT).unwrap().signal(),
             Some(9),
@@ -167,10 +169,10 @@ fn close_deadline_holds_when_child_does_not_read() {
         queue_unsent(&client);
         thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
-        let status = client.close_within(Duration::from_millis(800));
+        let status = client.close_within(Duration::from_millis(400));
         let took = start.elapsed();
         assert_eq!(status.unwrap().signal(), Some(9));
-        assert!(took < Duration::from_millis(800) + SLACK, "{took:?}");
+        assert!(took < Duration::from_millis(400) + SLACK, "{took:?}");
     });
 }
 

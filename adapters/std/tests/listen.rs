@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use crate::peer::stateless_call;
 use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto::{Direction, Observer, ProtocolError, Revision};
+use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
+use mcp_proto::{Direction, Millis, Observer, ProtocolError, Revision};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServeError, ServerHandle, Stop};
 
 static TOOLS: Tools = Tools::new(&[
@@ -24,7 +24,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("large", "{}"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -169,13 +170,13 @@ fn stop_deadline_holds_with_hanging_workers() {
         for id in 0..32 {
             not_reading.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();
         }
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         stop.within(Duration::from_millis(200));
         assert!(matches!(stubborn.wait(), Err(CallError::Server(error)) if error.code == -32603));
         server.join().unwrap().unwrap();
         let took = start.elapsed();
-        // Two seconds for the last responses, one for the workers, and slack for a busy test machine.
+        // The grace period for the last responses, one second for the workers, and slack for a busy test machine.
         assert!(took >= Duration::from_millis(200) && took < Duration::from_secs(12), "{took:?}");
         drop(not_reading);
     });

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, call, stateless_call};
 use crate::time_limit::{TEST_TIMEOUT, within};
-use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto::Millis;
+use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServerHandle};
 
 static TOOLS: Tools = Tools::new(&[
@@ -20,7 +21,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("tidy", "{}"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(100)));
 
 /// The encoder of a call in each era.
 const ERAS: [fn(u32, &str, &str) -> String; 2] = [call, stateless_call];
@@ -72,7 +74,7 @@ fn handler(event: Event<'_>, server: &ServerHandle, shared: &Shared) {
             while !answer.is_cancelled() {
                 thread::yield_now();
             }
-            thread::sleep(Duration::from_millis(300));
+            thread::sleep(Duration::from_millis(100));
             shared.has_cleaned_up.store(true, Ordering::SeqCst);
         }),
     }
@@ -164,7 +166,6 @@ fn request_cancelled_while_waiting_never_starts() {
 #[test]
 fn request_expired_while_waiting_never_starts() {
     within(TEST_TIMEOUT, || {
-        use mcp_proto::{Millis, server::Limits};
         static SHORT_TIMEOUT: ServerConfig = ServerConfig::new("test", "1")
             .features(&[&TOOLS])
             .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
@@ -177,7 +178,7 @@ fn request_expired_while_waiting_never_starts() {
         });
         peer.send(&(call(1, "gate", "{}") + &call(2, "gate", "{}")));
         let lines = [peer.line(), peer.line()].concat();
-        assert_eq!(lines.matches("not finished in time").count(), 2, "{lines}");
+        assert_eq!(lines.matches("the request timed out").count(), 2, "{lines}");
         open.send(()).unwrap();
         peer.send(&call(3, "who", "{}"));
         assert!(peer.line().contains(r#""id":3,"#));

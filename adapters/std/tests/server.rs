@@ -24,7 +24,9 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("spoilt", "{}"),
 ])
 .list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+static INFO: ServerConfig = ServerConfig::new("test", "1")
+    .features(&[&TOOLS, &Logging])
+    .limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 /// Responds to calls by tool name.
 fn tool(call: Call<'_>, server: &ServerHandle) {
@@ -46,7 +48,7 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
         "drop" => server.run(call, drop),
         "tidy" => server.run(call, |answer| {
             answer.text("done");
-            thread::sleep(Duration::from_millis(300));
+            thread::sleep(Duration::from_millis(100));
         }),
         "steps" => server.run(call, |answer| {
             for step in 1..=100u32 {
@@ -149,7 +151,7 @@ fn expired_request_is_answered_and_cancelled() {
         .limits(Limits::DEFAULT.with_deferred_timeout(Millis(50)));
     let (mut peer, server) = connect(&SHORT_TIMEOUT, 1);
     peer.send(&call(1, "wait", r#"{"ms":60000}"#));
-    assert!(peer.line().contains("not finished in time"));
+    assert!(peer.line().contains("the request timed out"));
     let served = (2..).find(|id| {
         peer.send(&call(*id, "wait", r#"{"ms":1}"#));
         peer.line().contains("waited")
@@ -188,7 +190,7 @@ fn workers_respond_after_end_of_input() {
     let (mut answers, output) = pipe().unwrap();
     let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-    requests.write_all(call(1, "wait", r#"{"ms":200}"#).as_bytes()).unwrap();
+    requests.write_all(call(1, "wait", r#"{"ms":50}"#).as_bytes()).unwrap();
     requests.write_all(call(2, "wait", r#"{"ms":60000}"#).as_bytes()).unwrap();
     drop(requests);
     let mut text = String::new();
@@ -213,7 +215,7 @@ fn broken_output_pipe_ends_the_server() {
 #[test]
 fn server_stops_reading_a_peer_that_does_not_read() {
     let (mut peer, server) = connect(&INFO, 2);
-    peer.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    peer.stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     let filler = "x".repeat(1000);
     let mut written = 0;
     let (mut last, mut left) = (0, Vec::new());

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{call, initialize};
 use crate::time_limit::{TEST_TIMEOUT, within};
-use mcp_proto::server::{Change, Event, ServerConfig, Tool, Tools};
+use mcp_proto::Millis;
+use mcp_proto::server::{Change, Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static INFO: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, call, initialize};
 use crate::time_limit::{TEST_TIMEOUT, within};
-use mcp_proto::Revision;
 use mcp_proto::client::Connect;
 use mcp_proto::json::Json;
-use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
+use mcp_proto::{Millis, Revision};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, ConnectError, Connector, Serve, ServerHandle};
 
 static TOOLS: Tools =
@@ -147,7 +147,9 @@ fn client_disconnect_ends_all_workers() {
 fn progress_to_unread_client_waits_and_can_be_ended() {
     within(TEST_TIMEOUT, || {
         static CHATTY: Tools = Tools::new(&[Tool::new("chat", "{}")]);
-        static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&CHATTY]);
+        static INFO: ServerConfig = ServerConfig::new("test", "1")
+            .features(&[&CHATTY])
+            .limits(Limits::DEFAULT.with_grace(Millis(300)));
         let stop = mcp_proto_std::Stop::new();
         let (ended, end) = channel();
         let serve = Serve::new(&INFO).longest_answer(64 << 10).stopped_by(&stop);
@@ -162,7 +164,7 @@ fn progress_to_unread_client_waits_and_can_be_ended() {
             });
         });
         (1..=3).for_each(|id| peer.send(&call(id, "chat", "{}")));
-        assert!(end.recv_timeout(Duration::from_millis(500)).is_err());
+        assert!(end.recv_timeout(Duration::from_millis(200)).is_err());
         stop.within(Duration::from_millis(100));
         for last in end.iter().take(3) {
             assert!(last < 10_000, "the worker did not wait: {last}");

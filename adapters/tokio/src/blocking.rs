@@ -84,7 +84,7 @@ impl AsyncRead for Input {
             Some(all)
         });
         if let Poll::Ready(true) = read {
-            // Wake the thread, because it can pass on the next bytes.
+            // Wake the thread, because the buffer is empty again.
             self.state.update(|_| {});
         }
         read.map(|_| Ok(()))
@@ -138,8 +138,8 @@ impl Output {
 }
 
 impl OutputState {
-    /// Takes the bytes to write next. Returns `None` to wait, or `Some(None)` if the stream is closed and all bytes are
-    /// written.
+    /// Takes the bytes to write next. Returns `None` if the thread must wait. Returns `Some(None)` if the stream is
+    /// closed and all bytes are written.
     fn next(&mut self) -> Option<Option<Vec<u8>>> {
         self.writing = !self.bytes.is_empty();
         match self.writing {

@@ -51,7 +51,7 @@ pub async fn serve(
 /// # }
 /// ```
 ///
-/// The future of a server may be dropped at any time. The drop closes the connection and cancels all running requests.
+/// Dropping the future of a server closes the connection and cancels all running requests.
 pub struct Serve<'i> {
     settings: ServerSettings<'i>,
 }
@@ -75,7 +75,7 @@ impl<'i> Serve<'i> {
     /// arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
     /// tokio's own stdin.
     ///
-    /// On Unix stdin and stdout are reserved for the protocol meanwhile. Other output to stdout, even of child
+    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, even of child
     /// processes, goes to stderr.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ async fn child_ignoring_sigterm_is_killed() {
     let client = connector().ending(SHORT_ENDING).spawn(shell(&script)).await.unwrap();
     let start = Instant::now();
     assert_eq!(client.close().await.unwrap().signal(), Some(9));
-    assert!(start.elapsed() >= Duration::from_millis(200), "the child gets its time to exit");
+    assert!(start.elapsed() >= Duration::from_millis(200), "the child has the configured time to exit");
 }
 
 #[tokio::test]

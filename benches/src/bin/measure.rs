@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcp_proto_benches::race::Effort;
+use mcp_proto_benches::interleave::Effort;
 use mcp_proto_benches::{feed, pair, pending, scan, start, stdio, write};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;

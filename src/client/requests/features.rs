@@ -11,7 +11,7 @@ use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::lists::List;
-use crate::client::method::Method;
+use crate::client::method_properties::Method;
 use crate::client::options::Options;
 
 impl Client<'_> {

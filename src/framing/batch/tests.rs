@@ -1,3 +1,5 @@
+//! Tests of batches: the elements of an array as lines.
+
 use super::super::line_decoder::{Content, InputSink};
 use super::*;
 use crate::buffer::Buffer;

@@ -1,3 +1,5 @@
+//! Tests of message mode.
+
 use super::super::line_decoder::{Content, InputSink, MIN_READ_SIZE};
 use super::*;
 use crate::buffer::Buffer;

@@ -1,6 +1,6 @@
 //! serde access to containers: elements, members, member names and enum variants.
 
-use super::flaw::ErrorKind;
+use super::error_kind::ErrorKind;
 use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
 use crate::json::value::Json;
 use serde_core::de::value::BorrowedStrDeserializer;

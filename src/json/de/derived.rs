@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};
-use super::flaw::ErrorKind;
+use super::error_kind::ErrorKind;
 use super::{Decoder, Integer, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;

@@ -5,8 +5,8 @@ mod access;
 #[cfg(feature = "derive")]
 pub(crate) mod derived;
 mod error;
-mod flaw;
-mod steps;
+mod error_kind;
+mod error_path;
 mod strings;
 
 pub use error::TypedError;
@@ -15,10 +15,10 @@ use super::DEPTH_LIMIT;
 use super::skip::{after_space, value_length};
 use super::value::magnitude;
 use access::{Elements, Members, Variant};
-use flaw::ErrorKind;
+use error_kind::ErrorKind;
+use error_path::{ErrorPath, Step};
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
-use steps::{ErrorPath, Step};
 
 /// Decodes one valid JSON text into any `Deserialize` type. The format is the format of `serde_json`.
 ///
@@ -125,7 +125,7 @@ impl<'de> Decoder<'de> {
     }
 
     fn enter(&mut self) -> Result<(), ErrorKind<'de>> {
-        self.levels = self.levels.checked_sub(1).ok_or(ErrorKind::Message("nested too deep"))?;
+        self.levels = self.levels.checked_sub(1).ok_or(ErrorKind::Message("nested too deeply"))?;
         self.take(1);
         Ok(())
     }

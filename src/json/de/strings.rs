@@ -1,7 +1,7 @@
 //! Decodes strings and member names.
 
 use super::Decoder;
-use super::flaw::ErrorKind;
+use super::error_kind::ErrorKind;
 use crate::json::string::decode_in_place;
 
 impl<'de> Decoder<'de> {

@@ -1,3 +1,5 @@
+//! Tests of the decoder: types, bounds and error texts.
+
 use super::*;
 use serde::Deserialize;
 use std::borrow::ToOwned;
@@ -215,7 +217,7 @@ fn depth_is_bounded() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(decoded::<Nested>(&nested(128)).is_ok());
     let error = decoded::<Nested>(&nested(129)).unwrap_err();
-    assert!(error.ends_with("nested too deep"), "{error}");
+    assert!(error.ends_with("nested too deeply"), "{error}");
     // An ignored value is skipped without recursion.
     assert!(decoded::<serde::de::IgnoredAny>(&nested(100_000)).is_ok());
 }

@@ -10,8 +10,8 @@ use crate::platform::divide;
 use core::cmp::Ordering;
 use core::fmt;
 
-mod rank;
-pub(crate) use rank::SortKey;
+mod sort_key;
+pub(crate) use sort_key::SortKey;
 
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///

@@ -1,3 +1,5 @@
+//! Tests of decimal numbers.
+
 use super::*;
 use std::string::ToString;
 

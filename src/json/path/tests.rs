@@ -1,3 +1,5 @@
+//! Tests of typed access to members.
+
 use super::*;
 use std::string::{String, ToString};
 

@@ -49,9 +49,9 @@ impl WriteText for ScanError {
             ScanErrorKind::Utf8 => "invalid UTF-8",
             ScanErrorKind::Surrogate => "lone surrogate escape",
             ScanErrorKind::Control => "control character in a string",
-            ScanErrorKind::TooDeep => "nested too deep",
+            ScanErrorKind::TooDeep => "nested too deeply",
             ScanErrorKind::Incomplete => "unexpected end of text",
-            ScanErrorKind::GivenUp => "given up on its way",
+            ScanErrorKind::GivenUp => "abandoned",
         };
         (what, " at byte ", self.at).pieces(put);
     }

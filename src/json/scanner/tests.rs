@@ -1,3 +1,5 @@
+//! Tests of the scanner: valid and invalid texts, errors, envelope members.
+
 use super::*;
 use std::format;
 use std::string::String;
@@ -155,7 +157,7 @@ fn members_survive_only_deep_and_given_up_texts() {
 fn error_prints_kind_and_position() {
     let message = |text: &[u8]| format!("{}", check(text, 2).unwrap_err());
     assert_eq!(message(b"[1,]"), "unexpected character at byte 3");
-    assert_eq!(message(b"[[[]]]"), "nested too deep at byte 2");
+    assert_eq!(message(b"[[[]]]"), "nested too deeply at byte 2");
     assert_eq!(message(b"\"\xff\""), "invalid UTF-8 at byte 1");
 }
 

@@ -1,3 +1,5 @@
+//! Tests of the word-wise searches, with every byte at every position.
+
 use super::*;
 use std::vec::Vec;
 

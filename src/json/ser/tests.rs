@@ -1,3 +1,5 @@
+//! Tests of the serializer, compared with `serde_json`.
+
 use super::*;
 use crate::buffer::BufferMut;
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! Tests of `Json`.
+
 use super::*;
 use std::string::{String, ToString};
 use std::vec::Vec;

@@ -5,7 +5,7 @@
 mod base64;
 mod checked;
 mod escape;
-pub(crate) mod memo;
+pub(crate) mod member_cache;
 mod object;
 mod order;
 mod strings;

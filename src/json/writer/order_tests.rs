@@ -1,3 +1,5 @@
+//! Tests of `Nesting`: recognizes well-formed output by the order of the calls.
+
 use super::*;
 use crate::buffer::BufferMut;
 use crate::json::scanner::scan;

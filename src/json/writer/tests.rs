@@ -1,3 +1,5 @@
+//! Tests of the JSON writer.
+
 use super::*;
 use std::string::{String, ToString};
 #[cfg(feature = "alloc")]

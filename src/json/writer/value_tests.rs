@@ -1,3 +1,5 @@
+//! Tests of single values: strings, numbers and short JSON.
+
 use super::*;
 use crate::buffer::BufferMut;
 use std::string::String;

@@ -1,3 +1,5 @@
+//! Tests of the slot table.
+
 use super::*;
 use crate::framing::outbound_message::StreamId;
 use crate::json::Json;

@@ -1,3 +1,5 @@
+//! Tests of input requests and their results.
+
 use super::*;
 use crate::buffer::BufferMut;
 use crate::json::{Decimal, Json};

@@ -7,9 +7,9 @@ use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::base64::Base64;
-use crate::protocol::objects::items::Items;
 use crate::protocol::objects::resource::{Resource, ResourceView};
 use crate::protocol::objects::resource_contents::{Body, ResourceContentsView, write_contents};
+use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::tool_result::ToolResultView;
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -31,7 +31,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 #[derive(Debug)]
 pub struct ContentBlock<'w, 'a> {
     out: &'w mut Writer<'a>,
-    items: &'w mut Items,
+    items: &'w mut ResultArray,
     revision: Revision,
     /// The role of the speaker, for a message of a prompt.
     role: Option<Role>,
@@ -42,7 +42,7 @@ pub struct ContentBlock<'w, 'a> {
 impl<'w, 'a> ContentBlock<'w, 'a> {
     pub(crate) fn new(
         out: &'w mut Writer<'a>,
-        items: &'w mut Items,
+        items: &'w mut ResultArray,
         revision: Revision,
         role: Option<Role>,
     ) -> ContentBlock<'w, 'a> {

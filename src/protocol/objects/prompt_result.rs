@@ -5,7 +5,7 @@
 use crate::json::{Json, Str, WriteText, Writer};
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
-use crate::protocol::objects::items::Items;
+use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::view::{entries, text, view};
 use crate::protocol::revision::Revision;
 
@@ -13,13 +13,13 @@ use crate::protocol::revision::Revision;
 #[derive(Debug)]
 pub struct Messages<'w, 'a> {
     out: &'w mut Writer<'a>,
-    items: Items,
+    items: ResultArray,
     revision: Revision,
 }
 
 impl<'w, 'a> Messages<'w, 'a> {
     pub(crate) fn begin(out: &'w mut Writer<'a>, revision: Revision) -> Messages<'w, 'a> {
-        Messages { out, items: Items::new("messages"), revision }
+        Messages { out, items: ResultArray::new("messages"), revision }
     }
 
     /// Completes the list. Returns `false` if it is not valid.

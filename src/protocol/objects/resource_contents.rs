@@ -4,8 +4,8 @@
 
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::objects::base64::Base64;
-use crate::protocol::objects::freshness::Freshness;
-use crate::protocol::objects::items::Items;
+use crate::protocol::objects::cache_hints::Freshness;
+use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::view::{entries, text, view};
 
 /// The default media types of text and binary resources. Some clients require a media type in all contents.
@@ -42,12 +42,12 @@ pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<
 #[derive(Debug)]
 pub struct Contents<'w, 'a> {
     out: &'w mut Writer<'a>,
-    items: Items,
+    items: ResultArray,
 }
 
 impl<'w, 'a> Contents<'w, 'a> {
     pub(crate) fn begin(out: &'w mut Writer<'a>) -> Contents<'w, 'a> {
-        Contents { out, items: Items::new("contents") }
+        Contents { out, items: ResultArray::new("contents") }
     }
 
     /// Completes the list. Returns `false` if it is not valid.

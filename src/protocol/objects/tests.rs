@@ -1,3 +1,5 @@
+//! Tests of the views of protocol objects.
+
 use crate::client::*;
 use crate::json::Json;
 use crate::protocol::objects::annotations::Role;

@@ -6,8 +6,8 @@ use crate::json::{Json, Kind, Mark, Str, WriteText, Writer};
 use crate::protocol::objects::annotations::Annotations;
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
-use crate::protocol::objects::items::Items;
 use crate::protocol::objects::resource::Resource;
+use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::view::list;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::Object;
@@ -19,7 +19,7 @@ use crate::rpc::Object;
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
     out: &'w mut Writer<'a>,
-    items: Items,
+    items: ResultArray,
     revision: Revision,
     failed: bool,
     structured: Option<Structured>,
@@ -38,7 +38,7 @@ struct Structured {
 
 impl<'w, 'a> ToolResult<'w, 'a> {
     pub(crate) fn begin(out: &'w mut Writer<'a>, revision: Revision) -> ToolResult<'w, 'a> {
-        ToolResult { out, items: Items::new("content"), revision, failed: false, structured: None }
+        ToolResult { out, items: ResultArray::new("content"), revision, failed: false, structured: None }
     }
 
     /// Begins a content block, which may have annotations and `_meta`.

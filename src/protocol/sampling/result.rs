@@ -6,7 +6,7 @@ use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::application_json::{once, write_object, written_json};
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
-use crate::protocol::objects::items::Items;
+use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one.
@@ -21,7 +21,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 pub struct Sampled<'w, 'a> {
     out: &'w mut Writer<'a>,
     revision: Revision,
-    pieces: Items,
+    pieces: ResultArray,
 }
 
 impl<'a> Sampled<'_, 'a> {
@@ -103,14 +103,14 @@ pub(crate) fn write_sampled(
     let before = out.mark();
     out.begin_array();
     let after_bracket = out.len();
-    let mut sampled = Sampled { out, revision, pieces: Items::within() };
+    let mut sampled = Sampled { out, revision, pieces: ResultArray::within() };
     if let Some(body) = body.take() {
         body(&mut sampled);
     }
     if sampled.pieces.count == 0 {
         sampled.text("");
     }
-    let Items { count, valid, .. } = sampled.pieces;
+    let ResultArray { count, valid, .. } = sampled.pieces;
     if count == 1 {
         out.cut(before, after_bracket);
     } else {

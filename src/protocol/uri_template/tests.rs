@@ -1,3 +1,5 @@
+//! Tests of URI templates.
+
 use super::*;
 use crate::json::Json;
 use std::format;

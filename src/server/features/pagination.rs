@@ -25,7 +25,7 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
     if cursor.kind() != Kind::String {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
     }
-    parse(cursor).ok_or_else(|| request.refuse(ProtocolError::BadCursor, &"it is not one of this list"))
+    parse(cursor).ok_or_else(|| request.refuse(ProtocolError::BadCursor, &"not a cursor of this list"))
 }
 
 /// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque.
@@ -111,7 +111,7 @@ fn respond_with(
         return request.emit_request(kind, event, Span::MISSING, Span::MISSING);
     };
     if first > 0 && first as usize >= length {
-        return request.refuse(ProtocolError::BadCursor, &"it is not one of this list");
+        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
     }
     let revision = request.pending.context.revision;
     request.list(&mut |out| {

@@ -117,26 +117,25 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript over an adapter, in every manner, several in parallel.
+/// Plays every transcript over an adapter, in every manner. Plays many in parallel, because they mostly wait.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.
 pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Send + Sync + 'static) {
     let mut transcripts = all();
     transcripts.retain(Transcript::is_for_adapters);
+    let plays: Vec<_> = transcripts.iter().flat_map(|it| Manner::ALL.map(|manner| (it, manner))).collect();
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for _ in 0..8 {
+        for _ in 0..16 {
             scope.spawn(|| {
-                while let Some(transcript) = transcripts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    for manner in Manner::ALL {
-                        let outcome = over(transcript, manner, adapter.clone());
-                        let mut failed = failed.lock().expect("no thread has panicked");
-                        failed.extend(outcome.err());
-                        if failed.len() >= ENOUGH {
-                            return;
-                        }
+                while let Some((transcript, manner)) = plays.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = over(transcript, *manner, adapter.clone());
+                    let mut failed = failed.lock().expect("no thread has panicked");
+                    failed.extend(outcome.err());
+                    if failed.len() >= ENOUGH {
+                        return;
                     }
                 }
             });

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 pub(crate) use messages::*;
 
-/// A time limit for each wait. A paused clock makes waits free.
+/// A time limit for each wait. With a paused clock, waits take no real time.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) type Served = JoinHandle<Result<(), ServeError>>;

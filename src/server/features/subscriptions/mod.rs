@@ -20,13 +20,13 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::context::{Context, PackedContext};
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
+use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
@@ -65,9 +65,8 @@ impl Sealed for Subscriptions {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request),
-            _ if !can_watch(request.state.config) => {
-                request.refuse(ProtocolError::UnknownMethod, &"resources cannot be watched here")
-            }
+            _ if !can_watch(request.state.config) => request
+                .refuse(ProtocolError::UnknownMethod, &"the server does not support resource subscriptions"),
             SUBSCRIBE => subscribe(request),
             _ => unsubscribe(request),
         }
@@ -133,10 +132,10 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
         Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
         Err(WatchError::Full) => request.refuse(
             ProtocolError::TooManyWatched { limit },
-            &("their URIs have at most ", limit, " bytes; unsubscribe from some"),
+            &("at most ", limit, " bytes of URIs; unsubscribe from some"),
         ),
         Err(WatchError::TooLong) => {
-            request.refuse(ProtocolError::InvalidParams, &"`uri` is too long to be told of its changes")
+            request.refuse(ProtocolError::InvalidParams, &"`uri` is too long for a change notification")
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::protocol::meta;
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::context::{Context, PackedContext};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry};
+use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged it.

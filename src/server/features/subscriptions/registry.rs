@@ -1,4 +1,4 @@
-//! Registry of watched resources: consecutive entries in one buffer.
+//! Registry of the resources that a client watches, in one buffer.
 //!
 //! An entry is valid while its owner is active. If the buffer has no space, `add` removes the entries of ended
 //! subscriptions.

@@ -194,7 +194,7 @@ fn unwatchable_resource_is_refused_with_reason() {
         pipe.expect(&[wrong], &["InvalidParams"]);
         let full = |id: u32, limit: usize| {
             format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resources are watched: their URIs have at most {limit} bytes; unsubscribe from some"}}}}"#
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resource subscriptions: at most {limit} bytes of URIs; unsubscribe from some"}}}}"#
             )
         };
         // One URI fills the buffer exactly, the other URI is one byte longer.
@@ -214,7 +214,7 @@ fn unwatchable_resource_is_refused_with_reason() {
         pipe.connect();
         let space = 640 - 1 - session_updated("").len();
         pipe.send(&call(1, "resources/subscribe", &"x".repeat(space + 1)));
-        assert!(pipe.output.contains("`uri` is too long to be told of its changes"));
+        assert!(pipe.output.contains("`uri` is too long for a change notification"));
         pipe.output.clear();
         pipe.send(&call(2, "resources/subscribe", &"x".repeat(space)));
         pipe.events.clear();

@@ -1,4 +1,4 @@
-//! `MembersMemo`: members that most messages repeat, copied instead of written.
+//! `MemberCache`: members that most messages repeat, copied instead of written.
 
 use super::Writer;
 use crate::platform::copy;
@@ -8,7 +8,7 @@ const CAPACITY: usize = 512;
 
 /// The last members that a pure function wrote, and its input. Empty on 32-bit targets, which have little memory.
 #[derive(Debug)]
-pub(crate) struct MembersMemo {
+pub(crate) struct MemberCache {
     entry: [Entry; ENTRIES],
 }
 const ENTRIES: usize = if usize::BITS < 64 { 0 } else { 1 };
@@ -21,9 +21,9 @@ struct Entry {
     text: [u8; CAPACITY],
 }
 
-impl MembersMemo {
-    pub(crate) const fn new() -> MembersMemo {
-        MembersMemo { entry: [const { Entry { key: None, length: 0, text: [0; CAPACITY] } }; ENTRIES] }
+impl MemberCache {
+    pub(crate) const fn new() -> MemberCache {
+        MemberCache { entry: [const { Entry { key: None, length: 0, text: [0; CAPACITY] } }; ENTRIES] }
     }
 
     fn text(&self, key: u32) -> Option<&[u8]> {
@@ -42,19 +42,19 @@ impl MembersMemo {
 
 impl Writer<'_> {
     /// Writes the first members of an object. For the same `key`, `members` must always write the same text.
-    pub(crate) fn memoized(
+    pub(crate) fn cached_members(
         &mut self,
-        memo: &mut MembersMemo,
+        cache: &mut MemberCache,
         key: u32,
         members: impl FnOnce(&mut Writer<'_>),
     ) {
-        if let Some(text) = memo.text(key) {
+        if let Some(text) = cache.text(key) {
             return self.push(text);
         }
         let from = self.len();
         members(self);
         if let Some(written) = self.written().get(from..).filter(|_| !self.overflowed()) {
-            memo.store(key, written);
+            cache.store(key, written);
         }
     }
 }
@@ -67,12 +67,12 @@ mod tests {
     use std::vec::Vec;
 
     /// Writes an object with members for `key`, into `size` bytes. Returns the object if it fits.
-    fn write(memo: &mut MembersMemo, key: u32, more: usize, size: usize) -> Option<String> {
+    fn write(cache: &mut MemberCache, key: u32, more: usize, size: usize) -> Option<String> {
         let mut space: Vec<u8> = std::vec![0; size];
         let mut buffer = Buffer::from(&mut space[..]);
         let mut out = Writer::new(buffer.reborrow(), 0, size);
         out.begin_object();
-        out.memoized(memo, key, |out| {
+        out.cached_members(cache, key, |out| {
             out.field_string("a", &"\"".repeat(more));
             out.field_integer("key", key.into());
         });
@@ -84,24 +84,24 @@ mod tests {
 
     #[test]
     fn members_are_the_same_from_the_memo() {
-        let mut memo = MembersMemo::new();
+        let mut cache = MemberCache::new();
         for key in [1, 1, 2, 2, 1] {
-            let first = write(&mut MembersMemo::new(), key, 3, 100);
-            assert_eq!(write(&mut memo, key, 3, 100), first);
+            let first = write(&mut MemberCache::new(), key, 3, 100);
+            assert_eq!(write(&mut cache, key, 3, 100), first);
             assert_eq!(first.unwrap(), std::format!(r#"{{"a":"\"\"\"","key":{key},"b":1}}"#));
-            // The buffer is too short, with and without the memo.
-            assert_eq!(write(&mut memo, key, 3, 20), None);
+            // The buffer is too short, with and without the cache.
+            assert_eq!(write(&mut cache, key, 3, 20), None);
         }
     }
 
     #[test]
     fn overflow_and_large_members_are_not_stored() {
-        let mut memo = MembersMemo::new();
-        assert_eq!(write(&mut memo, 1, 3, 20), None);
-        assert_eq!(write(&mut memo, 1, 3, 100), write(&mut MembersMemo::new(), 1, 3, 100));
-        let mut memo = MembersMemo::new();
+        let mut cache = MemberCache::new();
+        assert_eq!(write(&mut cache, 1, 3, 20), None);
+        assert_eq!(write(&mut cache, 1, 3, 100), write(&mut MemberCache::new(), 1, 3, 100));
+        let mut cache = MemberCache::new();
         for _ in 0..2 {
-            assert!(write(&mut memo, 1, CAPACITY, 2000).unwrap().len() > 2 * CAPACITY);
+            assert!(write(&mut cache, 1, CAPACITY, 2000).unwrap().len() > 2 * CAPACITY);
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Types whose derive must not compile.
+
 use mcp_proto::ToolArguments;
 
 #[derive(ToolArguments)]

@@ -47,13 +47,13 @@ pub fn cpu_time() -> Duration {
 }
 
 /// Runs all contestants of a case in turns, and reports nanoseconds per unit; each call of the work does `units` units.
-pub fn race(part: &str, case: &str, effort: Effort, units: f64, contestants: Vec<Contestant<'_>>) {
+pub fn interleave(part: &str, case: &str, effort: Effort, units: f64, contestants: Vec<Contestant<'_>>) {
     let mut entries: Vec<_> = contestants.into_iter().map(|it| (case.to_owned(), it)).collect();
-    race_cases(part, effort, units, &mut entries);
+    interleave_cases(part, effort, units, &mut entries);
 }
 
-/// Like `race`, with several cases whose times are to be compared.
-pub fn race_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
+/// Like `interleave`, with several cases whose times are to be compared.
+pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
     for (_, contestant) in &mut *entries {
         contestant.run();

@@ -1,4 +1,4 @@
-//! Memo of the last request: its parsed `_meta` and its method.
+//! Cache of the last request: its parsed `_meta` and its method.
 //!
 //! Most clients send both again with the next request.
 
@@ -9,9 +9,9 @@ use crate::protocol::meta::RequestMeta;
 /// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
 
-/// The memo of the last request. It has no entries on 32-bit processors, which have little memory.
+/// The cache of the last request. It has no entries on 32-bit processors, which have little memory.
 #[derive(Debug)]
-pub(crate) struct RequestMemo {
+pub(crate) struct RequestCache {
     meta: [Entry; ENTRIES],
     method: [MethodPlace; ENTRIES],
 }
@@ -33,8 +33,8 @@ struct Entry {
     parsed: RequestMeta,
 }
 
-impl RequestMemo {
-    pub(crate) const EMPTY: RequestMemo = RequestMemo {
+impl RequestCache {
+    pub(crate) const EMPTY: RequestCache = RequestCache {
         meta: [const { Entry::EMPTY }; ENTRIES],
         method: [MethodPlace { feature: 0, method: 0 }; ENTRIES],
     };
@@ -99,11 +99,11 @@ mod tests {
             format!(r#"{{{capabilities}}}"#),
             String::from("{}"),
         ];
-        let mut memo = RequestMemo::EMPTY;
+        let mut cache = RequestCache::EMPTY;
         for first in &texts {
             for text in [first, first, &texts[0], &texts[0], first] {
                 let json = Json::parse(text.as_bytes()).unwrap();
-                assert_eq!(memo.parse_meta(json), RequestMeta::from_json(json), "{text}");
+                assert_eq!(cache.parse_meta(json), RequestMeta::from_json(json), "{text}");
             }
         }
     }

@@ -25,8 +25,8 @@ impl ErrorKind<'_> {
 
 impl From<ErrorKind<'_>> for TypedError {
     #[inline(never)]
-    fn from(flaw: ErrorKind<'_>) -> TypedError {
-        match flaw {
+    fn from(kind: ErrorKind<'_>) -> TypedError {
+        match kind {
             ErrorKind::Message(message) => TypedError::new(&message),
             ErrorKind::Wrong { found, expected } => TypedError::wrong(found, expected),
             #[cfg(feature = "derive")]

@@ -226,7 +226,7 @@ impl PopFirst for serde_json::Map<String, Value> {
     }
 }
 
-macro_rules! bridge {
+macro_rules! round_trips {
     ($($name:ident: $type:ty = $strategy:expr;)*) => {$(
         proptest! {
             #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
@@ -240,7 +240,7 @@ macro_rules! bridge {
     )*};
 }
 
-bridge! {
+round_trips! {
     numbers_of_every_size: Numbers = numbers();
     types_of_every_shape: Shapes = shapes();
     variants_as_a_member: External = external();

@@ -1,3 +1,5 @@
+//! Structs with unsupported fields.
+
 use mcp_proto::ToolArguments;
 
 #[derive(ToolArguments)]

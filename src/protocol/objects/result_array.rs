@@ -5,7 +5,7 @@ use crate::json::Writer;
 /// State of an array in a result. The first element opens the array, so that the application can first write other
 /// members.
 #[derive(Debug)]
-pub(crate) struct Items {
+pub(crate) struct ResultArray {
     key: &'static str,
     position: Position,
     pub(crate) count: usize,
@@ -20,14 +20,14 @@ enum Position {
     After,
 }
 
-impl Items {
-    pub(crate) fn new(key: &'static str) -> Items {
-        Items { key, position: Position::Before, count: 0, valid: true }
+impl ResultArray {
+    pub(crate) fn new(key: &'static str) -> ResultArray {
+        ResultArray { key, position: Position::Before, count: 0, valid: true }
     }
 
     /// Creates the state of an array that is already open.
-    pub(crate) fn within() -> Items {
-        Items { key: "", position: Position::Inside, count: 0, valid: true }
+    pub(crate) fn within() -> ResultArray {
+        ResultArray { key: "", position: Position::Inside, count: 0, valid: true }
     }
 
     /// Whether no element has opened the array yet.

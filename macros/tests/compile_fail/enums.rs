@@ -1,3 +1,5 @@
+//! Enums whose derive must not compile.
+
 use mcp_proto::ToolArguments;
 
 #[derive(ToolArguments)]

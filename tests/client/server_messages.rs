@@ -159,9 +159,7 @@ fn handshake_era_reports_changes_without_subscription() {
 #[test]
 fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);
-    let refused = |id: &str| {
-        Some(refusal(id, -32600, "Invalid request: the message is longer than this receiver can take"))
-    };
+    let refused = |id: &str| Some(refusal(id, -32600, "Invalid request: the message is too long"));
     let limit = "y".repeat(62);
     let (longest, longer) = (format!("\"{limit}\""), format!("\"{limit}y\""));
     let cases: &[(String, &[&str], Option<String>)] = &[

@@ -25,7 +25,7 @@ const ZERO: u64 = 1 << 63;
 const LEAST: u64 = 1_000_000_000_000_000_000;
 
 impl Decimal {
-    pub(crate) fn rank(self) -> SortKey {
+    pub(crate) fn sort_key(self) -> SortKey {
         let (mut digits, mut place) = (self.mantissa.unsigned_abs(), i32::from(self.exponent));
         while digits != 0 && digits < LEAST {
             (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
@@ -37,8 +37,8 @@ impl Decimal {
             place @ 1..=1023 => (place as u64) << 53 | digits.wrapping_sub(LEAST) >> 10,
             _ => ZERO.wrapping_sub(1),
         };
-        let rank = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
-        SortKey([(rank >> 32) as u32, rank as u32])
+        let key = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
+        SortKey([(key >> 32) as u32, key as u32])
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_order_as_the_numbers_do() {
+    fn keys_order_like_their_numbers() {
         let rising = [
             "-1e32767",
             "-1e300",
@@ -77,13 +77,13 @@ mod tests {
             "9e500",
             "1e501",
         ];
-        let ranks = rising.map(|text| Decimal::parse(text).unwrap().rank());
-        assert!(ranks.is_sorted_by(|left, right| left < right), "{ranks:?}");
-        assert!(SortKey::NONE < ranks[0]);
+        let keys = rising.map(|text| Decimal::parse(text).unwrap().sort_key());
+        assert!(keys.is_sorted_by(|left, right| left < right), "{keys:?}");
+        assert!(SortKey::NONE < keys[0]);
     }
 
     #[test]
-    fn what_is_too_close_or_too_far_out_has_the_same_rank_and_never_a_smaller_one() {
+    fn extreme_or_close_numbers_have_equal_keys() {
         for pair in [
             ["1000000000000000000", "1000000000000000001"],
             ["1e600", "1e601"],
@@ -92,7 +92,7 @@ mod tests {
             ["0", "9e-600"],
             ["-1e-600", "0"],
         ] {
-            let [less, more] = pair.map(|text| Decimal::parse(text).unwrap().rank());
+            let [less, more] = pair.map(|text| Decimal::parse(text).unwrap().sort_key());
             assert_eq!(less, more, "{pair:?}");
         }
     }
