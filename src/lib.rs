@@ -48,7 +48,7 @@ mod time;
 pub use buffer::Buffer;
 pub use client::Client;
 pub use error::{ConfigError, ProtocolError, SendError};
-pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
+pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, SessionKey, StreamId};
 pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
 pub use machine::{Action, Io, Machine, Next, Receive};

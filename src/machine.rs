@@ -154,7 +154,9 @@ impl<'a> Receive<'a> {
     ///
     /// A server cancels the requests and subscriptions of `2026-07-28` on this stream. It emits
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each of them, and sends no response. Requests of a
-    /// handshake session continue, because the client may reconnect and receive the responses. If a client has sent a
+    /// handshake session continue, because the client may reconnect and receive the responses. The
+    /// [stream of a session](crate::SessionKey::stream) ends the session: its requests are cancelled, requests to its
+    /// client fail, and its subscriptions end. If a client has sent a
     /// request on this stream, the request fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The
     /// machine still offers messages that it wrote before for this stream. The caller drops these messages.
     ///

@@ -269,7 +269,7 @@ impl ClientState<'_> {
             outbound.last_progress = SortKey::NONE;
         }
         // Before the first poll after sending, `maximum` is a duration. Afterwards it is a deadline.
-        let deadline = match outbound.timer {
+        let deadline = match outbound.timing.timer() {
             Timer::Stopped => Millis::ZERO,
             _ => outbound.data.maximum,
         };

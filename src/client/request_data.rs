@@ -125,8 +125,8 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             (outbound.data.sequence, outbound.state) = (self.peer.rounds, OutboundState::AwaitingResponse);
             outbound.last_progress = SortKey::NONE;
-            if outbound.timer == Timer::Running {
-                outbound.timer = Timer::Restarting;
+            if outbound.timing.timer() == Timer::Running {
+                outbound.timing.set_timer(Timer::Restarting);
             }
         }
         self.peer.rounds = self.peer.rounds.saturating_add(1);

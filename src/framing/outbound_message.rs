@@ -11,6 +11,38 @@ pub struct StreamId(pub u32);
 impl StreamId {
     /// The stream of a caller that has only one.
     pub const NONE: StreamId = StreamId(0);
+
+    /// Returns the identifier of a stream that carries requests of one of several sessions: see
+    /// [`Server::replace_session`](crate::Server::replace_session). `stream` is not 0.
+    #[must_use]
+    pub const fn in_session(SessionKey(session): SessionKey, stream: u16) -> StreamId {
+        let ([s0, s1], [k0, k1]) = (stream.to_le_bytes(), session.to_le_bytes());
+        StreamId(u32::from_le_bytes([s0, s1, k0, k1]))
+    }
+
+    /// Returns the session of a stream made by [`in_session`](StreamId::in_session).
+    pub(crate) const fn session(self) -> SessionKey {
+        let [_, _, k0, k1] = self.0.to_le_bytes();
+        SessionKey(u16::from_le_bytes([k0, k1]))
+    }
+}
+
+/// Number of one of the handshake sessions that a server machine serves in turn.
+///
+/// The caller chooses the numbers. A machine with a single session uses [`NONE`](SessionKey::NONE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SessionKey(pub u16);
+
+impl SessionKey {
+    /// The session of a machine that has only one.
+    pub const NONE: SessionKey = SessionKey(0);
+
+    /// Returns the identifier that stands for the session as a whole.
+    /// [`Receive::stream_closed`](crate::Receive::stream_closed) with this identifier ends the session's requests.
+    #[must_use]
+    pub const fn stream(self) -> StreamId {
+        StreamId::in_session(self, 0)
+    }
 }
 
 /// Kind of an outbound message.
@@ -48,6 +80,8 @@ impl OutboundMessageKind {
 pub enum Relation {
     /// The message belongs to the connection as a whole.
     Connection,
+    /// The message belongs to one of several sessions as a whole.
+    Session(SessionKey),
     /// The message belongs to a request on this stream: a response, progress, a log message, a cancellation, or a
     /// client's request itself.
     Request(StreamId),
@@ -118,6 +152,12 @@ impl Routing {
     pub(crate) const REQUEST: Routing =
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
+    /// A message that belongs to a session as a whole.
+    pub(crate) fn of_session(kind: OutboundMessageKind, key: SessionKey) -> Routing {
+        let relation = if key == SessionKey::NONE { Relation::Connection } else { Relation::Session(key) };
+        Routing { kind, relation }
+    }
+
     /// The cancellation of a request that was sent on `stream`.
     pub(crate) fn abort(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
@@ -143,6 +183,7 @@ impl Routing {
             Relation::Connection => (0, StreamId::NONE),
             Relation::Request(stream) => (1, stream),
             Relation::Subscription(stream) => (2, stream),
+            Relation::Session(key) => (3, key.stream()),
         };
         let [s0, s1, s2, s3] = stream.to_le_bytes();
         [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3]
@@ -162,6 +203,7 @@ impl Routing {
         let relation = match relation {
             1 => Relation::Request(stream),
             2 => Relation::Subscription(stream),
+            3 => Relation::Session(stream.session()),
             _ => Relation::Connection,
         };
         (length, Routing { kind, relation })
@@ -213,6 +255,7 @@ mod tests {
                 Relation::Connection,
                 Relation::Request(StreamId(7)),
                 Relation::Subscription(StreamId(u32::MAX)),
+                Relation::Session(SessionKey(u16::MAX)),
             ] {
                 let routing = Routing { kind, relation };
                 assert_eq!(Routing::decode(routing.encode(70_000)), (70_000, routing));

@@ -161,6 +161,11 @@ pub(crate) struct Lifecycle<R> {
     role: PhantomData<R>,
 }
 
+impl Lifecycle<role::Server> {
+    /// The state of a session whose handshake is complete.
+    pub(crate) const READY: Lifecycle<role::Server> = Lifecycle { state: State::Ready, role: PhantomData };
+}
+
 impl<R: role::Role> Lifecycle<R> {
     pub(crate) const START: Lifecycle<R> = Lifecycle { state: R::START, role: PhantomData };
 

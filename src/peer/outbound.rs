@@ -85,12 +85,16 @@ impl<R: Role> Peer<'_, R> {
         let (token, progress) = token.zip(progress).ok_or(ProtocolError::InvalidParams)?;
         let ticket = self.find_request(token).ok_or(ProtocolError::UnknownProgress)?;
         let outbound = self.in_flight.outbound_mut(ticket).ok_or(ProtocolError::UnknownProgress)?;
-        if outbound.progress == Progress::Ignored || outbound.state != OutboundState::AwaitingResponse {
+        if outbound.timing.progress() == Progress::Ignored
+            || outbound.state != OutboundState::AwaitingResponse
+        {
             return Err(ProtocolError::UnknownProgress);
         }
         if progress.sort_key() > outbound.last_progress {
             outbound.last_progress = progress.sort_key();
-            if outbound.progress == Progress::ExtendsTimeout && outbound.timer == Timer::Running {
+            if outbound.timing.progress() == Progress::ExtendsTimeout
+                && outbound.timing.timer() == Timer::Running
+            {
                 let deadline = outbound.deadline_from(self.now);
                 self.in_flight.set_deadline(ticket, Some(deadline));
             }
@@ -104,7 +108,7 @@ impl<R: Role> Peer<'_, R> {
         match outbound.state {
             OutboundState::Failed(failure) => Some(failure),
             OutboundState::AwaitingResponse | OutboundState::NeedsInput
-                if outbound.timer != Timer::Running =>
+                if outbound.timing.timer() != Timer::Running =>
             {
                 let deadline = outbound.start_timeout(self.now);
                 self.in_flight.set_deadline(ticket, Some(deadline));

@@ -47,9 +47,48 @@ pub struct Outbound<O> {
     pub(crate) last_progress: SortKey,
     pub(crate) timeout: Timeout,
     pub(crate) state: OutboundState,
-    pub(crate) timer: Timer,
-    pub(crate) progress: Progress,
+    pub(crate) timing: Timing,
     pub(crate) data: O,
+}
+
+/// The timer and the effect of progress in one byte, because every slot stores both.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing(u8);
+
+impl Timing {
+    /// A stopped timer.
+    fn new(progress: Progress) -> Timing {
+        Timing(match progress {
+            Progress::Ignored => 0,
+            Progress::Reported => 4,
+            Progress::ExtendsTimeout => 8,
+        })
+    }
+
+    pub(crate) fn timer(self) -> Timer {
+        match self.0 & 3 {
+            0 => Timer::Stopped,
+            1 => Timer::Restarting,
+            _ => Timer::Running,
+        }
+    }
+
+    pub(crate) fn set_timer(&mut self, timer: Timer) {
+        let bits = match timer {
+            Timer::Stopped => 0,
+            Timer::Restarting => 1,
+            Timer::Running => 2,
+        };
+        self.0 = self.0 & !3 | bits;
+    }
+
+    pub(crate) fn progress(self) -> Progress {
+        match self.0 >> 2 {
+            0 => Progress::Ignored,
+            1 => Progress::Reported,
+            _ => Progress::ExtendsTimeout,
+        }
+    }
 }
 
 /// The state of a request to the peer.
@@ -136,20 +175,21 @@ impl<O: OutboundData> Outbound<O> {
             last_progress: SortKey::NONE,
             timeout: Timeout::new(timeout),
             state: OutboundState::AwaitingResponse,
-            timer: Timer::Stopped,
-            progress,
+            timing: Timing::new(progress),
             data,
         }
     }
 
     /// Returns whether progress was requested.
     pub(crate) fn wants_progress(&self) -> bool {
-        self.progress != Progress::Ignored
+        self.timing.progress() != Progress::Ignored
     }
 
     /// Starts or restarts the timeout, and returns its deadline.
     pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
-        if core::mem::replace(&mut self.timer, Timer::Running) == Timer::Stopped {
+        let timer = self.timing.timer();
+        self.timing.set_timer(Timer::Running);
+        if timer == Timer::Stopped {
             self.data.start_maximum(now);
         }
         match self.state {

@@ -2,7 +2,7 @@
 //!
 //! Recording a change only sets a flag, so it cannot fail. The notification is written when the output has space.
 
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::OutboundMessageKind;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
@@ -102,7 +102,8 @@ impl ServerState<'_> {
             return Err(Overflow);
         }
         let space = self.peer.output.max_reply_size();
-        self.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
+        let routing = self.session_routing(OutboundMessageKind::Notification);
+        self.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"#);
             out.string(method);
             out.token("}");

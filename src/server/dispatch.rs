@@ -1,7 +1,7 @@
 //! Dispatch of inbound requests and notifications, `notifications/cancelled` included.
 
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::StreamId;
+use crate::framing::outbound_message::{SessionKey, StreamId};
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
 use crate::peer::inbound::{self, Source};
@@ -206,7 +206,8 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let may_restart = || {
         meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
     };
-    let owner = if meta.is_some() { request.pending.context.stream } else { StreamId::NONE };
+    let (stream, session) = (request.pending.context.stream, request.state.session_key);
+    let owner = if meta.is_some() { stream } else { session.stream() };
     if request.is_duplicate(owner) && !may_restart() {
         return request.refuse(ProtocolError::DuplicateId, &"wait for its response, or use another id");
     }
@@ -305,6 +306,7 @@ fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     if let Some(session) = session {
         request.pending.context.revision = session.revision;
         request.pending.context.capabilities = session.capabilities;
+        request.pending.context.is_keyed = request.state.session_key != SessionKey::NONE;
     } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
         request.pending.context.revision = revision;
     } else {
@@ -393,7 +395,7 @@ fn handle_cancelled(
     };
     // A notification does not name its era. Search the requests of the stream first, then the requests of the session.
     let find = |owner| state.peer.in_flight.find(id, owner);
-    let Some(ticket) = find(stream).or_else(|| find(StreamId::NONE)) else {
+    let Some(ticket) = find(stream).or_else(|| find(state.session_key.stream())) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
     state.end_in_flight(ticket);

@@ -3,7 +3,6 @@
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
 
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::StreamId;
 use crate::json::{Kind, Str, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -12,7 +11,7 @@ use crate::rpc::code;
 use crate::server::config::{SecondInitialize, ServerConfig, UnknownVersion};
 use crate::server::feature::{Received, Request};
 use crate::server::pending_event::PendingEvent;
-use crate::server::server_state::{ServerState, Session, Shape};
+use crate::server::server_state::{NegotiatedSession, ServerState, Shape};
 use crate::server::write_message::{write_revisions, write_unsupported};
 
 #[inline(never)]
@@ -45,11 +44,11 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
         return request.refuse(ProtocolError::AlreadyInitialized, &"it does not change");
     }
     // Only a new client reuses the id of a request in flight.
-    if again || request.is_duplicate(StreamId::NONE) {
+    if again || request.is_duplicate(request.state.session_key.stream()) {
         request.state.restart_session();
     }
     let revision = known.unwrap_or(latest);
-    request.state.peer.session = Some(Session {
+    request.state.peer.session = Some(NegotiatedSession {
         revision,
         capabilities: ClientCapabilities::from_json(request.view(capabilities)),
         level: None,

@@ -48,6 +48,7 @@ mod request_context;
 mod request_methods;
 mod send_request;
 mod server_state;
+mod session;
 mod setup;
 mod write_message;
 
@@ -77,6 +78,7 @@ pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
+pub use crate::server::session::Session;
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
@@ -90,6 +92,7 @@ use crate::server::pending_event::PendingEvent;
 use crate::server::poll::PollStep;
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
+use crate::server::session::OutboundSession;
 use crate::time::Millis;
 
 /// Storage for one request in flight.
@@ -97,7 +100,7 @@ use crate::time::Millis;
 /// A slot holds a deferred request, a subscription of the stateless era, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<Request<PackedContext, ()>>;
+pub type Slot = crate::peer::slots::Slot<Request<PackedContext, OutboundSession>>;
 
 /// The server side of one connection.
 ///

@@ -3,8 +3,9 @@
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
 //! link it.
 
+use crate::error::ProtocolError;
 use crate::framing::Content;
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::{Envelope, Json, Kind, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
@@ -14,13 +15,13 @@ use crate::peer::request::OutboundState;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::methods;
+use crate::protocol::{meta, methods};
 use crate::rpc;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::pending_event::{OutboundEvent, PendingEvent, ResponseKind, Spans};
 use crate::server::send_request::Response;
-use crate::server::server_state::{ServerState, Session};
+use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) trait OutboundHooks: Sync {
@@ -65,6 +66,9 @@ pub(crate) trait OutboundHooks: Sync {
     /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also releases
     /// the inbound requests, and discards queued cancellations.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
+
+    /// Fails the outbound requests of one session that await a response. Each failure causes an event.
+    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 }
 
 struct Hooks;
@@ -82,6 +86,7 @@ impl OutboundHooks for Hooks {
         spans: &mut Spans,
     ) -> Option<Received> {
         let ticket = match state.peer.find_issued(id) {
+            IssuedId::Request(ticket) if !state.owns_outbound(ticket) => return None,
             IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
             // A late response is valid. A response to an id that was never used is an error.
             IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
@@ -122,7 +127,7 @@ impl OutboundHooks for Hooks {
             _ => return None,
         };
         let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
-        let ticket = state.peer.find_awaiting(id)?;
+        let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
         Some(state.finish(ticket, ResponseKind::Failed(failure)))
     }
 
@@ -137,7 +142,8 @@ impl OutboundHooks for Hooks {
         if method == methods::PROGRESS.name {
             return Some(on_progress(state, line, params, spans));
         }
-        let has_roots = |session: Session| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
+        let has_roots =
+            |session: NegotiatedSession| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
         let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
         changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
     }
@@ -165,10 +171,10 @@ impl OutboundHooks for Hooks {
 
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
         let outbound = state.peer.in_flight.outbound(ticket);
-        if outbound.is_some_and(|outbound| outbound.state == OutboundState::CancelPending) {
+        if let Some(outbound) = outbound.filter(|outbound| outbound.state == OutboundState::CancelPending) {
+            let routing = Routing::of_session(OutboundMessageKind::Notification, outbound.data.key());
             let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
-            let mut write =
-                |reason| state.peer.write_cancellation(ticket, id, Routing::NOTIFICATION, reason, space);
+            let mut write = |reason| state.peer.write_cancellation(ticket, id, routing, reason, space);
             // The cancellation always fits without its reason.
             let _ = write(None).or_else(|_| write(Some("")));
         }
@@ -191,9 +197,29 @@ impl OutboundHooks for Hooks {
             }
         }
     }
+
+    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
+        end_session_requests(state, key);
+    }
+}
+
+fn end_session_requests(state: &mut ServerState<'_>, key: SessionKey) {
+    let mut from = 0;
+    while let Some(ticket) = state.peer.in_flight.first_from(from) {
+        from = ticket.slot.wrapping_add(1);
+        let outbound = state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.data.key() == key);
+        if outbound.is_some_and(|outbound| outbound.state == OutboundState::AwaitingResponse) {
+            state.peer.fail_request(ticket, RequestFailure::Closed);
+        }
+    }
 }
 
 fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &mut Spans) -> Received {
+    let token = rpc::view(line, params).get(meta::PROGRESS_TOKEN);
+    let ticket = token.and_then(|token| state.peer.find_request(token));
+    if ticket.is_some_and(|ticket| !state.owns_outbound(ticket)) {
+        return Received::ProtocolError(ProtocolError::UnknownProgress);
+    }
     match state.peer.record_progress(rpc::view(line, params)) {
         Ok(ticket) => {
             spans.arguments = params;

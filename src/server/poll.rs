@@ -201,7 +201,10 @@ impl Server<'_> {
                 self.state.end_in_flight(ticket);
                 self.state.pending_event = Some(PendingEvent::StreamClosed(ticket));
             }
-            None => self.input.release(),
+            None => {
+                self.state.end_session(stream);
+                self.input.release();
+            }
         }
     }
 

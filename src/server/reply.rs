@@ -36,6 +36,7 @@ impl<'a> Pending<'a> {
             level: None,
             stream,
             batched,
+            is_keyed: false,
         };
         Pending { source: Source::from_id(id), context }
     }

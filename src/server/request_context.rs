@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) stream: StreamId,
     /// Whether the request is a batch member. If so, its response joins the responses of the other members.
     pub(crate) batched: bool,
+    /// Whether the machine serves several sessions, and the stream names the session of the request.
+    pub(crate) is_keyed: bool,
 }
 
 /// A packed [`Context`] without its stream. Each slot stores one.
@@ -30,21 +32,30 @@ pub struct PackedContext {
     flags: PackedFlags,
 }
 
-/// Three packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1).
+/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The level
+/// [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 
 const BATCHED: u8 = 0x80;
+const KEYED: u8 = 15;
 
 impl PackedFlags {
     fn new(context: &Context) -> PackedFlags {
-        let level = context.level.map_or(0, |level| (level as u8).wrapping_add(1));
+        let level = match context.is_keyed {
+            true => KEYED,
+            false => context.level.map_or(0, |level| (level as u8).wrapping_add(1)),
+        };
         let batched = if context.batched { BATCHED } else { 0 };
         PackedFlags(context.revision as u8 | level << 3 | batched)
     }
 
     fn is_batched(self) -> bool {
         self.0 & BATCHED != 0
+    }
+
+    fn is_keyed(self) -> bool {
+        self.0 >> 3 & 15 == KEYED
     }
 
     fn revision(self) -> Revision {
@@ -70,6 +81,7 @@ impl PackedContext {
             level: self.flags.level(),
             stream,
             batched: self.flags.is_batched(),
+            is_keyed: self.flags.is_keyed(),
         }
     }
 }
@@ -77,6 +89,7 @@ impl PackedContext {
 impl InboundData for PackedContext {
     fn owner(&self, stream: StreamId) -> StreamId {
         match self.flags.revision().era() {
+            Era::Handshake if self.flags.is_keyed() => stream.session().stream(),
             Era::Handshake => StreamId::NONE,
             Era::Stateless => stream,
         }
@@ -93,10 +106,11 @@ impl Inbound<PackedContext> {
     }
 
     /// Whether the request ends when this stream closes. This holds for deferred requests and subscriptions of the
-    /// stateless era on this stream.
+    /// stateless era on this stream, and for requests of a session that ends.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
-        let is_stateless = self.context.flags.revision().era() == Era::Stateless;
-        self.state == InboundState::Deferred && is_stateless && self.stream == stream
+        let has_owner =
+            self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
+        self.state == InboundState::Deferred && has_owner && self.context.owner(self.stream) == stream
     }
 
     /// Whether the application must respond.
@@ -135,6 +149,7 @@ mod tests {
                     level,
                     stream: StreamId(7),
                     batched,
+                    is_keyed: false,
                 };
                 let packed = PackedContext::new(&context).unpack(context.stream);
                 assert_eq!(packed, context);

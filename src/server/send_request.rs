@@ -6,7 +6,7 @@
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::{OutboundMessageKind, Routing};
 use crate::json::{Json, Writer};
 use crate::peer::lifecycle::State;
 use crate::peer::request::{Outbound, Progress, Request};
@@ -20,7 +20,8 @@ use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
 use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
-use crate::server::server_state::Session;
+use crate::server::server_state::NegotiatedSession;
+use crate::server::session::OutboundSession;
 use crate::time::Millis;
 
 /// Options of a request that the server sends.
@@ -138,7 +139,7 @@ impl Server<'_> {
     /// reports when it has space. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is
     /// not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
-        let Session { revision, capabilities, .. } = self.ready_session()?;
+        let NegotiatedSession { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
             return Err(SendError::Unsupported);
         }
@@ -204,7 +205,8 @@ impl Server<'_> {
         }
         self.ensure_response_space()?;
         let space = self.state.peer.output.max_reply_size();
-        let written = self.state.peer.output.write(Routing::NOTIFICATION, space, &mut |out| {
+        let routing = self.state.session_routing(OutboundMessageKind::Notification);
+        let written = self.state.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
             out.field_string("elicitationId", id);
             out.token("}}");
@@ -213,7 +215,7 @@ impl Server<'_> {
     }
 
     /// Returns the session if the connection is ready for requests.
-    fn ready_session(&self) -> Result<Session, SendError> {
+    fn ready_session(&self) -> Result<NegotiatedSession, SendError> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
@@ -224,7 +226,7 @@ impl Server<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
         let routing = match options.during {
-            None => Routing::REQUEST,
+            None => self.state.session_routing(OutboundMessageKind::Request),
             Some(during) => {
                 let during = self.state.peer.in_flight.deferred(during).ok_or(SendError::Gone)?;
                 Routing::related_request(during.stream)
@@ -234,7 +236,8 @@ impl Server<'_> {
         let state = &mut self.state;
         let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
         let progress = if options.progress { Progress::Reported } else { Progress::Ignored };
-        let request = Request::Outbound(Outbound::new(timeout, progress, ()));
+        let request =
+            Request::Outbound(Outbound::new(timeout, progress, OutboundSession::new(state.session_key)));
         // The deadline is immediate: the next poll starts the timeout.
         let ticket = state.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
         let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());

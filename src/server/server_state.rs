@@ -3,7 +3,7 @@
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteText, Writer};
 use crate::peer::inbound::{END, Source, begin_error};
@@ -29,12 +29,13 @@ use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
+use crate::server::session::OutboundSession;
 use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
-/// The session of the handshake era. Each connection has at most one session.
+/// What the handshake negotiated.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Session {
+pub(crate) struct NegotiatedSession {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
@@ -43,7 +44,7 @@ pub(crate) struct Session {
     pub(crate) complete: bool,
 }
 
-const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
+const _: () = assert!(size_of::<NegotiatedSession>() <= 64, "a session exceeds 64 bytes");
 
 impl Shape {
     fn kind(self) -> OutboundMessageKind {
@@ -55,9 +56,9 @@ impl Shape {
 }
 
 impl Role for role::Server {
-    type Session = Session;
+    type Session = NegotiatedSession;
     type Inbound = PackedContext;
-    type Outbound = ();
+    type Outbound = OutboundSession;
     type Rounds = ();
     const OTHER_IDS: u32 = 0;
 
@@ -74,7 +75,7 @@ impl Role for role::Server {
 }
 
 /// The requests in flight of a server.
-pub(crate) type RequestTable<'b> = InFlight<'b, Request<PackedContext, ()>>;
+pub(crate) type RequestTable<'b> = InFlight<'b, Request<PackedContext, OutboundSession>>;
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +108,8 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
+    /// The session that the machine currently serves, if it serves several.
+    pub(crate) session_key: SessionKey,
     /// Writer of change notifications. The first change or subscription sets it, so that other servers do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// The event that `event` returns next.
@@ -135,6 +138,7 @@ impl<'b> ServerState<'b> {
             ending: Ending::Open,
             pending_changes: ChangeSet::NONE,
             batches: Batches::NONE,
+            session_key: SessionKey::NONE,
             peer: Peer::new(output),
             config,
             pending_event: None,
@@ -154,6 +158,7 @@ impl<'b> ServerState<'b> {
         (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
         (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
         (self.pending_event, self.outbound_hooks) = (None, None);
+        self.session_key = SessionKey::NONE;
         self.registry.clear();
     }
 }
@@ -163,6 +168,11 @@ impl ServerState<'_> {
     pub(crate) fn emit(&mut self, pending_event: PendingEvent) -> Received {
         self.pending_event = Some(pending_event);
         Received::Event
+    }
+
+    /// The routing of a message that belongs to the current session as a whole.
+    pub(crate) fn session_routing(&self, kind: OutboundMessageKind) -> Routing {
+        Routing::of_session(kind, self.session_key)
     }
 
     /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.

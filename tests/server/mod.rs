@@ -29,6 +29,7 @@ mod request_ids;
 mod requests_to_client;
 mod reset;
 mod resources;
+mod sessions;
 mod stateless;
 mod streams;
 mod subscription_space;

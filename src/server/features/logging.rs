@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
 use crate::error::{ConfigError, ProtocolError, SendError};
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
@@ -100,9 +100,10 @@ impl Server<'_> {
         }
         self.ensure_response_space()?;
         let space = self.state.peer.output.max_reply_size();
+        let routing = self.state.session_routing(OutboundMessageKind::Notification);
         let output = &mut self.state.peer.output;
         output
-            .write(Routing::NOTIFICATION, space, &mut |out| write_log(out, level, logger, data))
+            .write(routing, space, &mut |out| write_log(out, level, logger, data))
             .map_err(|_| SendError::Unwritable)
     }
 }

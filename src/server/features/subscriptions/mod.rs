@@ -124,9 +124,10 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
+    let owner = Owner::Session(request.state.session_key);
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
     let space = output.max_reply_size().saturating_sub(output.overhead());
-    let added = registry.add(Owner::Session, uri, in_flight, &|uri| fits(None, uri, space));
+    let added = registry.add(owner, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
@@ -142,7 +143,8 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
-    let was = request.state.registry.remove(Owner::Session, uri);
+    let owner = Owner::Session(request.state.session_key);
+    let was = request.state.registry.remove(owner, uri);
     respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
 }
 

@@ -1,7 +1,7 @@
 //! Notifications of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::Peer;
 use crate::peer::lifecycle::State;
@@ -179,7 +179,8 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
         if !watch.changed {
             continue;
         }
-        if owner == Owner::Session && !state.is_session_notified() {
+        let is_current = owner == Owner::Session(state.session_key);
+        if is_current && !state.is_session_notified() {
             any_delayed |= !ending;
             continue;
         }
@@ -189,7 +190,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
             }
             let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = state;
             let (routing, id) = match owner {
-                Owner::Session => (Routing::NOTIFICATION, None),
+                Owner::Session(key) => (Routing::of_session(OutboundMessageKind::Notification, key), None),
                 Owner::Listener(ticket) => {
                     let stream = in_flight.inbound(ticket)?.stream;
                     (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))

@@ -4,6 +4,7 @@
 //! subscriptions.
 
 use crate::buffer::Buffer;
+use crate::framing::outbound_message::SessionKey;
 use crate::json::{Str, text_of};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
@@ -14,8 +15,8 @@ use crate::server::server_state::RequestTable;
 /// The owner of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The session (`resources/subscribe`).
-    Session,
+    /// A session (`resources/subscribe`).
+    Session(SessionKey),
     /// A subscription (`subscriptions/listen`), by the ticket of its request.
     Listener(Ticket),
 }
@@ -26,7 +27,7 @@ const SESSION: u32 = u32::MAX;
 impl Owner {
     pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
         match self {
-            Owner::Session => true,
+            Owner::Session(_) => true,
             // A subscription receives no notification after its response.
             Owner::Listener(ticket) => in_flight
                 .inbound(ticket)
@@ -73,6 +74,17 @@ impl<'b> SubscriptionRegistry<'b> {
         self.buffer.limit()
     }
 
+    /// Removes the entries of a session.
+    pub(crate) fn remove_session(&mut self, key: SessionKey) {
+        let mut at = 0;
+        while let Some(Watch { owner, next, .. }) = self.at(at) {
+            match owner == Owner::Session(key) {
+                true => self.remove_range(at, next),
+                false => at = next,
+            }
+        }
+    }
+
     /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.used = 0;
@@ -89,7 +101,10 @@ impl<'b> SubscriptionRegistry<'b> {
         };
         let length = usize::from(u16::from_le_bytes([l0, l1]));
         Some(Watch {
-            owner: if ticket.slot == SESSION { Owner::Session } else { Owner::Listener(ticket) },
+            owner: match ticket.slot {
+                SESSION => Owner::Session(SessionKey(u16::from_le_bytes([g0, g1]))),
+                _ => Owner::Listener(ticket),
+            },
             changed: changed != 0,
             uri: text_of(rest.get(..length)?),
             next: at.wrapping_add(HEADER).wrapping_add(length),
@@ -202,7 +217,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
 fn encode_header(owner: Owner, length: u16) -> [u8; HEADER] {
     let ticket = match owner {
-        Owner::Session => Ticket { slot: SESSION, generation: 0 },
+        Owner::Session(SessionKey(key)) => Ticket { slot: SESSION, generation: key.into() },
         Owner::Listener(ticket) => ticket,
     };
     let [s0, s1, s2, s3] = ticket.slot.to_le_bytes();

@@ -1,0 +1,143 @@
+//! `Session`: a handshake session as a value, so that one server machine serves many sessions in turn.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::{SessionKey, StreamId};
+use crate::json::Json;
+use crate::peer::lifecycle::{Lifecycle, State, role};
+use crate::peer::request::OutboundData;
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::revision::Revision;
+use crate::server::Server;
+use crate::server::server_state::{NegotiatedSession, ServerState};
+
+/// A session of the handshake era as a value, at most 64 bytes.
+///
+/// A transport with many sessions, such as HTTP, stores one value per session.
+/// [`Server::replace_session`] makes the machine serve another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Session {
+    key: SessionKey,
+    lifecycle: Lifecycle<role::Server>,
+    negotiated: Option<NegotiatedSession>,
+}
+
+const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
+
+impl Session {
+    /// Creates a session that waits for `initialize`.
+    #[must_use]
+    pub const fn new(key: SessionKey) -> Session {
+        Session { key, lifecycle: Lifecycle::START, negotiated: None }
+    }
+
+    /// Creates a session whose handshake is complete, such as one that another machine negotiated.
+    #[must_use]
+    pub fn ready(key: SessionKey, revision: Revision, capabilities: ClientCapabilities) -> Session {
+        let negotiated = NegotiatedSession { revision, capabilities, level: None, complete: true };
+        Session { key, lifecycle: Lifecycle::READY, negotiated: Some(negotiated) }
+    }
+
+    /// Returns the key of the session.
+    #[must_use]
+    pub fn key(&self) -> SessionKey {
+        self.key
+    }
+
+    /// Returns the negotiated revision, or `None` before the handshake.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.negotiated.map(|session| session.revision)
+    }
+
+    /// Returns the capabilities of the client, or none before the handshake.
+    #[must_use]
+    pub fn capabilities(&self) -> ClientCapabilities {
+        self.negotiated.map_or(ClientCapabilities::NONE, |session| session.capabilities)
+    }
+
+    /// Returns whether the client completed the handshake (`notifications/initialized`).
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.negotiated.is_some_and(|session| session.complete)
+    }
+}
+
+/// The session that an outbound request belongs to, as bytes, because bytes need no alignment in a slot.
+#[derive(Debug, Clone, Copy)]
+pub struct OutboundSession([u8; 2]);
+
+impl OutboundData for OutboundSession {}
+
+impl OutboundSession {
+    pub(crate) fn new(SessionKey(key): SessionKey) -> OutboundSession {
+        OutboundSession(key.to_le_bytes())
+    }
+
+    pub(crate) fn key(self) -> SessionKey {
+        SessionKey(u16::from_le_bytes(self.0))
+    }
+}
+
+impl ServerState<'_> {
+    /// Whether an outbound request belongs to the current session. Only the client of its session may respond.
+    pub(crate) fn owns_outbound(&self, ticket: Ticket) -> bool {
+        self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
+    }
+
+    /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. Its
+    /// inbound requests have ended. Does nothing if `stream` is any other stream.
+    pub(crate) fn end_session(&mut self, stream: StreamId) {
+        let key = stream.session();
+        if key == SessionKey::NONE || stream != key.stream() {
+            return;
+        }
+        self.registry.remove_session(key);
+        if let Some(hooks) = self.outbound_hooks {
+            hooks.end_session(self, key);
+        }
+    }
+}
+
+impl Server<'_> {
+    /// Makes the machine serve another session of the handshake era, and returns the value of the current one.
+    ///
+    /// The caller stores the returned value until it passes in the next message of that session. Requests in flight
+    /// stay in the machine, whatever its current session is. The streams of the session's requests come from
+    /// [`StreamId::in_session`], because the ids of its requests are unique per session. A message for the session as a
+    /// whole has the relation [`Relation::Session`](crate::Relation::Session).
+    ///
+    /// # Errors
+    /// [`SendError::Busy`]: a received message or an event is not handled completely.
+    /// [`SendError::NotConnected`]: the machine is ending.
+    pub fn replace_session(&mut self, session: Session) -> Result<Session, SendError> {
+        if matches!(self.state(), State::Draining | State::Closed) {
+            return Err(SendError::NotConnected);
+        }
+        self.finish_event();
+        let state = &mut self.state;
+        if self.input.line().is_some() || state.pending_event.is_some() || state.peer.pending_error.is_some()
+        {
+            return Err(SendError::Busy);
+        }
+        let Session { key, lifecycle, negotiated } = session;
+        Ok(Session {
+            key: core::mem::replace(&mut state.session_key, key),
+            lifecycle: core::mem::replace(&mut state.peer.lifecycle, lifecycle),
+            negotiated: core::mem::replace(&mut state.peer.session, negotiated),
+        })
+    }
+
+    /// Returns the stream of a deferred request.
+    #[must_use]
+    pub fn stream_of(&self, ticket: Ticket) -> Option<StreamId> {
+        self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
+    }
+
+    /// Returns the stream of the request with this id that is in flight in the current session.
+    #[must_use]
+    pub fn find_stream(&self, id: Json<'_>) -> Option<StreamId> {
+        let ticket = self.state.peer.in_flight.find(id, self.state.session_key.stream())?;
+        self.state.peer.in_flight.inbound(ticket).map(|inbound| inbound.stream)
+    }
+}

@@ -1,0 +1,211 @@
+//! Several handshake sessions on one machine in message mode.
+
+use crate::support::server::hello;
+use crate::support::server::tools::TOOLS;
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::{
+    Change, Event, Feature, RequestOptions, Resource, Resources, Server, ServerConfig, Session, Slot,
+    Subscriptions,
+};
+use mcp_proto::{Action, Millis, Revision, SendError, SessionKey, StreamId, Ticket};
+
+static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///a", "a")]).subscribe();
+
+static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
+
+static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+
+/// A machine and the stored values of two sessions.
+struct Sessions<'b> {
+    server: Server<'b>,
+    stored: [Option<Session>; 3],
+    current: usize,
+    sent: Vec<String>,
+    tickets: Vec<Ticket>,
+    events: Vec<String>,
+}
+
+impl Sessions<'_> {
+    fn select(&mut self, session: usize) {
+        if self.current != session {
+            let next = self.stored[session].take().unwrap();
+            assert_eq!(usize::from(next.key().0), session);
+            self.stored[self.current] = Some(self.server.replace_session(next).unwrap());
+            self.current = session;
+        }
+    }
+
+    /// Passes in a message of a session, on a stream of it.
+    fn post(&mut self, session: u16, stream: u16, message: &str) {
+        self.run();
+        self.select(session.into());
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("no event is pending") };
+        let stream = StreamId::in_session(SessionKey(session), stream);
+        assert!(io.split().1.message(message.as_bytes(), stream).is_ok());
+        self.run();
+    }
+
+    fn run(&mut self) {
+        loop {
+            match self.server.poll(Millis(0)) {
+                Action::Io(io) => {
+                    let (out, _) = io.split();
+                    let Some(frame) = out.frame() else { return };
+                    let text = String::from_utf8(frame.message().to_vec()).unwrap();
+                    self.sent.push(format!("{:?} {text}", frame.relation()));
+                    let n = out.bytes().len();
+                    out.sent(n);
+                }
+                Action::Event => match self.server.event().unwrap() {
+                    Event::Call(call) if call.name() == "defer" => {
+                        self.tickets.push(call.defer(None).unwrap());
+                    }
+                    Event::Call(call) => call.text("x"),
+                    Event::Cancelled { ticket, .. } => self.events.push(format!("cancelled {ticket:?}")),
+                    Event::Response(response) => self.events.push(format!("{:?}", response.outcome())),
+                    Event::ProtocolError(error) => self.events.push(error.to_string()),
+                    _ => {}
+                },
+                Action::Closed => return,
+            }
+        }
+    }
+
+    #[track_caller]
+    fn expect(&mut self, sent: &[String]) {
+        self.run();
+        assert_eq!(std::mem::take(&mut self.sent), sent);
+    }
+}
+
+fn with_sessions(test: impl FnOnce(Sessions<'_>)) {
+    let (mut rx, mut tx, mut uris) = ([0; 1024], [0; 1024], [0; 128]);
+    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
+    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let server = server.in_flight(&mut slots, &mut text).unwrap().subscription_buffer(&mut uris);
+    let stored = [0, 1, 2].map(|key| Some(Session::new(SessionKey(key))));
+    let (sent, tickets, events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut sessions = Sessions { server, stored, current: 0, sent, tickets, events };
+    for (session, revision) in [(1, "2025-03-26"), (2, "2025-11-25")] {
+        let params = hello(revision);
+        sessions.post(
+            session,
+            1,
+            &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#),
+        );
+        sessions.post(session, 1, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+    assert_eq!((sessions.sent.len(), &sessions.events[..]), (2, &[][..]));
+    sessions.sent.clear();
+    test(sessions);
+}
+
+fn call(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer"}}}}"#)
+}
+
+#[test]
+fn sessions_have_their_own_revision_ids_and_cancellations() {
+    with_sessions(|mut sessions| {
+        assert_eq!(sessions.server.revision(), Some(Revision::V2025_11_25));
+        sessions.post(1, 2, &call(1));
+        sessions.post(2, 2, &call(1));
+        sessions.expect(&[]);
+        assert_eq!(sessions.server.revision(), Some(Revision::V2025_11_25));
+        let [first, second] = sessions.tickets[..] else { panic!() };
+        assert_eq!(sessions.server.stream_of(first), Some(StreamId(0x1_0002)));
+        let id = mcp_proto::json::Json::parse(b"1").unwrap();
+        assert_eq!(sessions.server.find_stream(id), Some(StreamId(0x2_0002)));
+        // The id is a duplicate in its session, on any stream.
+        sessions.post(1, 3, &call(1));
+        assert!(sessions.sent.concat().starts_with("Request(StreamId(65539)) "), "{:?}", sessions.sent);
+        assert!(sessions.sent.concat().contains("-32600"));
+        sessions.sent.clear();
+
+        sessions.post(
+            1,
+            4,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        );
+        assert_eq!(sessions.events[1..], [format!("cancelled {first:?}")]);
+        sessions.server.reply(second).unwrap().text("x");
+        sessions.run();
+        assert!(sessions.sent.concat().starts_with("Request(StreamId(131074)) "), "{:?}", sessions.sent);
+    });
+}
+
+#[test]
+fn messages_of_a_session_name_it_and_only_its_client_may_respond() {
+    with_sessions(|mut sessions| {
+        sessions.post(
+            1,
+            1,
+            r#"{"jsonrpc":"2.0","id":5,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#,
+        );
+        sessions.select(2);
+        sessions.sent.clear();
+        let options = RequestOptions::DEFAULT;
+        sessions.server.ping(options).unwrap();
+        sessions.expect(&[r#"Session(SessionKey(2)) {"jsonrpc":"2.0","id":1,"method":"ping"}"#.into()]);
+        // The subscription belongs to session 1, though session 2 is current.
+        sessions.server.changed(Change::Resource("file:///a"));
+        let updated =
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}"#;
+        sessions.expect(&[format!("Session(SessionKey(1)) {updated}")]);
+        sessions.server.changed(Change::Tools);
+        let listed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        sessions.expect(&[format!("Session(SessionKey(2)) {listed}")]);
+
+        let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        sessions.post(1, 7, response);
+        assert_eq!(sessions.events.len(), 1, "session 1 has no such request");
+        sessions.post(2, 7, response);
+        assert_eq!(sessions.events[1..], ["Result({})"]);
+        assert!(sessions.server.request(&ListRoots, options).is_err());
+    });
+}
+
+#[test]
+fn closed_session_ends_its_requests_and_subscriptions() {
+    with_sessions(|mut sessions| {
+        for session in [1, 2] {
+            sessions.post(session, 2, &call(1));
+            sessions.post(
+                session,
+                1,
+                r#"{"jsonrpc":"2.0","id":5,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#,
+            );
+            sessions.server.ping(RequestOptions::DEFAULT).unwrap();
+            sessions.run();
+        }
+        sessions.sent.clear();
+        let Action::Io(io) = sessions.server.poll(Millis(0)) else { panic!() };
+        assert!(io.split().1.stream_closed(SessionKey(1).stream()).is_ok());
+        sessions.run();
+        let cancelled = format!("cancelled {:?}", sessions.tickets[0]);
+        assert_eq!(sessions.events, [cancelled.as_str(), "Failed(Closed)"]);
+        assert_eq!(sessions.server.deferred(), 1);
+        sessions.server.changed(Change::Resource("file:///a"));
+        sessions.run();
+        assert_eq!(sessions.sent.len(), 1);
+        assert!(sessions.sent[0].starts_with("Session(SessionKey(2)) "));
+    });
+}
+
+#[test]
+fn session_is_replaced_only_between_messages() {
+    with_sessions(|mut sessions| {
+        let next = Session::ready(SessionKey(3), Revision::V2025_06_18, Default::default());
+        assert!(next.is_complete() && next.revision() == Some(Revision::V2025_06_18));
+        let Action::Io(io) = sessions.server.poll(Millis(0)) else { panic!() };
+        assert!(io.split().1.message(call(1).as_bytes(), StreamId(0x2_0001)).is_ok());
+        assert_eq!(sessions.server.replace_session(next).err(), Some(SendError::Busy));
+        assert!(matches!(sessions.server.poll(Millis(0)), Action::Event));
+        assert_eq!(sessions.server.replace_session(next).err(), Some(SendError::Busy));
+        sessions.run();
+        let old = sessions.server.replace_session(next).unwrap();
+        assert_eq!((old.key(), old.revision()), (SessionKey(2), Some(Revision::V2025_11_25)));
+        sessions.server.shutdown(Millis(0));
+        assert_eq!(sessions.server.replace_session(old).err(), Some(SendError::NotConnected));
+    });
+}
