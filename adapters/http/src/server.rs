@@ -1,1 +1,0 @@
-//! Server side: exchanges, sessions and event streams.

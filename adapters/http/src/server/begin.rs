@@ -1,0 +1,170 @@
+//! Start of an exchange: the checks of its head, and GET and DELETE, which have no body.
+
+use mcp_proto::rpc::code;
+use mcp_proto::{Millis, SessionKey, StreamId};
+
+use super::HttpServer;
+use super::body_checks::is_modern_head;
+use super::config::SessionMode;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::head_checks::{AFTER_AUTHORIZATION, Accepted, BEFORE_AUTHORIZATION, Endpoint, endpoint};
+use super::policy::{Policy, Verdict};
+use super::request::{Method, RequestHead};
+use super::response::{Refusal, SessionId};
+use super::sealed;
+
+const UNKNOWN_SESSION: Refusal =
+    Refusal::new(404, code::INVALID_REQUEST, "the session in `Mcp-Session-Id` does not exist");
+
+/// The session that a head names.
+#[derive(Debug, Clone, Copy)]
+enum NamedSession {
+    None,
+    Stored(SessionKey),
+    Sealed([u8; 16]),
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Starts an exchange for a request with this head.
+    ///
+    /// # Errors
+    /// The refusal is the whole response. The body needs no reading: the transport may close the connection.
+    pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
+        self.now = self.now.max(now);
+        for check in BEFORE_AUTHORIZATION {
+            check(self.config, head)?;
+        }
+        let user = match self.policy.authorize(head) {
+            Verdict::Allow { user } => user,
+            Verdict::Deny { status, challenge } => {
+                let refusal = Refusal::new(status, code::INVALID_REQUEST, "the request is not authorized");
+                return Err(Refusal {
+                    challenge: Some(challenge).filter(|challenge| !challenge.is_empty()),
+                    ..refusal
+                });
+            }
+        };
+        for check in AFTER_AUTHORIZATION {
+            check(self.config, head)?;
+        }
+        match endpoint(self.config, head) {
+            Some(Endpoint::LegacyEvents) => return self.begin_legacy_stream(user),
+            Some(Endpoint::LegacyMessages) => return self.begin_legacy_message(head, user),
+            Some(Endpoint::Mcp) | None => {}
+        }
+        let named = self.named_session(head, user)?;
+        match (head.method, named) {
+            (Method::Get, NamedSession::Stored(key)) => self.begin_stream(head, key),
+            (Method::Delete, NamedSession::Stored(key)) => self.begin_end(key),
+            (Method::Post, _) => self.begin_post(head, named, user),
+            _ => Err(Refusal::new(400, code::INVALID_REQUEST, "`Mcp-Session-Id` is missing")),
+        }
+    }
+
+    /// Returns the session that the head names. 2026-07-28 ignores the field.
+    fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
+        let Some(field) = head.field("mcp-session-id").filter(|_| !is_modern_head(head)) else {
+            return Ok(NamedSession::None);
+        };
+        match self.config.mode {
+            SessionMode::Off | SessionMode::Stateless => Ok(NamedSession::None),
+            SessionMode::Sessions => {
+                let id = SessionId::parse::<16>(field).ok_or(UNKNOWN_SESSION)?;
+                self.sessions.find(&id, user).map(NamedSession::Stored).ok_or(UNKNOWN_SESSION)
+            }
+            SessionMode::Sealed => {
+                sealed::open(&self.policy, field, user).map(NamedSession::Sealed).ok_or(UNKNOWN_SESSION)
+            }
+        }
+    }
+
+    /// Takes a slot, or returns the refusal of a full table.
+    pub(super) fn take_exchange(&mut self, phase: Phase) -> Result<u16, Refusal> {
+        self.exchanges.take(phase).ok_or(self.overloaded("all exchanges are in use"))
+    }
+
+    pub(super) fn overloaded(&self, reason: &'static str) -> Refusal {
+        let retry_after = Some(self.config.times.retry_after);
+        Refusal { retry_after, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
+    }
+
+    /// Whether another stream without a call leaves enough exchanges for calls.
+    pub(super) fn may_listen(&self) -> bool {
+        let limit = self.exchanges.len().saturating_sub(self.config.limits.reserved);
+        self.exchanges.listening < limit
+    }
+
+    fn begin_post(
+        &mut self,
+        head: &RequestHead<'_>,
+        named: NamedSession,
+        user: u64,
+    ) -> Result<ExchangeId, Refusal> {
+        let index = self.take_exchange(Phase::Body)?;
+        let accepted = Accepted::from_head(head);
+        let now = self.now;
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.user = user;
+            if accepted.takes_json() {
+                slot.flags.add(Flags::TAKES_JSON);
+            }
+            if accepted.event_stream {
+                slot.flags.add(Flags::TAKES_STREAM);
+            }
+            if let NamedSession::Sealed(sealed) = named {
+                slot.sealed = sealed;
+            }
+        }
+        if let NamedSession::Stored(key) = named {
+            self.join_session(index, key);
+        }
+        self.exchanges.set_deadline(index, Some(now.plus(self.config.times.body)));
+        Ok(self.exchanges.id(index))
+    }
+
+    /// Opens the general stream of a session, or resumes the stream of an event.
+    fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
+        if let Some(last) = head.field("last-event-id").filter(|_| self.replay.is_enabled()) {
+            return self.resume(last, key);
+        }
+        let index = self.begin_listening(key)?;
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::GENERAL);
+        }
+        self.open_stream(index);
+        Ok(self.exchanges.id(index))
+    }
+
+    /// Takes a slot for a stream without a call.
+    pub(super) fn begin_listening(&mut self, key: SessionKey) -> Result<u16, Refusal> {
+        if !self.may_listen() {
+            return Err(self.overloaded("too many event streams are open"));
+        }
+        let index = self.take_exchange(Phase::Waiting)?;
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::LISTENS);
+            slot.flags.add(Flags::TAKES_STREAM);
+        }
+        self.exchanges.listening = self.exchanges.listening.saturating_add(1);
+        self.join_session(index, key);
+        Ok(index)
+    }
+
+    /// Ends a session (DELETE).
+    fn begin_end(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
+        let index = self.take_exchange(Phase::Waiting)?;
+        self.end_session(key);
+        self.respond_empty(index, 204);
+        Ok(self.exchanges.id(index))
+    }
+
+    /// Makes an exchange belong to a session.
+    pub(super) fn join_session(&mut self, index: u16, key: SessionKey) {
+        let now = self.now;
+        self.sessions.touch(key, now, 1);
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.session = key;
+            slot.stream = StreamId::in_session(key, index.wrapping_add(1));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Bodies: they arrive in pieces, are checked when complete, and wait until the core server takes them.
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto::server::Server;
+use mcp_proto::{Millis, Revision, StreamId};
+
+use super::HttpServer;
+use super::bodies::{Bodies, NO_PART};
+use super::body_checks::{BodyKind, CheckedBody, check};
+use super::config::SessionMode;
+use super::deliver::Delivery;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::policy::Policy;
+use super::request::RequestHead;
+use super::response::Refusal;
+use super::sealed;
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Passes in a piece of the body. `is_end` reports that the body is complete, with or without another piece.
+    ///
+    /// `head` is the head that was passed to [`begin`](HttpServer::begin). A body that arrives in one piece is not
+    /// copied if the core server is idle.
+    pub fn body(
+        &mut self,
+        server: &mut Server<'_>,
+        id: ExchangeId,
+        head: &RequestHead<'_>,
+        bytes: &[u8],
+        is_end: bool,
+        now: Millis,
+    ) {
+        self.now = self.now.max(now);
+        let Some(slot) = self.exchanges.get(id).filter(|slot| slot.phase == Phase::Body) else { return };
+        let (index, part) = (id.index, slot.body);
+        let length = usize::try_from(slot.body_length).unwrap_or(usize::MAX);
+        let total = length.saturating_add(bytes.len());
+        if total > self.config.limits.body {
+            let refusal = Refusal::new(413, code::INVALID_REQUEST, "the body is longer than the limit");
+            return self.refuse(index, refusal, None);
+        }
+        if is_end && part == NO_PART {
+            return self.complete(server, index, head, bytes, NO_PART);
+        }
+        let Some(part) = self.store(index, part, length, bytes) else { return };
+        if is_end {
+            // The storage moves out of `self`, so that the body can be borrowed from it.
+            let bodies = core::mem::replace(&mut self.bodies, Bodies::new(&mut [], 0));
+            if let Some(slot) = self.exchanges.slot_mut(index) {
+                slot.body = NO_PART;
+            }
+            self.complete(server, index, head, bodies.get(part, total), part);
+            self.bodies = bodies;
+            match self.exchanges.slot_mut(index).filter(|slot| slot.phase == Phase::Queued) {
+                Some(slot) => slot.body = part,
+                None => self.bodies.release(part),
+            }
+        }
+    }
+
+    /// Stores a piece. Without a free part, refuses the request.
+    fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8]) -> Option<u16> {
+        let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
+        let Some(part) = part else {
+            let refusal = self.overloaded("all space for bodies is in use");
+            self.refuse(index, refusal, None);
+            return None;
+        };
+        let is_written = self.bodies.write(part, at, bytes);
+        let slot = self.exchanges.slot_mut(index)?;
+        let total = at.saturating_add(bytes.len());
+        (slot.body, slot.body_length) = (part, u32::try_from(total).unwrap_or(u32::MAX));
+        is_written.then_some(part)
+    }
+
+    /// Releases the part of a body that the core server has taken.
+    pub(super) fn release_delivered(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        if matches!(slot.phase, Phase::Body | Phase::Queued) {
+            return;
+        }
+        let part = core::mem::replace(&mut slot.body, NO_PART);
+        if part != NO_PART {
+            self.bodies.release(part);
+        }
+    }
+
+    /// Checks a complete body and passes it on. `part` is its storage, if it has one.
+    fn complete(
+        &mut self,
+        server: &mut Server<'_>,
+        index: u16,
+        head: &RequestHead<'_>,
+        bytes: &[u8],
+        part: u16,
+    ) {
+        let session = self.named_revision(server, index);
+        let checked = match check(self.config, &self.policy, head, session, bytes) {
+            Ok(checked) => checked,
+            Err((refusal, id)) => return self.refuse(index, refusal, id.map(Json::bytes)),
+        };
+        let stores_sessions = self.config.mode == SessionMode::Sessions;
+        if checked.kind == BodyKind::Initialized && !stores_sessions && !checked.is_modern {
+            return self.respond_empty(index, 202);
+        }
+        if checked.kind == BodyKind::Listen && checked.is_modern {
+            if !self.may_listen() {
+                let refusal = self.overloaded("too many event streams are open");
+                return self.refuse(index, refusal, checked.message.id().map(Json::bytes));
+            }
+            self.exchanges.listening = self.exchanges.listening.saturating_add(1);
+        }
+        self.note(index, &checked);
+        if self.exchanges.queued().is_none()
+            && let Delivery::Done = self.deliver(server, index, Some(checked.message))
+        {
+            return;
+        }
+        // A refused delivery has its response.
+        if self.exchanges.slot(index).is_none_or(|slot| slot.phase != Phase::Body) {
+            return;
+        }
+        if part == NO_PART && self.store(index, part, 0, bytes).is_none() {
+            return;
+        }
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.phase = Phase::Queued;
+        }
+        self.exchanges.set_deadline(index, None);
+        self.exchanges.enqueue(index);
+    }
+
+    /// Returns the revision of the session that the request names. The outer `None` means that it names none.
+    fn named_revision(&self, server: &Server<'_>, index: u16) -> Option<Option<Revision>> {
+        let slot = self.exchanges.slot(index)?;
+        if self.config.mode == SessionMode::Sealed {
+            return sealed::revision(&slot.sealed).map(Some);
+        }
+        let stored = self.sessions.value(slot.session)?;
+        let is_current = self.sessions.current() == slot.session;
+        Some(if is_current { server.revision() } else { stored.revision() })
+    }
+
+    /// Stores what later steps need to know about the request.
+    fn note(&mut self, index: u16, checked: &CheckedBody<'_>) {
+        let is_batch = checked.message.kind() == MessageKind::Batch;
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        slot.revision = checked.revision;
+        let is_legacy_message = slot.flags.has(Flags::LEGACY);
+        let flags = [
+            (Flags::MODERN, checked.is_modern),
+            (Flags::BATCH, is_batch),
+            (Flags::ONE_WAY, matches!(checked.kind, BodyKind::OneWay | BodyKind::Initialized)),
+            (
+                Flags::INITIALIZE,
+                checked.kind == BodyKind::Initialize && !is_legacy_message && !checked.is_modern,
+            ),
+            (Flags::LISTENS, checked.kind == BodyKind::Listen && checked.is_modern),
+            (Flags::PRIMES, !checked.is_modern && checked.revision >= Revision::V2025_11_25),
+            (Flags::CANCELS, is_cancellation(checked.message)),
+        ];
+        for (flag, _) in flags.iter().filter(|(_, is_set)| *is_set) {
+            slot.flags.add(*flag);
+        }
+    }
+
+    /// Returns the stream of the request that a cancellation names.
+    pub(super) fn cancelled_stream(&self, server: &Server<'_>, body: &[u8]) -> Option<StreamId> {
+        let message = Message::parse(body).ok()?;
+        server.find_stream(message.params()?.get("requestId")?)
+    }
+}
+
+/// Whether a message is `notifications/cancelled`.
+fn is_cancellation(message: Message<'_>) -> bool {
+    let method = message.method().and_then(Json::string);
+    message.kind() == MessageKind::Notification
+        && method.is_some_and(|method| method == mcp_proto::methods::CANCELLED.name())
+}

@@ -1,0 +1,230 @@
+//! Checks of a body, in the order of the specification: JSON, era, `_meta`, header fields, version, session.
+
+use mcp_proto::json::{Json, Kind};
+use mcp_proto::methods;
+use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto::{Era, Revision, Revisions, WireFeature};
+
+use super::config::{HttpConfig, SessionMode};
+use super::header_value::equals_string;
+use super::parameters;
+use super::policy::Policy;
+use super::request::RequestHead;
+use super::response::Refusal;
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// A body that passed the checks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheckedBody<'m> {
+    pub(super) message: Message<'m>,
+    pub(super) is_modern: bool,
+    pub(super) kind: BodyKind,
+    /// Handshake era: the revision of the header field, or 2025-03-26 without one.
+    pub(super) revision: Revision,
+}
+
+/// What the response to a body needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyKind {
+    Initialize,
+    /// `subscriptions/listen`
+    Listen,
+    Request,
+    /// An array with a request.
+    Batch,
+    /// Notifications or responses: 202.
+    OneWay,
+    /// `notifications/initialized`, which only a stored session needs.
+    Initialized,
+}
+
+/// A refused body, with the id of its request as JSON.
+pub(super) type RefusedBody<'m> = (Refusal, Option<Json<'m>>);
+
+/// The revision of a client that sends no version (C-S2).
+const ASSUMED: Revision = Revision::V2025_03_26;
+
+const fn refuse(code: i32, reason: &'static str) -> Refusal {
+    Refusal::new(400, code, reason)
+}
+
+const fn mismatch(reason: &'static str) -> Refusal {
+    refuse(code::HEADER_MISMATCH, reason)
+}
+
+/// Returns the revision that the header field names.
+pub(super) fn header_revision(head: &RequestHead<'_>) -> Option<Revision> {
+    let field = core::str::from_utf8(head.field("mcp-protocol-version")?).ok()?;
+    Revision::parse(field)
+}
+
+/// Whether the header field alone shows that the request belongs to `2026-07-28`.
+pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
+    header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
+}
+
+/// Checks a body. `session` is the revision of the session that the head names.
+pub(super) fn check<'m>(
+    config: &HttpConfig<'_>,
+    policy: &impl Policy,
+    head: &RequestHead<'_>,
+    session: Option<Option<Revision>>,
+    body: &'m [u8],
+) -> Result<CheckedBody<'m>, RefusedBody<'m>> {
+    let message =
+        Message::parse(body).map_err(|_| (refuse(code::PARSE_ERROR, "the body is not valid JSON"), None))?;
+    let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
+    let request_id = id.filter(|_| message.kind() == MessageKind::Request);
+    check_message(config, policy, head, session, message).map_err(|refusal| (refusal, request_id))
+}
+
+fn check_message<'m>(
+    config: &HttpConfig<'_>,
+    policy: &impl Policy,
+    head: &RequestHead<'_>,
+    session: Option<Option<Revision>>,
+    message: Message<'m>,
+) -> Result<CheckedBody<'m>, Refusal> {
+    if message.id().is_some_and(|id| id.bytes().len() > config.limits.id) {
+        return Err(refuse(code::INVALID_REQUEST, "the id of the request is too long"));
+    }
+    let method = message.method().and_then(Json::string);
+    let is = |name: &str| method.is_some_and(|method| method == name);
+    let kind = match message.kind() {
+        MessageKind::Invalid => {
+            return Err(refuse(code::INVALID_REQUEST, "the body is not a JSON-RPC message"));
+        }
+        MessageKind::Batch if is_empty(message) => {
+            return Err(refuse(code::INVALID_REQUEST, "the array is empty"));
+        }
+        MessageKind::Batch if has_request(message) => BodyKind::Batch,
+        MessageKind::Request if is(methods::INITIALIZE.name()) => BodyKind::Initialize,
+        MessageKind::Request if is(methods::SUBSCRIPTIONS_LISTEN.name()) => BodyKind::Listen,
+        MessageKind::Request => BodyKind::Request,
+        MessageKind::Notification if is(methods::INITIALIZED.name()) => BodyKind::Initialized,
+        MessageKind::Batch | MessageKind::Notification | MessageKind::Response => BodyKind::OneWay,
+    };
+    let meta = message.params().and_then(|params| params.get("_meta"));
+    let version = meta.and_then(|meta| meta.get(VERSION)).filter(|version| !version.is_null());
+    let only_modern = config.mode == SessionMode::Off;
+    let is_request = message.kind() == MessageKind::Request;
+    let is_modern = is_modern_head(head) || only_modern || is_request && version.is_some();
+    let revision = ASSUMED;
+    let checked = CheckedBody { message, is_modern, kind, revision };
+    if is_modern {
+        let is_old_initialize = kind == BodyKind::Initialize && version.is_none();
+        match message.kind() {
+            MessageKind::Request if is_old_initialize => {
+                let reason = "this endpoint speaks 2026-07-28 only, which has no `initialize`";
+                return Err(refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason));
+            }
+            MessageKind::Request => check_modern(policy, head, message, meta, version)?,
+            MessageKind::Notification => {}
+            _ => {
+                let reason = "2026-07-28 has no responses and no batches in a body";
+                return Err(refuse(code::INVALID_REQUEST, reason));
+            }
+        }
+        return Ok(checked);
+    }
+    let offer = config.revisions.and(Revisions::HANDSHAKE);
+    let revision = match header_revision(head).filter(|revision| offer.contains(*revision)) {
+        _ if kind == BodyKind::Initialize => revision,
+        Some(revision) => revision,
+        None if head.field("mcp-protocol-version").is_some() => {
+            let reason = "the server does not support the version in `MCP-Protocol-Version`";
+            return Err(refuse(code::INVALID_REQUEST, reason));
+        }
+        None => revision,
+    };
+    if config.mode == SessionMode::Sessions && kind != BodyKind::Initialize && session.is_none() {
+        return Err(refuse(code::INVALID_REQUEST, "`Mcp-Session-Id` is missing"));
+    }
+    let revision = session.flatten().unwrap_or(revision);
+    if message.kind() == MessageKind::Batch && !revision.has(WireFeature::Batches) {
+        return Err(refuse(code::INVALID_REQUEST, "only 2025-03-26 has batches"));
+    }
+    Ok(CheckedBody { revision, ..checked })
+}
+
+fn check_modern(
+    policy: &impl Policy,
+    head: &RequestHead<'_>,
+    message: Message<'_>,
+    meta: Option<Json<'_>>,
+    version: Option<Json<'_>>,
+) -> Result<(), Refusal> {
+    const INCOMPLETE: Refusal = refuse(
+        code::INVALID_PARAMS,
+        "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`",
+    );
+    let capabilities = meta.and_then(|meta| meta.get(CAPABILITIES));
+    let version = version.and_then(Json::string).ok_or(INCOMPLETE)?;
+    if capabilities.is_none_or(|capabilities| capabilities.kind() != Kind::Object) {
+        return Err(INCOMPLETE);
+    }
+    match head.field("mcp-protocol-version") {
+        None => return Err(mismatch("the header field `MCP-Protocol-Version` is missing")),
+        Some(field) if !equals_string(field, version) => {
+            return Err(mismatch("`MCP-Protocol-Version` differs from the version in `_meta`"));
+        }
+        Some(_) => {}
+    }
+    let Some(method) = message.method().and_then(Json::string) else { return Ok(()) };
+    match head.field("mcp-method") {
+        None => return Err(mismatch("the header field `Mcp-Method` is missing")),
+        Some(field) if !equals_string(field, method) => {
+            return Err(mismatch("`Mcp-Method` differs from the method in the body"));
+        }
+        Some(_) => {}
+    }
+    let params = message.params();
+    if let Some((_, member)) = NAMED.iter().find(|(name, _)| method == **name) {
+        let name = params.and_then(|params| params.get(member)).and_then(Json::string);
+        match (head.field("mcp-name"), name) {
+            // The core server refuses a request without its name.
+            (_, None) => {}
+            (None, Some(_)) => return Err(mismatch("the header field `Mcp-Name` is missing")),
+            (Some(field), Some(name)) if !equals_string(field, name) => {
+                return Err(mismatch("`Mcp-Name` differs from the name in the body"));
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+    if method == methods::TOOLS_CALL.name() {
+        let name = params.and_then(|params| params.get("name")).and_then(Json::string);
+        let schema = name.and_then(|name| name.as_str()).and_then(|name| policy.input_schema(name));
+        let arguments = params.and_then(|params| params.get("arguments"));
+        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments, head)) {
+            return Err(mismatch("a header field `Mcp-Param-*` differs from its argument"));
+        }
+    }
+    Ok(())
+}
+
+/// The methods whose `Mcp-Name` repeats a parameter, and the parameter.
+const NAMED: [(&str, &str); 6] = [
+    ("tools/call", "name"),
+    ("prompts/get", "name"),
+    ("resources/read", "uri"),
+    ("tasks/get", "taskId"),
+    ("tasks/update", "taskId"),
+    ("tasks/cancel", "taskId"),
+];
+
+fn is_empty(batch: Message<'_>) -> bool {
+    Json::parse(batch.bytes()).is_ok_and(|json| json.elements().next().is_none())
+}
+
+/// Whether an array contains an element that needs a response: a request or an invalid element.
+fn has_request(message: Message<'_>) -> bool {
+    let elements = Json::parse(message.bytes()).map(Json::elements);
+    let Ok(mut elements) = elements else { return false };
+    let is_one_way = |element: Json<'_>| {
+        let [id, method, result, error] = element.pick(["id", "method", "result", "error"]);
+        (method.is_some() && id.is_none()) || (method.is_none() && (result.is_some() || error.is_some()))
+    };
+    elements.any(|element| !is_one_way(element))
+}

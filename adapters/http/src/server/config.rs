@@ -1,0 +1,216 @@
+//! Configuration of the HTTP server: hosts, origins, sessions, limits and times.
+
+use mcp_proto::{Millis, Revisions};
+
+/// Hosts or origins that a request may name.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum AllowList<'c> {
+    /// Only `localhost`, `127.0.0.0/8` and `[::1]`, with any port.
+    Loopback,
+    /// These names. A host without a port matches any port. An origin has a scheme: `https://example.com`.
+    Names(&'c [&'c str]),
+    /// All names. A web page can then reach a server on the user's own computer (DNS rebinding).
+    Any,
+}
+
+/// The treatment of the handshake era, all revisions before `2026-07-28`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionMode {
+    /// The endpoint speaks `2026-07-28` only.
+    Off,
+    /// The server answers `initialize`, but gives no session id and remembers nothing.
+    Stateless,
+    /// The server gives a session id, and keeps a table of sessions.
+    Sessions,
+    /// The server gives a session id that contains the session, signed by [`Policy::sign`](super::Policy::sign).
+    ///
+    /// Any server with the same key can continue the session. No table is needed. The server cannot end such a session,
+    /// send requests to its client, or remember its log level.
+    Sealed,
+}
+
+/// The two endpoints of HTTP+SSE, the transport of `2024-11-05`.
+#[derive(Debug, Clone, Copy)]
+pub struct LegacyPaths<'c> {
+    /// Path of the event stream, such as `/sse`.
+    pub events: &'c str,
+    /// Path for messages, such as `/messages`.
+    pub messages: &'c str,
+}
+
+/// Configuration of an [`HttpServer`](super::HttpServer).
+///
+/// ```
+/// use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};
+/// static CONFIG: HttpConfig<'static> = HttpConfig::new()
+///     .hosts(AllowList::Names(&["mcp.example.com"]))
+///     .sessions(SessionMode::Sessions);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct HttpConfig<'c> {
+    pub(super) hosts: AllowList<'c>,
+    pub(super) origins: AllowList<'c>,
+    pub(super) path: Option<&'c str>,
+    pub(super) legacy: Option<LegacyPaths<'c>>,
+    pub(super) mode: SessionMode,
+    pub(super) revisions: Revisions,
+    pub(super) is_accept_strict: bool,
+    pub(super) json_only: bool,
+    pub(super) limits: HttpLimits,
+    pub(super) times: HttpTimes,
+}
+
+/// Limits of an [`HttpServer`](super::HttpServer).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct HttpLimits {
+    /// The maximum length of a body, in bytes. Default: 65,536.
+    pub body: usize,
+    /// The size of a page of output, in bytes. Default: 1,024.
+    pub page: usize,
+    /// The maximum unread output of one stream before its notifications are dropped, in bytes. Default: 65,536.
+    pub stream: usize,
+    /// The number of exchanges that event streams without a call cannot take. Default: 1.
+    pub reserved: usize,
+    /// The maximum length of a request id, in bytes. It is at most the limit of the core server. Default: 64.
+    pub id: usize,
+}
+
+/// Times of an [`HttpServer`](super::HttpServer).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct HttpTimes {
+    /// The time for a body to arrive. Default: 30 s.
+    pub body: Millis,
+    /// The time after which a response without a first message becomes an event stream. Default: 5 s.
+    pub upgrade_after: Millis,
+    /// The interval of comments on an idle event stream. Default: 15 s.
+    pub keep_alive: Millis,
+    /// The time after which a client that does not read its output loses the exchange. Default: 30 s.
+    pub stall: Millis,
+    /// The time after which an unused session ends. Default: 8 hours.
+    pub session_idle: Millis,
+    /// The time a client waits before it connects to a stream again. Default: 1 s.
+    pub retry: Millis,
+    /// The value of `Retry-After`, in seconds. Default: 1.
+    pub retry_after: u16,
+}
+
+impl<'c> HttpConfig<'c> {
+    /// A configuration for a server on the loopback interface, with sessions off.
+    #[must_use]
+    pub const fn new() -> Self {
+        HttpConfig {
+            hosts: AllowList::Loopback,
+            origins: AllowList::Loopback,
+            path: None,
+            legacy: None,
+            mode: SessionMode::Off,
+            revisions: Revisions::ALL,
+            is_accept_strict: false,
+            json_only: false,
+            limits: HttpLimits { body: 65_536, page: 1024, stream: 65_536, reserved: 1, id: 64 },
+            times: HttpTimes {
+                body: Millis::seconds(30),
+                upgrade_after: Millis::seconds(5),
+                keep_alive: Millis::seconds(15),
+                stall: Millis::seconds(30),
+                session_idle: Millis::seconds(8 * 3600),
+                retry: Millis::seconds(1),
+                retry_after: 1,
+            },
+        }
+    }
+
+    /// Sets the accepted values of `Host`. Default: [`AllowList::Loopback`].
+    #[must_use]
+    pub const fn hosts(mut self, hosts: AllowList<'c>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Sets the accepted values of `Origin`. Default: [`AllowList::Loopback`].
+    #[must_use]
+    pub const fn origins(mut self, origins: AllowList<'c>) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// Sets the path of the endpoint. Default: the server answers on every path.
+    #[must_use]
+    pub const fn path(mut self, path: &'c str) -> Self {
+        self.path = Some(path);
+        self
+    }
+
+    /// Serves HTTP+SSE of `2024-11-05` on these paths. It needs [`SessionMode::Sessions`].
+    #[must_use]
+    pub const fn legacy(mut self, paths: LegacyPaths<'c>) -> Self {
+        self.legacy = Some(paths);
+        self
+    }
+
+    /// Sets the treatment of the handshake era. Default: [`SessionMode::Off`].
+    #[must_use]
+    pub const fn sessions(mut self, mode: SessionMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets the revisions that the core server supports. Default: all.
+    #[must_use]
+    pub const fn revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Refuses a request unless its `Accept` names both media types.
+    ///
+    /// By default, `*/*` or no `Accept` asks for JSON.
+    #[must_use]
+    pub const fn strict_accept(mut self) -> Self {
+        self.is_accept_strict = true;
+        self
+    }
+
+    /// Answers calls with JSON only. Progress and log messages are dropped.
+    #[must_use]
+    pub const fn json_only(mut self) -> Self {
+        self.json_only = true;
+        self
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub const fn limits(mut self, limits: HttpLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the times.
+    #[must_use]
+    pub const fn times(mut self, times: HttpTimes) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Returns the limits, to change some of them.
+    #[must_use]
+    pub const fn get_limits(&self) -> HttpLimits {
+        self.limits
+    }
+
+    /// Returns the times, to change some of them.
+    #[must_use]
+    pub const fn get_times(&self) -> HttpTimes {
+        self.times
+    }
+}
+
+impl Default for HttpConfig<'_> {
+    fn default() -> Self {
+        HttpConfig::new()
+    }
+}

@@ -1,0 +1,105 @@
+//! Delivery of messages to the core server.
+
+use mcp_proto::rpc::Message;
+use mcp_proto::server::Server;
+use mcp_proto::{Action, StreamId};
+
+use super::HttpServer;
+use super::exchanges::{Flags, Phase};
+use super::policy::Policy;
+use super::session::NotSelected;
+
+/// Result of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// The core server has the message, or the request was refused.
+    Done,
+    /// The core server has other work first.
+    Busy,
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Passes the message of an exchange to the core server. Without `message`, it is in the storage of bodies.
+    pub(super) fn deliver(
+        &mut self,
+        server: &mut Server<'_>,
+        index: u16,
+        message: Option<Message<'_>>,
+    ) -> Delivery {
+        if self.sessions.ending().is_some() || !self.is_idle(server) {
+            return Delivery::Busy;
+        }
+        match self.select(server, index) {
+            Ok(()) => {}
+            Err(NotSelected::Busy) => return Delivery::Busy,
+            Err(NotSelected::Refused(refusal)) => {
+                self.refuse(index, refusal, None);
+                return Delivery::Done;
+            }
+        }
+        let Some(slot) = self.exchanges.slot(index).copied() else { return Delivery::Done };
+        let length = usize::try_from(slot.body_length).unwrap_or(usize::MAX);
+        let stored = self.bodies.get(slot.body, length);
+        let body = message.map_or(stored, |message| message.bytes());
+        let cancelled = match slot.flags.has(Flags::CANCELS) && !slot.flags.has(Flags::MODERN) {
+            true => self.cancelled_stream(server, body),
+            false => None,
+        };
+        let Action::Io(io) = server.poll(self.now) else { return Delivery::Busy };
+        let (out, input) = io.split();
+        if out.frame().is_some() || !input.is_ready() {
+            return Delivery::Busy;
+        }
+        let is_taken = match message {
+            Some(message) => input.parsed(message, slot.stream).is_ok(),
+            None => input.message(stored, slot.stream).is_ok(),
+        };
+        if !is_taken {
+            return Delivery::Busy;
+        }
+        self.selected = None;
+        self.delivered(index);
+        if let Some(stream) = cancelled {
+            self.end_cancelled(stream);
+        }
+        Delivery::Done
+    }
+
+    /// Whether the core server has nothing to do before the next message.
+    fn is_idle(&self, server: &mut Server<'_>) -> bool {
+        let Action::Io(io) = server.poll(self.now) else { return false };
+        let (out, input) = io.split();
+        out.frame().is_none() && input.is_ready()
+    }
+
+    /// The core server has taken the message of an exchange.
+    fn delivered(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        slot.phase = Phase::Waiting;
+        let flags = slot.flags;
+        if flags.has(Flags::LEGACY) {
+            return self.respond_text(index, 202, b"Accepted");
+        }
+        if flags.has(Flags::ONE_WAY) {
+            return self.respond_empty(index, 202);
+        }
+        let upgrades = flags.has(Flags::TAKES_STREAM) && !self.config.json_only;
+        let deadline = self.now.plus(self.config.times.upgrade_after);
+        self.exchanges.set_deadline(index, upgrades.then_some(deadline));
+    }
+
+    /// Ends the exchange of a cancelled request of the handshake era: no response will come.
+    fn end_cancelled(&mut self, stream: StreamId) {
+        let Some(index) = self.exchanges.find(stream) else { return };
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) {
+            return;
+        }
+        match slot.phase {
+            Phase::Waiting => self.respond_empty(index, 202),
+            Phase::Stream => self.end_stream(index),
+            Phase::Detached => self.release(index),
+            _ => {}
+        }
+    }
+}

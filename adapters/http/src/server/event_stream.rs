@@ -1,0 +1,204 @@
+//! Responses: refusals, JSON, and events of an event stream.
+
+use mcp_proto::StreamId;
+
+use super::HttpServer;
+use super::exchanges::{ExchangeSlot, Flags, Phase};
+use super::policy::Policy;
+use super::response::{MediaType, Refusal, decimal};
+
+/// A comment that keeps the connection open.
+const COMMENT: &[u8] = b":\n\n";
+
+/// The largest text of an event around its data, in bytes.
+const EVENT_OVERHEAD: usize = 96;
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Completes a response whose body is in the output.
+    pub(super) fn finish(&mut self, index: u16, status: u16, media_type: MediaType) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        (slot.phase, slot.status, slot.media_type) = (Phase::Ending, status, media_type);
+        self.exchanges.set_deadline(index, Some(self.now.plus(self.config.times.stall)));
+        self.exchanges.set_ready(index);
+    }
+
+    /// Responds without a body.
+    pub(super) fn respond_empty(&mut self, index: u16, status: u16) {
+        self.finish(index, status, MediaType::None);
+    }
+
+    /// Responds with a text.
+    pub(super) fn respond_text(&mut self, index: u16, status: u16, text: &[u8]) {
+        self.push(index, &[text]);
+        self.finish(index, status, MediaType::Text);
+    }
+
+    /// Refuses a request. `id` is its id as JSON.
+    pub(super) fn refuse(&mut self, index: u16, refusal: Refusal, id: Option<&[u8]>) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        if slot.phase == Phase::Detached {
+            return self.release(index);
+        }
+        self.pages.release(&mut slot.output);
+        let mut length = 0usize;
+        refusal.pieces(id, &mut |piece| length = length.saturating_add(piece.len()));
+        let fits = self.pages.fits(&slot.output, length);
+        if fits {
+            refusal.pieces(id, &mut |piece| self.pages.push(&mut slot.output, piece));
+        }
+        slot.flags.remove(Flags::NEW_SESSION);
+        if refusal.retry_after.is_some() {
+            slot.flags.add(Flags::RETRY_LATER);
+        }
+        self.finish(index, refusal.status, if fits { MediaType::Json } else { MediaType::None });
+        self.release_delivered(index);
+    }
+
+    /// Begins an event stream as the response of a waiting exchange.
+    pub(super) fn open_stream(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        (slot.phase, slot.status, slot.media_type) = (Phase::Stream, 200, MediaType::EventStream);
+        let primes = slot.flags.has(Flags::PRIMES) && self.replay.is_enabled();
+        if primes {
+            let id = next_event_id(slot);
+            let mut digits = [0; 20];
+            let retry = decimal(self.config.times.retry.0, &mut digits);
+            self.push(index, &[b"id: ", id.bytes(), b"\nretry: ", retry.as_bytes(), b"\ndata:\n\n"]);
+        }
+        self.exchanges.set_ready(index);
+        self.rearm(index);
+    }
+
+    /// Ends an event stream after its unread events.
+    pub(super) fn end_stream(&mut self, index: u16) {
+        self.finish(index, 200, MediaType::EventStream);
+    }
+
+    /// Whether an event with this data fits into the output.
+    pub(super) fn has_event_space(&self, index: u16, data: &[u8]) -> bool {
+        let length = data.len().saturating_add(EVENT_OVERHEAD);
+        self.exchanges.slot(index).is_none_or(|slot| self.pages.fits(&slot.output, length))
+    }
+
+    /// Appends an event. The caller has checked that it fits.
+    pub(super) fn push_event(&mut self, index: u16, data: &[u8]) {
+        let id = self.record_event(index, data);
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        let name: &[u8] = if slot.flags.has(Flags::LEGACY) { b"event: message\n" } else { b"" };
+        let was_empty = slot.output.is_empty();
+        match id {
+            Some(id) => self.push(index, &[b"id: ", id.bytes(), b"\n", name, b"data: ", data, b"\n\n"]),
+            None => self.push(index, &[name, b"data: ", data, b"\n\n"]),
+        }
+        self.exchanges.set_ready(index);
+        if was_empty {
+            self.rearm(index);
+        }
+    }
+
+    /// Appends a notification to a stream. If the client does not read, a call loses the notification, and a stream
+    /// without a call ends.
+    pub(super) fn push_notification(&mut self, index: u16, data: &[u8]) {
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        let total = slot.output.len().saturating_add(data.len());
+        let is_slow = total > self.config.limits.stream || !self.has_event_space(index, data);
+        if !is_slow {
+            self.push_event(index, data);
+        } else if slot.flags.has(Flags::LISTENS) {
+            self.cut(index);
+        }
+    }
+
+    /// Appends a comment to an idle stream.
+    pub(super) fn push_comment(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        if self.pages.fits(&slot.output, COMMENT.len()) {
+            self.push(index, &[COMMENT]);
+            self.exchanges.set_ready(index);
+        }
+        self.rearm(index);
+    }
+
+    /// Starts the deadline of a stream: for its reader if output is unread, else for the next comment.
+    pub(super) fn rearm(&mut self, index: u16) {
+        let times = self.config.times;
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        let span = match slot.output.is_empty() && slot.flags.has(Flags::HEAD_SENT) {
+            true => times.keep_alive,
+            false => times.stall,
+        };
+        self.exchanges.set_deadline(index, Some(self.now.plus(span)));
+    }
+
+    pub(super) fn push(&mut self, index: u16, pieces: &[&[u8]]) {
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            for piece in pieces {
+                self.pages.push(&mut slot.output, piece);
+            }
+        }
+    }
+
+    /// Stores an event for replay, and returns its id. 2026-07-28 has no event ids.
+    pub(super) fn record_event(&mut self, index: u16, data: &[u8]) -> Option<EventId> {
+        let slot = self.exchanges.slot_mut(index)?;
+        if !self.replay.is_enabled() || slot.flags.has(Flags::MODERN) || slot.flags.has(Flags::LEGACY) {
+            return None;
+        }
+        let id = next_event_id(slot);
+        self.replay.push(slot.session, slot.serial, slot.events, data);
+        Some(id)
+    }
+
+    /// Frees an exchange with all that it holds.
+    pub(super) fn release(&mut self, index: u16) {
+        let now = self.now;
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        self.pages.release(&mut slot.output);
+        let part = core::mem::replace(&mut slot.body, super::bodies::NO_PART);
+        if part != super::bodies::NO_PART {
+            self.bodies.release(part);
+        }
+        if self.selected == Some(index) {
+            self.selected = None;
+        }
+        slot.stream = StreamId::NONE;
+        self.sessions.touch(slot.session, now, -1);
+        self.exchanges.release(index);
+    }
+}
+
+/// Numbers the next event of an exchange, and returns its id.
+fn next_event_id(slot: &mut ExchangeSlot) -> EventId {
+    slot.events = slot.events.wrapping_add(1);
+    EventId::new(slot.serial, slot.events)
+}
+
+/// An event id: the number of the stream and of the event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventId {
+    text: [u8; 24],
+    length: usize,
+}
+
+impl EventId {
+    pub(super) fn new(stream: u32, event: u32) -> EventId {
+        let (mut text, mut length) = ([0; 24], 0usize);
+        let (mut first, mut second) = ([0; 20], [0; 20]);
+        let pieces = [decimal(stream.into(), &mut first), "-", decimal(event.into(), &mut second)];
+        for (place, byte) in text.iter_mut().zip(pieces.iter().flat_map(|piece| piece.bytes())) {
+            *place = byte;
+            length = length.wrapping_add(1);
+        }
+        EventId { text, length }
+    }
+
+    /// Reads the numbers of an id.
+    pub(super) fn parse(text: &[u8]) -> Option<(u32, u32)> {
+        let (stream, event) = core::str::from_utf8(text).ok()?.split_once('-')?;
+        Some((stream.parse().ok()?, event.parse().ok()?))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.text.get(..self.length).unwrap_or_default()
+    }
+}

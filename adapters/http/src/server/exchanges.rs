@@ -1,0 +1,357 @@
+//! Table of exchanges: one request and its response each.
+
+use mcp_proto::{Millis, Revision, SessionKey, StreamId};
+
+use super::bodies::NO_PART;
+use super::pages::Chain;
+use super::response::MediaType;
+
+/// Index that stands for no exchange.
+pub(super) const NONE: u16 = u16::MAX;
+
+/// Identifier of an exchange. An identifier of an ended exchange never names another one by accident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ExchangeId {
+    pub(super) index: u16,
+    pub(super) generation: u16,
+}
+
+/// Phase of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Free,
+    /// The body arrives.
+    Body,
+    /// The message waits until the core server accepts it.
+    Queued,
+    /// The core server has the message. Its first message decides between JSON and an event stream.
+    Waiting,
+    /// An event stream is open.
+    Stream,
+    /// The response is complete, and the transport still sends it.
+    Ending,
+    /// The client has left, and its request continues (handshake era).
+    Detached,
+    /// The client has left, and the core server has to know it (`2026-07-28`).
+    Closing,
+}
+
+/// Facts about an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u16);
+
+impl Flags {
+    pub(super) const NONE: Flags = Flags(0);
+    /// The head of the response was sent.
+    pub(super) const HEAD_SENT: Flags = Flags(1);
+    /// The response carries the id of the session that it creates.
+    pub(super) const NEW_SESSION: Flags = Flags(2);
+    /// The request belongs to `2026-07-28`.
+    pub(super) const MODERN: Flags = Flags(4);
+    /// The body has no request: 202.
+    pub(super) const ONE_WAY: Flags = Flags(8);
+    /// The body is an array.
+    pub(super) const BATCH: Flags = Flags(16);
+    /// The client takes an event stream.
+    pub(super) const TAKES_STREAM: Flags = Flags(32);
+    /// The client takes JSON.
+    pub(super) const TAKES_JSON: Flags = Flags(64);
+    /// The stream of a GET: it carries messages of the session.
+    pub(super) const GENERAL: Flags = Flags(128);
+    /// The stream of HTTP+SSE: it carries all messages, and does not end with a response.
+    pub(super) const LEGACY: Flags = Flags(256);
+    /// The exchange is in the list of those with output.
+    pub(super) const IS_READY: Flags = Flags(512);
+    /// The exchange counts as a stream without a call.
+    pub(super) const LISTENS: Flags = Flags(1024);
+    /// The client closed the connection while the message was queued.
+    pub(super) const LEFT: Flags = Flags(2048);
+    /// The request is `initialize`.
+    pub(super) const INITIALIZE: Flags = Flags(4096);
+    /// The revision has priming events (since `2025-11-25`).
+    pub(super) const PRIMES: Flags = Flags(8192);
+    /// The body is `notifications/cancelled`.
+    pub(super) const CANCELS: Flags = Flags(16_384);
+    /// The refusal is temporary: `Retry-After`.
+    pub(super) const RETRY_LATER: Flags = Flags(32_768);
+
+    pub(super) fn has(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn add(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+
+    pub(super) fn remove(&mut self, other: Flags) {
+        self.0 &= !other.0;
+    }
+}
+
+/// Storage for one exchange. The caller lends an array: `[ExchangeSlot::EMPTY; 8]`.
+#[derive(Debug, Clone, Copy)]
+pub struct ExchangeSlot {
+    pub(super) deadline: Millis,
+    /// Stream of the exchange in the core server.
+    pub(super) stream: StreamId,
+    /// Number of the exchange, part of its event ids.
+    pub(super) serial: u32,
+    pub(super) output: Chain,
+    pub(super) body_length: u32,
+    pub(super) body: u16,
+    pub(super) session: SessionKey,
+    /// The user that sent the request.
+    pub(super) user: u64,
+    /// Number of events that the exchange has sent.
+    pub(super) events: u32,
+    pub(super) generation: u16,
+    pub(super) flags: Flags,
+    pub(super) status: u16,
+    /// Next exchange in the queue for the core server, or in the list of free ones.
+    next: u16,
+    next_ready: u16,
+    pub(super) phase: Phase,
+    /// Handshake era: the revision of a request without a session.
+    pub(super) revision: Revision,
+    pub(super) media_type: MediaType,
+    /// A sealed session: its contents and a random number.
+    pub(super) sealed: [u8; 16],
+}
+
+const NEVER: Millis = Millis(u64::MAX);
+
+impl ExchangeSlot {
+    /// A slot without an exchange.
+    pub const EMPTY: ExchangeSlot = ExchangeSlot {
+        deadline: NEVER,
+        stream: StreamId::NONE,
+        serial: 0,
+        output: Chain::EMPTY,
+        body_length: 0,
+        body: NO_PART,
+        session: SessionKey::NONE,
+        user: 0,
+        events: 0,
+        generation: 0,
+        flags: Flags::NONE,
+        status: 0,
+        next: NONE,
+        next_ready: NONE,
+        phase: Phase::Free,
+        revision: Revision::V2024_11_05,
+        media_type: MediaType::None,
+        sealed: [0; 16],
+    };
+}
+
+/// First and last exchange of a linked list.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    first: u16,
+    last: u16,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+
+pub(super) struct Exchanges<'b> {
+    slots: &'b mut [ExchangeSlot],
+    free: List,
+    /// Exchanges whose message or end waits for the core server.
+    queue: List,
+    /// Exchanges with new output.
+    ready: List,
+    /// Lower bound of all deadlines.
+    pub(super) earliest: Millis,
+    serial: u32,
+    taken: usize,
+    /// Number of streams without a call.
+    pub(super) listening: usize,
+}
+
+impl<'b> Exchanges<'b> {
+    pub(super) fn new(slots: &'b mut [ExchangeSlot]) -> Exchanges<'b> {
+        let slots = slots.get_mut(..slots.len().min(usize::from(NONE - 1))).unwrap_or_default();
+        slots.fill(ExchangeSlot::EMPTY);
+        let mut exchanges = Exchanges {
+            slots,
+            free: EMPTY,
+            queue: EMPTY,
+            ready: EMPTY,
+            earliest: NEVER,
+            serial: 0,
+            taken: 0,
+            listening: 0,
+        };
+        for index in 0..u16::try_from(exchanges.slots.len()).unwrap_or(NONE) {
+            exchanges.append_free(index);
+        }
+        exchanges
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns the number of exchanges.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    pub(super) fn slot(&self, index: u16) -> Option<&ExchangeSlot> {
+        self.slots.get(usize::from(index))
+    }
+
+    pub(super) fn slot_mut(&mut self, index: u16) -> Option<&mut ExchangeSlot> {
+        self.slots.get_mut(usize::from(index))
+    }
+
+    /// Returns the exchange with this identifier, if it has not ended.
+    pub(super) fn get(&self, id: ExchangeId) -> Option<&ExchangeSlot> {
+        self.slot(id.index).filter(|slot| slot.generation == id.generation && slot.phase != Phase::Free)
+    }
+
+    pub(super) fn id(&self, index: u16) -> ExchangeId {
+        ExchangeId { index, generation: self.slot(index).map_or(0, |slot| slot.generation) }
+    }
+
+    /// Returns the exchange of a stream.
+    pub(super) fn find(&self, stream: StreamId) -> Option<u16> {
+        let [low, high, _, _] = stream.0.to_le_bytes();
+        let index = u16::from_le_bytes([low, high]).checked_sub(1)?;
+        let slot = self.slot(index)?;
+        (slot.phase != Phase::Free && slot.stream == stream).then_some(index)
+    }
+
+    /// Returns the first exchange that satisfies a condition.
+    pub(super) fn position(&self, condition: impl Fn(&ExchangeSlot) -> bool) -> Option<u16> {
+        let found = self.slots.iter().position(|slot| slot.phase != Phase::Free && condition(slot))?;
+        u16::try_from(found).ok()
+    }
+
+    /// Takes a free slot. Returns `None` if all are taken.
+    pub(super) fn take(&mut self, phase: Phase) -> Option<u16> {
+        let index = self.free.first;
+        let slot = self.slots.get_mut(usize::from(index))?;
+        self.free.first = slot.next;
+        if self.free.first == NONE {
+            self.free.last = NONE;
+        }
+        self.serial = self.serial.wrapping_add(1);
+        let generation = slot.generation.wrapping_add(1).max(1);
+        *slot = ExchangeSlot { generation, serial: self.serial, phase, ..ExchangeSlot::EMPTY };
+        slot.stream = StreamId::in_session(SessionKey(generation), index.wrapping_add(1));
+        self.taken = self.taken.saturating_add(1);
+        Some(index)
+    }
+
+    /// Gives a running exchange another identifier, because another connection continues it.
+    pub(super) fn renew(&mut self, index: u16) {
+        if let Some(slot) = self.slots.get_mut(usize::from(index)) {
+            slot.generation = slot.generation.wrapping_add(1).max(1);
+        }
+    }
+
+    /// Ends an exchange whose output and body are released.
+    pub(super) fn release(&mut self, index: u16) {
+        let Some(slot) = self.slots.get_mut(usize::from(index)).filter(|slot| slot.phase != Phase::Free)
+        else {
+            return;
+        };
+        if slot.flags.has(Flags::LISTENS) {
+            self.listening = self.listening.saturating_sub(1);
+        }
+        // The identifier stays in the list of exchanges with output until it is taken out.
+        let is_ready = slot.flags.has(Flags::IS_READY);
+        slot.phase = Phase::Free;
+        slot.flags = Flags::NONE;
+        slot.deadline = NEVER;
+        if is_ready {
+            slot.flags.add(Flags::IS_READY);
+        }
+        self.taken = self.taken.saturating_sub(1);
+        if !is_ready {
+            self.append_free(index);
+        }
+    }
+
+    fn append_free(&mut self, index: u16) {
+        append(self.slots, &mut self.free, index, |slot| &mut slot.next);
+    }
+
+    /// Appends an exchange to the queue for the core server.
+    pub(super) fn enqueue(&mut self, index: u16) {
+        append(self.slots, &mut self.queue, index, |slot| &mut slot.next);
+    }
+
+    pub(super) fn queued(&self) -> Option<u16> {
+        (self.queue.first != NONE).then_some(self.queue.first)
+    }
+
+    pub(super) fn dequeue(&mut self) {
+        take_first(self.slots, &mut self.queue, |slot| &mut slot.next);
+    }
+
+    /// Marks an exchange as one with output.
+    pub(super) fn set_ready(&mut self, index: u16) {
+        match self.slots.get_mut(usize::from(index)) {
+            Some(slot) if !slot.flags.has(Flags::IS_READY) => slot.flags.add(Flags::IS_READY),
+            _ => return,
+        }
+        append(self.slots, &mut self.ready, index, |slot| &mut slot.next_ready);
+    }
+
+    /// Returns the next exchange with output, or one that has ended meanwhile.
+    pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
+        let index = take_first(self.slots, &mut self.ready, |slot| &mut slot.next_ready)?;
+        let slot = self.slots.get_mut(usize::from(index))?;
+        slot.flags.remove(Flags::IS_READY);
+        let (is_free, id) = (slot.phase == Phase::Free, self.id(index));
+        if is_free {
+            self.append_free(index);
+        }
+        Some(id)
+    }
+
+    pub(super) fn set_deadline(&mut self, index: u16, at: Option<Millis>) {
+        if let Some(slot) = self.slots.get_mut(usize::from(index)) {
+            slot.deadline = at.unwrap_or(NEVER);
+            self.earliest = self.earliest.min(slot.deadline);
+        }
+    }
+
+    /// Returns an exchange whose deadline has passed. Without one, computes the earliest deadline.
+    pub(super) fn due(&mut self, now: Millis) -> Option<u16> {
+        if self.earliest > now {
+            return None;
+        }
+        self.earliest = self.slots.iter().map(|slot| slot.deadline).min().unwrap_or(NEVER);
+        self.position(|slot| slot.deadline <= now)
+    }
+}
+
+/// Appends a slot to a list.
+fn append(slots: &mut [ExchangeSlot], list: &mut List, index: u16, link: fn(&mut ExchangeSlot) -> &mut u16) {
+    match slots.get_mut(usize::from(index)) {
+        Some(slot) => *link(slot) = NONE,
+        None => return,
+    }
+    match slots.get_mut(usize::from(list.last)) {
+        Some(last) => *link(last) = index,
+        None => list.first = index,
+    }
+    list.last = index;
+}
+
+/// Takes the first slot out of a list.
+fn take_first(
+    slots: &mut [ExchangeSlot],
+    list: &mut List,
+    link: fn(&mut ExchangeSlot) -> &mut u16,
+) -> Option<u16> {
+    let index = list.first;
+    list.first = core::mem::replace(link(slots.get_mut(usize::from(index))?), NONE);
+    if list.first == NONE {
+        list.last = NONE;
+    }
+    Some(index)
+}

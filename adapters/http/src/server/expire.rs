@@ -1,0 +1,51 @@
+//! Deadlines: slow bodies, late responses, idle streams, slow readers, unused sessions.
+
+use mcp_proto::Millis;
+use mcp_proto::rpc::code;
+
+use super::HttpServer;
+use super::exchanges::Phase;
+use super::policy::Policy;
+use super::response::Refusal;
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Handles all deadlines that have passed.
+    pub(super) fn expire(&mut self) {
+        while let Some(index) = self.exchanges.due(self.now) {
+            self.expire_exchange(index);
+        }
+        while let Some((key, last_used, is_open)) = self.sessions.oldest()
+            && last_used.plus(self.config.times.session_idle) <= self.now
+        {
+            match is_open {
+                true => self.sessions.touch(key, self.now, 0),
+                false => self.end_session(key),
+            }
+        }
+    }
+
+    fn expire_exchange(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot(index) else { return };
+        match slot.phase {
+            Phase::Body => {
+                let refusal = Refusal::new(408, code::INVALID_REQUEST, "the body did not arrive in time");
+                self.refuse(index, refusal, None);
+            }
+            Phase::Waiting => self.open_stream(index),
+            Phase::Stream if slot.output.is_empty() && slot.flags.has(super::exchanges::Flags::HEAD_SENT) => {
+                self.push_comment(index);
+            }
+            Phase::Stream | Phase::Ending => self.cut(index),
+            Phase::Detached => self.release(index),
+            Phase::Free | Phase::Queued | Phase::Closing => self.exchanges.set_deadline(index, None),
+        }
+    }
+
+    /// Returns the earliest deadline of exchanges and sessions.
+    pub(super) fn own_deadline(&self) -> Option<Millis> {
+        let exchanges = self.exchanges.earliest;
+        let idle = self.config.times.session_idle;
+        let sessions = self.sessions.oldest().map_or(Millis(u64::MAX), |(_, at, _)| at.plus(idle));
+        Some(exchanges.min(sessions)).filter(|at| *at < Millis(u64::MAX))
+    }
+}

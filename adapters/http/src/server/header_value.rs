@@ -1,0 +1,79 @@
+//! Comparison of a header field with a value of the body.
+
+use mcp_proto::Decimal;
+use mcp_proto::json::{Json, Kind, Str};
+
+const PREFIX: &[u8] = b"=?base64?";
+const SUFFIX: &[u8] = b"?=";
+
+/// Whether a header field has the value of a string in the body. The field may be wrapped in base64.
+pub(super) fn equals_string(field: &[u8], value: Str<'_>) -> bool {
+    if !field.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
+        return false;
+    }
+    let wrapped = field.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    match wrapped {
+        Some(base64) => is_base64(base64) && equals_bytes(decode(base64), value),
+        None => equals_bytes(field.iter().copied(), value),
+    }
+}
+
+/// Whether a header field has the value of a string, an integer or a boolean in the body.
+pub(super) fn equals_json(field: &[u8], value: Json<'_>) -> bool {
+    match value.kind() {
+        Kind::String => value.string().is_some_and(|value| equals_string(field, value)),
+        Kind::Bool => field == value.bytes(),
+        Kind::Number => {
+            let number = |json: Json<'_>| json.number().and_then(Decimal::parse);
+            let field = Json::parse(field).ok().and_then(number);
+            field.is_some() && field == number(value)
+        }
+        _ => false,
+    }
+}
+
+fn equals_bytes(mut bytes: impl Iterator<Item = u8>, value: Str<'_>) -> bool {
+    let is_prefix = value
+        .chars()
+        .all(|char| char.encode_utf8(&mut [0; 4]).bytes().all(|byte| bytes.next() == Some(byte)));
+    is_prefix && bytes.next().is_none()
+}
+
+/// Returns the six bits of a letter.
+fn bits_of(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'A'..=b'Z' => letter.wrapping_sub(b'A'),
+        b'a'..=b'z' => letter.wrapping_sub(b'a').wrapping_add(26),
+        b'0'..=b'9' => letter.wrapping_sub(b'0').wrapping_add(52),
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+/// Whether a text is base64 with complete padding and no spare bits. See RFC 4648, section 4.
+fn is_base64(text: &[u8]) -> bool {
+    let letters = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
+    let spare_bits = match text.len().wrapping_sub(letters.len()) {
+        0 => 0,
+        1 => 3,
+        _ => 15,
+    };
+    let last = letters.last().copied().and_then(bits_of).unwrap_or(0);
+    text.len().is_multiple_of(4)
+        && letters.iter().all(|letter| bits_of(*letter).is_some())
+        && last & spare_bits == 0
+}
+
+/// Decodes a text that [`is_base64`].
+fn decode(text: &[u8]) -> impl Iterator<Item = u8> {
+    text.chunks(4).flat_map(|group| {
+        let mut bits = 0u32;
+        for letter in group {
+            bits = bits << 6 | u32::from(bits_of(*letter).unwrap_or(0));
+        }
+        let padding = group.iter().filter(|letter| **letter == b'=').count();
+        let [_, a, b, c] = bits.to_be_bytes();
+        [a, b, c].into_iter().take(3usize.saturating_sub(padding))
+    })
+}

@@ -1,0 +1,77 @@
+//! HTTP+SSE of 2024-11-05: an event stream that is the session, and an endpoint for its messages.
+
+use mcp_proto::Millis;
+use mcp_proto::rpc::code;
+
+use super::HttpServer;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::policy::Policy;
+use super::request::RequestHead;
+use super::response::{Refusal, SessionId};
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Opens the stream of a new session. Its first event names the endpoint for messages.
+    pub(super) fn begin_legacy_stream(&mut self, user: u64) -> Result<ExchangeId, Refusal> {
+        let full = self.overloaded("all sessions are in use");
+        let Some(paths) = self.config.legacy else { return Err(full) };
+        if self.sessions.is_full()
+            && let Some(idle) = self.sessions.longest_idle()
+        {
+            self.end_session(idle);
+        }
+        if !self.may_listen() {
+            return Err(self.overloaded("too many event streams are open"));
+        }
+        let id = self.policy.random();
+        let key = self.sessions.create(id, user, self.now).ok_or(full)?;
+        let index = match self.begin_listening(key) {
+            Ok(index) => index,
+            Err(refusal) => {
+                self.sessions.end(key);
+                return Err(refusal);
+            }
+        };
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::LEGACY);
+        }
+        self.open_stream(index);
+        let id = SessionId::from_bytes(&id);
+        let uri = [paths.messages.as_bytes(), b"?sessionId=", id.as_str().as_bytes()];
+        self.push(index, &[b"event: endpoint\ndata: "]);
+        self.push(index, &uri);
+        self.push(index, &[b"\n\n"]);
+        Ok(self.exchanges.id(index))
+    }
+
+    /// Starts the exchange of a message. Its response goes to the stream of the session.
+    pub(super) fn begin_legacy_message(
+        &mut self,
+        head: &RequestHead<'_>,
+        user: u64,
+    ) -> Result<ExchangeId, Refusal> {
+        let text = head.query("sessionId").ok_or(Refusal::new(
+            400,
+            code::INVALID_REQUEST,
+            "the parameter `sessionId` is missing",
+        ))?;
+        let unknown = Refusal::new(404, code::INVALID_REQUEST, "the session in `sessionId` does not exist");
+        let id = SessionId::parse::<16>(text.as_bytes()).ok_or(unknown)?;
+        let key = self.sessions.find(&id, user).ok_or(unknown)?;
+        let stream = self.exchanges.position(|slot| {
+            slot.session == key && slot.flags.has(Flags::LEGACY) && slot.phase == Phase::Stream
+        });
+        let stream =
+            stream.and_then(|index| self.exchanges.slot(index)).map(|slot| slot.stream).ok_or(unknown)?;
+        let index = self.take_exchange(Phase::Body)?;
+        self.join_session(index, key);
+        let deadline: Millis = self.now.plus(self.config.times.body);
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::LEGACY);
+            slot.flags.add(Flags::TAKES_JSON);
+            slot.stream = stream;
+            slot.user = user;
+        }
+        self.exchanges.set_deadline(index, Some(deadline));
+        Ok(self.exchanges.id(index))
+    }
+}

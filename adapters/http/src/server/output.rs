@@ -1,0 +1,125 @@
+//! Output of an exchange: the head and the body of its response, as far as they are known.
+
+use mcp_proto::Millis;
+
+use super::HttpServer;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::policy::Policy;
+use super::response::{MediaType, ResponseHead, SessionId};
+use super::sealed;
+
+/// Unsent output of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Output<'a> {
+    /// The head of the response, if it is known and was not sent.
+    pub head: Option<ResponseHead>,
+    /// The next bytes of the body. More may follow.
+    pub body: &'a [u8],
+    /// Whether the response is complete with these bytes.
+    pub is_end: bool,
+    /// Whether the server gave the exchange up. The transport closes the connection. With HTTP/2, it resets the stream.
+    pub is_cut: bool,
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Returns the unsent output of an exchange.
+    #[must_use]
+    pub fn output(&self, id: ExchangeId) -> Output<'_> {
+        let none = Output { head: None, body: &[], is_end: false, is_cut: false };
+        let Some(slot) = self.exchanges.get(id) else { return Output { is_end: true, is_cut: true, ..none } };
+        match slot.phase {
+            Phase::Stream | Phase::Ending => {}
+            Phase::Detached | Phase::Closing => return Output { is_end: true, is_cut: true, ..none },
+            Phase::Free | Phase::Body | Phase::Queued | Phase::Waiting => return none,
+        }
+        let body = self.pages.front(&slot.output);
+        let is_end = slot.phase == Phase::Ending && body.len() == slot.output.len();
+        let head = (!slot.flags.has(Flags::HEAD_SENT)).then(|| {
+            let length = slot.media_type != MediaType::EventStream;
+            let mut head =
+                ResponseHead::new(slot.status, slot.media_type, length.then_some(slot.output.len()));
+            if slot.status == 204 {
+                head.length = None;
+            }
+            if slot.flags.has(Flags::RETRY_LATER) {
+                head.retry_after = Some(self.config.times.retry_after);
+            }
+            if slot.flags.has(Flags::NEW_SESSION) {
+                head.session = match self.sessions.id(slot.session) {
+                    Some(id) => Some(SessionId::from_bytes(&id)),
+                    None => sealed::seal(&self.policy, &slot.sealed, slot.user),
+                };
+            }
+            head
+        });
+        Output { head, body, is_end, is_cut: false }
+    }
+
+    /// Reports that the head and the first `n` bytes of the body were sent. At the end of the response, the exchange
+    /// ends.
+    pub fn sent(&mut self, id: ExchangeId, n: usize, now: Millis) {
+        self.now = self.now.max(now);
+        let index = id.index;
+        if self.exchanges.get(id).is_none() {
+            return;
+        }
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        if !matches!(slot.phase, Phase::Stream | Phase::Ending) {
+            return;
+        }
+        slot.flags.add(Flags::HEAD_SENT);
+        self.pages.consume(&mut slot.output, n);
+        match (slot.phase, slot.output.is_empty()) {
+            (Phase::Ending, true) => self.release(index),
+            _ => self.rearm(index),
+        }
+    }
+
+    /// Reports that the client has left: the connection is closed, or its stream was reset.
+    ///
+    /// A request of `2026-07-28` is cancelled. A request of the handshake era continues.
+    pub fn close(&mut self, id: ExchangeId) {
+        if self.exchanges.get(id).is_some() {
+            self.leave(id.index);
+        }
+    }
+
+    /// Gives an exchange up: its client does not read.
+    pub(super) fn cut(&mut self, index: u16) {
+        self.exchanges.set_ready(index);
+        self.leave(index);
+    }
+
+    fn leave(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        let flags = slot.flags;
+        match slot.phase {
+            Phase::Queued => slot.flags.add(Flags::LEFT),
+            Phase::Waiting | Phase::Stream if flags.has(Flags::MODERN) => {
+                slot.phase = Phase::Closing;
+                self.pages.release(&mut slot.output);
+                self.exchanges.set_deadline(index, None);
+                self.exchanges.enqueue(index);
+            }
+            Phase::Waiting | Phase::Stream if flags.has(Flags::LISTENS) => {
+                let key = slot.session;
+                self.release(index);
+                // In HTTP+SSE the stream is the session.
+                if flags.has(Flags::LEGACY) {
+                    self.end_session(key);
+                }
+            }
+            Phase::Waiting | Phase::Stream => {
+                slot.phase = Phase::Detached;
+                slot.flags.remove(Flags::HEAD_SENT);
+                self.pages.release(&mut slot.output);
+                // A batch whose requests are all cancelled gets no response.
+                let limit = self.now.plus(self.config.times.session_idle);
+                self.exchanges.set_deadline(index, Some(limit));
+            }
+            Phase::Body | Phase::Ending => self.release(index),
+            Phase::Free | Phase::Detached | Phase::Closing => {}
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `Pages`: a pool of equal pages, and chains of pages that hold unsent output.
+
+/// Index that stands for no page.
+const NONE: u16 = u16::MAX;
+
+/// Size of the header of a page: the index of the next page and the number of bytes in use.
+const HEADER: usize = 4;
+
+/// Pool of pages in lent memory.
+pub(super) struct Pages<'b> {
+    bytes: &'b mut [u8],
+    size: usize,
+    count: u16,
+    free: u16,
+    available: u16,
+}
+
+/// Chain of pages: bytes in the order in which they were pushed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain {
+    first: u16,
+    last: u16,
+    /// Number of consumed bytes in the first page.
+    start: u16,
+    length: u32,
+}
+
+impl Chain {
+    pub(super) const EMPTY: Chain = Chain { first: NONE, last: NONE, start: 0, length: 0 };
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        usize::try_from(self.length).unwrap_or(usize::MAX)
+    }
+}
+
+impl<'b> Pages<'b> {
+    pub(super) fn new(bytes: &'b mut [u8], page: usize) -> Pages<'b> {
+        let size = page.clamp(HEADER.saturating_add(1), u16::MAX.into());
+        let count = u16::try_from(bytes.len().checked_div(size).unwrap_or(0)).unwrap_or(NONE).min(NONE - 1);
+        let mut pages = Pages { bytes, size, count, free: NONE, available: 0 };
+        for index in (0..count).rev() {
+            pages.put_back(index);
+        }
+        pages
+    }
+
+    fn page(&mut self, index: u16) -> Option<(&mut [u8; HEADER], &mut [u8])> {
+        let start = usize::from(index).saturating_mul(self.size);
+        self.bytes.get_mut(start..start.saturating_add(self.size))?.split_first_chunk_mut::<HEADER>()
+    }
+
+    fn header(&self, index: u16) -> (u16, u16) {
+        let start = usize::from(index).saturating_mul(self.size);
+        match self.bytes.get(start..).and_then(|page| page.first_chunk::<HEADER>()) {
+            Some([n0, n1, u0, u1]) => (u16::from_le_bytes([*n0, *n1]), u16::from_le_bytes([*u0, *u1])),
+            None => (NONE, 0),
+        }
+    }
+
+    fn set_header(&mut self, index: u16, next: u16, used: u16) {
+        if let Some((header, _)) = self.page(index) {
+            let ([n0, n1], [u0, u1]) = (next.to_le_bytes(), used.to_le_bytes());
+            *header = [n0, n1, u0, u1];
+        }
+    }
+
+    fn put_back(&mut self, index: u16) {
+        self.set_header(index, self.free, 0);
+        self.free = index;
+        self.available = self.available.saturating_add(1);
+    }
+
+    fn data_size(&self) -> usize {
+        self.size.saturating_sub(HEADER)
+    }
+
+    /// Returns whether all pages together hold `length` bytes.
+    pub(super) fn can_ever_hold(&self, length: usize) -> bool {
+        usize::from(self.count).saturating_mul(self.data_size()) >= length
+    }
+
+    /// Returns whether `length` bytes fit behind the chain now.
+    pub(super) fn fits(&self, chain: &Chain, length: usize) -> bool {
+        let free = usize::from(self.available).saturating_mul(self.data_size());
+        let last = if chain.last == NONE {
+            0
+        } else {
+            self.data_size().saturating_sub(self.header(chain.last).1.into())
+        };
+        free.saturating_add(last) >= length
+    }
+
+    /// Appends bytes. The caller has checked that they fit.
+    pub(super) fn push(&mut self, chain: &mut Chain, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (next, used) = if chain.last == NONE { (NONE, u16::MAX) } else { self.header(chain.last) };
+            if usize::from(used) >= self.data_size() {
+                if !self.extend(chain) {
+                    return;
+                }
+                continue;
+            }
+            let last = chain.last;
+            let Some((_, data)) = self.page(last) else { return };
+            let space = data.get_mut(usize::from(used)..).unwrap_or_default();
+            let count = space.len().min(rest.len());
+            let (now, later) = rest.split_at_checked(count).unwrap_or_default();
+            if let Some(target) = space.get_mut(..count) {
+                target.copy_from_slice(now);
+            }
+            rest = later;
+            let count = u16::try_from(count).unwrap_or(0);
+            self.set_header(last, next, used.saturating_add(count));
+            chain.length = chain.length.saturating_add(count.into());
+        }
+    }
+
+    /// Appends an empty page. Returns `false` if none is free.
+    fn extend(&mut self, chain: &mut Chain) -> bool {
+        let index = self.free;
+        if index == NONE {
+            return false;
+        }
+        self.free = self.header(index).0;
+        self.available = self.available.saturating_sub(1);
+        self.set_header(index, NONE, 0);
+        match chain.last {
+            NONE => (chain.first, chain.start) = (index, 0),
+            last => {
+                let used = self.header(last).1;
+                self.set_header(last, index, used);
+            }
+        }
+        chain.last = index;
+        true
+    }
+
+    /// Returns the first bytes of the chain: those in its first page.
+    pub(super) fn front(&self, chain: &Chain) -> &[u8] {
+        if chain.first == NONE {
+            return &[];
+        }
+        let used = usize::from(self.header(chain.first).1);
+        let from = usize::from(chain.first).saturating_mul(self.size).saturating_add(HEADER);
+        self.bytes.get(from.saturating_add(chain.start.into())..from.saturating_add(used)).unwrap_or_default()
+    }
+
+    /// Removes the first `n` bytes.
+    pub(super) fn consume(&mut self, chain: &mut Chain, n: usize) {
+        let mut rest = n.min(chain.len());
+        while rest > 0 {
+            let count = self.front(chain).len().min(rest);
+            rest = rest.saturating_sub(count);
+            let count = u16::try_from(count).unwrap_or(u16::MAX);
+            chain.start = chain.start.saturating_add(count);
+            chain.length = chain.length.saturating_sub(count.into());
+            let (next, used) = self.header(chain.first);
+            if chain.start >= used {
+                self.put_back(chain.first);
+                (chain.first, chain.start) = (next, 0);
+                if next == NONE {
+                    *chain = Chain::EMPTY;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Drops the chain.
+    pub(super) fn release(&mut self, chain: &mut Chain) {
+        while chain.first != NONE {
+            let next = self.header(chain.first).0;
+            self.put_back(chain.first);
+            chain.first = next;
+        }
+        *chain = Chain::EMPTY;
+    }
+}

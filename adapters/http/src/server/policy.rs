@@ -1,0 +1,48 @@
+//! `Policy`: decisions of the application, such as authorization and randomness.
+
+use super::request::RequestHead;
+
+/// Verdict on the authorization of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The request is allowed. A session belongs to the `user` that created it.
+    Allow {
+        /// A number that identifies the user, such as a keyed hash of the subject. 0 without authorization.
+        user: u64,
+    },
+    /// The request is refused with this status: 400, 401 or 403.
+    Deny {
+        /// The status.
+        status: u16,
+        /// The value of `WWW-Authenticate`, or an empty text.
+        challenge: &'static str,
+    },
+}
+
+/// Decisions of the application.
+pub trait Policy {
+    /// Decides whether a request is authorized. The server asks for every request, whatever its session.
+    fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
+        let _ = head;
+        Verdict::Allow { user: 0 }
+    }
+
+    /// Returns 16 bytes of cryptographic randomness, for a session id.
+    fn random(&mut self) -> [u8; 16];
+
+    /// Returns the input schema of a tool whose properties are marked with `x-mcp-header`.
+    ///
+    /// The server compares the fields `Mcp-Param-*` of a call with these properties. `None` means that the tool has no
+    /// such properties.
+    fn input_schema(&self, tool: &str) -> Option<&str> {
+        let _ = tool;
+        None
+    }
+
+    /// Returns a message authentication code of `data`, such as a truncated HMAC, for
+    /// [`SessionMode::Sealed`](super::SessionMode::Sealed). `None` refuses sealed sessions.
+    fn sign(&self, data: &[u8]) -> Option<[u8; 16]> {
+        let _ = data;
+        None
+    }
+}

@@ -1,0 +1,110 @@
+//! `poll`: moves messages between the exchanges and the core server.
+
+use mcp_proto::server::Server;
+use mcp_proto::{Action, Millis};
+
+use super::HttpServer;
+use super::deliver::Delivery;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::policy::Policy;
+
+/// Next step for the caller, returned by [`HttpServer::poll`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// An event of the core server is pending: call its `event()`, then poll again.
+    Event,
+    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for it.
+    Output(ExchangeId),
+    /// Wait for the network, and poll again at this time at the latest.
+    Wait(Option<Millis>),
+    /// The core server is closed.
+    Closed,
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Advances the server and returns the next step. `now` is the current time.
+    pub fn poll(&mut self, server: &mut Server<'_>, now: Millis) -> Step {
+        self.now = self.now.max(now);
+        self.expire();
+        loop {
+            if let Some(id) = self.exchanges.take_ready() {
+                return Step::Output(id);
+            }
+            let core_deadline = match server.poll(self.now) {
+                Action::Event => return Step::Event,
+                Action::Closed => return Step::Closed,
+                Action::Io(io) => {
+                    let deadline = io.deadline();
+                    let (out, input) = io.split();
+                    if let Some(frame) = out.frame() {
+                        if self.route(&frame) {
+                            out.sent(frame.message().len());
+                            continue;
+                        }
+                        return Step::Wait(self.next_deadline(deadline));
+                    }
+                    if !input.is_ready() {
+                        return Step::Wait(self.next_deadline(deadline));
+                    }
+                    deadline
+                }
+            };
+            if !self.deliver_next(server) {
+                return Step::Wait(self.next_deadline(core_deadline));
+            }
+        }
+    }
+
+    /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
+    /// `false` if there is none.
+    fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
+        if let Some(key) = self.sessions.ending() {
+            if !self.deselect(server, key) {
+                return false;
+            }
+            let Action::Io(io) = server.poll(self.now) else { return true };
+            if io.split().1.stream_closed(key.stream()).is_ok() {
+                self.sessions.forget_ending();
+            }
+            return true;
+        }
+        let Some(index) = self.exchanges.queued() else { return false };
+        let Some(slot) = self.exchanges.slot(index) else { return false };
+        if slot.phase == Phase::Closing {
+            let stream = slot.stream;
+            let Action::Io(io) = server.poll(self.now) else { return true };
+            if io.split().1.stream_closed(stream).is_ok() {
+                self.exchanges.dequeue();
+                self.release(index);
+            }
+            return true;
+        }
+        // A client of 2026-07-28 that has left cancels its request. In the handshake era, only a request is lost.
+        let is_dropped = slot.flags.has(Flags::LEFT) && !slot.flags.has(Flags::ONE_WAY);
+        if is_dropped {
+            self.exchanges.dequeue();
+            self.release(index);
+            return true;
+        }
+        match self.deliver(server, index, None) {
+            // The core server has an event or a message, or a session has to end first.
+            Delivery::Busy => true,
+            Delivery::Done => {
+                self.exchanges.dequeue();
+                self.release_delivered(index);
+                if self.exchanges.slot(index).is_some_and(|slot| slot.flags.has(Flags::LEFT)) {
+                    self.release(index);
+                }
+                true
+            }
+        }
+    }
+
+    fn next_deadline(&self, core: Option<Millis>) -> Option<Millis> {
+        let own = self.own_deadline();
+        match (own, core) {
+            (Some(own), Some(core)) => Some(own.min(core)),
+            (own, core) => own.or(core),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Replay of sent events to a client that resumes an event stream (`Last-Event-ID`).
+
+use mcp_proto::SessionKey;
+use mcp_proto::rpc::code;
+
+use super::HttpServer;
+use super::event_stream::EventId;
+use super::exchanges::{ExchangeId, Flags, Phase};
+use super::policy::Policy;
+use super::response::Refusal;
+
+/// Size of the header of an event: length, stream, number, session.
+const HEADER: usize = 14;
+
+/// Sent events in lent memory, oldest first. A new event replaces the oldest ones.
+pub(super) struct Replay<'b> {
+    bytes: &'b mut [u8],
+    /// The oldest event.
+    start: usize,
+    /// End of the newest event.
+    end: usize,
+    /// End of the events before the wrap to the start of the memory. `None` unless `end` is before `start`.
+    wrap: Option<usize>,
+}
+
+/// An event in the ring.
+struct Stored {
+    stream: u32,
+    number: u32,
+    session: SessionKey,
+    data: core::ops::Range<usize>,
+}
+
+impl<'b> Replay<'b> {
+    pub(super) fn new(bytes: &'b mut [u8]) -> Replay<'b> {
+        Replay { bytes, start: 0, end: 0, wrap: None }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
+    fn at(&self, at: usize) -> Option<Stored> {
+        let header = self.bytes.get(at..)?.first_chunk::<HEADER>()?;
+        let [l0, l1, l2, l3, s0, s1, s2, s3, n0, n1, n2, n3, k0, k1] = *header;
+        let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).ok()?;
+        let from = at.saturating_add(HEADER);
+        Some(Stored {
+            stream: u32::from_le_bytes([s0, s1, s2, s3]),
+            number: u32::from_le_bytes([n0, n1, n2, n3]),
+            session: SessionKey(u16::from_le_bytes([k0, k1])),
+            data: from..from.saturating_add(length),
+        })
+    }
+
+    /// Returns the offset behind the event at `at`, in the order of the events. `None` after the newest event.
+    fn next(&self, at: usize) -> Option<usize> {
+        let end = self.at(at)?.data.end;
+        if self.wrap == Some(end) {
+            return (self.end > 0).then_some(0);
+        }
+        (end != self.end).then_some(end)
+    }
+
+    fn first(&self) -> Option<usize> {
+        (self.start != self.end || self.wrap.is_some()).then_some(self.start)
+    }
+
+    fn remove_oldest(&mut self) {
+        let Some(first) = self.first() else { return };
+        match self.next(first) {
+            Some(next) => {
+                if next < first {
+                    self.wrap = None;
+                }
+                self.start = next;
+            }
+            None => (self.start, self.end, self.wrap) = (0, 0, None),
+        }
+    }
+
+    /// Stores an event. An event that is longer than the whole memory is not stored.
+    pub(super) fn push(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
+        let size = HEADER.saturating_add(data.len());
+        if size > self.bytes.len() {
+            return;
+        }
+        loop {
+            let limit = if self.wrap.is_some() { self.start } else { self.bytes.len() };
+            if self.end.saturating_add(size) <= limit {
+                break;
+            }
+            if self.wrap.is_none() && self.start >= size {
+                (self.wrap, self.end) = (Some(self.end), 0);
+                break;
+            }
+            self.remove_oldest();
+        }
+        let ([l0, l1, l2, l3], [s0, s1, s2, s3]) =
+            (u32::try_from(data.len()).unwrap_or(0).to_le_bytes(), stream.to_le_bytes());
+        let ([n0, n1, n2, n3], [k0, k1]) = (number.to_le_bytes(), session.0.to_le_bytes());
+        let header = [l0, l1, l2, l3, s0, s1, s2, s3, n0, n1, n2, n3, k0, k1];
+        let space = self.bytes.get_mut(self.end..self.end.saturating_add(size));
+        if let Some((head, body)) = space.and_then(|space| space.split_first_chunk_mut::<HEADER>()) {
+            *head = header;
+            body.copy_from_slice(data);
+            self.end = self.end.saturating_add(size);
+        }
+    }
+
+    /// Makes the events of a session unreachable.
+    pub(super) fn forget(&mut self, session: SessionKey) {
+        let mut at = self.first();
+        while let Some(offset) = at {
+            at = self.next(offset);
+            if self.at(offset).is_some_and(|event| event.session == session)
+                && let Some(key) =
+                    self.bytes.get_mut(offset.saturating_add(12)..offset.saturating_add(HEADER))
+            {
+                key.fill(0);
+            }
+        }
+    }
+
+    /// Returns the first event of a stream at or behind `from`, with a number above `after`.
+    fn find(
+        &self,
+        from: Option<usize>,
+        session: SessionKey,
+        stream: u32,
+        after: u32,
+    ) -> Option<(usize, Stored)> {
+        let mut at = from;
+        while let Some(offset) = at {
+            let event = self.at(offset)?;
+            if event.session == session && event.stream == stream && event.number > after {
+                return Some((offset, event));
+            }
+            at = self.next(offset);
+        }
+        None
+    }
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Resumes the stream of the event with this id.
+    ///
+    /// A stream that still runs continues on the new exchange. Otherwise the response has the stored events only.
+    pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
+        let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
+        let (stream, number) = EventId::parse(last).ok_or(unknown)?;
+        let running = self.exchanges.position(|slot| {
+            let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
+            is_open && slot.serial == stream && slot.session == session && !slot.flags.has(Flags::MODERN)
+        });
+        let index = match running {
+            Some(index) => {
+                self.exchanges.renew(index);
+                if let Some(slot) = self.exchanges.slot_mut(index) {
+                    self.pages.release(&mut slot.output);
+                    slot.flags.remove(Flags::HEAD_SENT);
+                    slot.flags.remove(Flags::NEW_SESSION);
+                    slot.flags.add(Flags::TAKES_STREAM);
+                }
+                index
+            }
+            None => self.begin_listening(session)?,
+        };
+        // The stream is primed already.
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.remove(Flags::PRIMES);
+        }
+        self.open_stream(index);
+        let mut from = self.replay.first();
+        while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
+            let data = self.replay.bytes.get(event.data.clone()).unwrap_or_default();
+            let Some(slot) = self.exchanges.slot_mut(index) else { break };
+            if !self.pages.fits(&slot.output, data.len().saturating_add(64)) {
+                break;
+            }
+            let id = EventId::new(stream, event.number);
+            for piece in [b"id: ", id.bytes(), b"\ndata: ", data, b"\n\n"] {
+                self.pages.push(&mut slot.output, piece);
+            }
+            from = self.replay.next(offset);
+        }
+        if running.is_none() {
+            self.end_stream(index);
+        }
+        Ok(self.exchanges.id(index))
+    }
+}

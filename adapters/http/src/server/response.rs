@@ -1,0 +1,210 @@
+//! Heads of responses, and responses to requests that never become an exchange.
+
+/// A session id as text: 32 hexadecimal digits, or 64 if it is sealed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionId {
+    pub(super) text: [u8; 64],
+    pub(super) length: usize,
+}
+
+impl SessionId {
+    /// Returns the id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+
+    /// Writes bytes as hexadecimal digits.
+    pub(super) fn from_bytes(bytes: &[u8]) -> SessionId {
+        let mut text = [0; 64];
+        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let mut length = 0;
+        for (place, digit) in text.iter_mut().zip(digits) {
+            *place =
+                if digit < 10 { b'0'.wrapping_add(digit) } else { b'a'.wrapping_add(digit).wrapping_sub(10) };
+            length = usize::wrapping_add(length, 1);
+        }
+        SessionId { text, length }
+    }
+
+    /// Reads hexadecimal digits. Returns `None` unless the text is exactly `N` bytes.
+    pub(super) fn parse<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        let (pairs, rest) = text.as_chunks::<2>();
+        if pairs.len() != N || !rest.is_empty() {
+            return None;
+        }
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
+            b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
+            _ => None,
+        };
+        for (place, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *place = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(bytes)
+    }
+}
+
+/// An id is a secret (D-C4), so it is not shown.
+impl core::fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("SessionId(…)")
+    }
+}
+
+/// Media type of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaType {
+    /// The response has no body.
+    None,
+    /// `application/json`
+    Json,
+    /// `text/event-stream`
+    EventStream,
+    /// `text/plain`, the receipt of a message in HTTP+SSE
+    Text,
+}
+
+/// Head of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// The status code.
+    pub status: u16,
+    /// The media type of the body.
+    pub media_type: MediaType,
+    /// The length of the body. `None` for an event stream.
+    pub length: Option<usize>,
+    /// The session that this response creates.
+    pub session: Option<SessionId>,
+    /// The value of `Allow`, with status 405.
+    pub allow: Option<&'static str>,
+    /// The value of `WWW-Authenticate`.
+    pub challenge: Option<&'static str>,
+    /// The value of `Retry-After`, in seconds.
+    pub retry_after: Option<u16>,
+}
+
+impl ResponseHead {
+    pub(super) const fn new(status: u16, media_type: MediaType, length: Option<usize>) -> ResponseHead {
+        ResponseHead {
+            status,
+            media_type,
+            length,
+            session: None,
+            allow: None,
+            challenge: None,
+            retry_after: None,
+        }
+    }
+
+    /// Passes each header field to `put`: its name and its value. `Content-Length` is among them.
+    pub fn fields(&self, put: &mut dyn FnMut(&str, &str)) {
+        match self.media_type {
+            MediaType::None => {}
+            MediaType::Json => put("content-type", "application/json"),
+            MediaType::Text => put("content-type", "text/plain"),
+            MediaType::EventStream => {
+                put("content-type", "text/event-stream");
+                put("cache-control", "no-cache");
+                put("x-accel-buffering", "no");
+            }
+        }
+        let mut digits = [0; 20];
+        if let Some(length) = self.length {
+            put("content-length", decimal(u64::try_from(length).unwrap_or(u64::MAX), &mut digits));
+        }
+        if let Some(session) = &self.session {
+            put("mcp-session-id", session.as_str());
+        }
+        if let Some(allow) = self.allow {
+            put("allow", allow);
+        }
+        if let Some(challenge) = self.challenge {
+            put("www-authenticate", challenge);
+        }
+        if let Some(seconds) = self.retry_after {
+            put("retry-after", decimal(seconds.into(), &mut digits));
+        }
+    }
+}
+
+/// Writes a number into `digits`.
+pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
+    let (mut rest, mut from) = (number, 20usize);
+    for place in digits.iter_mut().rev() {
+        *place = b'0'.wrapping_add(u8::try_from(rest % 10).unwrap_or(0));
+        from = from.wrapping_sub(1);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits.get(from..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+}
+
+/// The refusal of a request, with the reason for its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    pub(super) status: u16,
+    /// Code of the JSON-RPC error in the body.
+    pub(super) code: i32,
+    pub(super) reason: &'static str,
+    pub(super) allow: Option<&'static str>,
+    pub(super) challenge: Option<&'static str>,
+    pub(super) retry_after: Option<u16>,
+}
+
+/// The largest body of a [`Refusal`], in bytes.
+pub const REFUSAL_SIZE: usize = 256;
+
+impl Refusal {
+    pub(super) const fn new(status: u16, code: i32, reason: &'static str) -> Refusal {
+        Refusal { status, code, reason, allow: None, challenge: None, retry_after: None }
+    }
+
+    /// Returns the status code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the reason.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    /// Writes the body, a JSON-RPC error without an id, and returns the head.
+    #[must_use]
+    pub fn write<'t>(&self, body: &'t mut [u8; REFUSAL_SIZE]) -> (ResponseHead, &'t [u8]) {
+        let mut length = 0usize;
+        self.pieces(None, &mut |piece| {
+            let end = length.saturating_add(piece.len());
+            if let Some(space) = body.get_mut(length..end) {
+                space.copy_from_slice(piece);
+                length = end;
+            }
+        });
+        let mut head = ResponseHead::new(self.status, MediaType::Json, Some(length));
+        (head.allow, head.challenge) = (self.allow, self.challenge);
+        head.retry_after = self.retry_after;
+        (head, body.get(..length).unwrap_or_default())
+    }
+
+    /// Passes the pieces of the body to `put`. `id` is the id of the request as JSON.
+    pub(super) fn pieces(&self, id: Option<&[u8]>, put: &mut dyn FnMut(&[u8])) {
+        put(br#"{"jsonrpc":"2.0","#);
+        if let Some(id) = id {
+            put(br#""id":"#);
+            put(id);
+            put(b",");
+        }
+        put(br#""error":{"code":-"#);
+        put(decimal(self.code.unsigned_abs().into(), &mut [0; 20]).as_bytes());
+        put(br#","message":""#);
+        put(self.reason.as_bytes());
+        put(br#""}}"#);
+    }
+}

@@ -1,0 +1,142 @@
+//! Routing of the core server's messages to exchanges.
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::code;
+use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision};
+
+use super::HttpServer;
+use super::exchanges::{Flags, Phase};
+use super::policy::Policy;
+use super::response::{MediaType, Refusal};
+
+/// Returns the status of a JSON response.
+pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
+    match kind {
+        OutboundMessageKind::Error { code } if is_modern => match code {
+            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_PROTOCOL_VERSION => {
+                400
+            }
+            code::METHOD_NOT_FOUND => 404,
+            _ => 200,
+        },
+        _ => 200,
+    }
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Moves a message to its exchange. Returns `false` if there is no space for it yet.
+    pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
+        let index = match frame.relation() {
+            Relation::Request(stream) | Relation::Subscription(stream) => self.exchanges.find(stream),
+            Relation::Session(key) => self.exchanges.position(|slot| {
+                let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
+                slot.session == key && is_general && slot.phase == Phase::Stream
+            }),
+            _ => None,
+        };
+        // The client has left, or has no general stream.
+        let Some(index) = index else { return true };
+        let Some(slot) = self.exchanges.slot(index).copied() else { return true };
+        let message = frame.message();
+        let is_response = frame.kind().is_response() && !slot.flags.has(Flags::LEGACY);
+        if is_response && !self.pages.can_ever_hold(message.len().saturating_add(128)) {
+            let reason = "the response is longer than the output of the server";
+            self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None);
+            return true;
+        }
+        match slot.phase {
+            Phase::Waiting if is_response => self.route_first_response(index, frame),
+            Phase::Waiting => {
+                if self.config.json_only && !slot.flags.has(Flags::LISTENS)
+                    || !slot.flags.has(Flags::TAKES_STREAM)
+                {
+                    return true;
+                }
+                if !self.has_event_space(index, message) {
+                    return false;
+                }
+                self.open_stream(index);
+                self.push_event(index, message);
+                true
+            }
+            Phase::Stream if is_response => {
+                if !self.has_event_space(index, message) {
+                    return false;
+                }
+                self.push_event(index, message);
+                self.end_stream(index);
+                true
+            }
+            Phase::Stream => {
+                let must_arrive = frame.kind() == OutboundMessageKind::Request || frame.kind().is_response();
+                if must_arrive && !self.has_event_space(index, message) {
+                    return false;
+                }
+                match must_arrive {
+                    true => self.push_event(index, message),
+                    false => self.push_notification(index, message),
+                }
+                true
+            }
+            Phase::Detached => {
+                self.record_event(index, message);
+                if is_response {
+                    self.release(index);
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
+    /// The first message is a response: JSON, unless the client takes only an event stream.
+    fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
+        let Some(slot) = self.exchanges.slot(index).copied() else { return true };
+        let message = frame.message();
+        let (is_modern, takes_json) = (slot.flags.has(Flags::MODERN), slot.flags.has(Flags::TAKES_JSON));
+        let status = status_of(frame.kind(), is_modern);
+        if slot.flags.has(Flags::INITIALIZE) {
+            self.finish_initialize(index, frame);
+        }
+        if !takes_json && status == 200 {
+            if !self.has_event_space(index, message) {
+                return false;
+            }
+            self.open_stream(index);
+            self.push_event(index, message);
+            self.end_stream(index);
+            return true;
+        }
+        let Some(slot) = self.exchanges.slot_mut(index) else { return true };
+        if !self.pages.fits(&slot.output, message.len()) {
+            return false;
+        }
+        self.pages.push(&mut slot.output, message);
+        self.finish(index, status, MediaType::Json);
+        true
+    }
+
+    /// Keeps or drops the session that an `initialize` has created.
+    fn finish_initialize(&mut self, index: u16, frame: &OutboundMessage<'_>) {
+        let result = Json::parse(frame.message()).ok().and_then(|message| message.get("result"));
+        let version = result.and_then(|result| result.get("protocolVersion")).and_then(Json::string);
+        let revision = version.and_then(|version| version.as_str()).and_then(Revision::parse);
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        slot.flags.remove(Flags::INITIALIZE);
+        match revision {
+            Some(revision) => {
+                slot.revision = revision;
+                if self.config.mode == super::SessionMode::Sealed {
+                    let random = self.policy.random();
+                    slot.sealed = super::sealed::contents(revision, random);
+                    slot.flags.add(Flags::NEW_SESSION);
+                }
+            }
+            None => {
+                slot.flags.remove(Flags::NEW_SESSION);
+                let key = core::mem::take(&mut slot.session);
+                self.end_session(key);
+            }
+        }
+    }
+}

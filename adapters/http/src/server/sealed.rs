@@ -1,0 +1,56 @@
+//! Sealed session ids: the session itself, with a signature.
+
+use mcp_proto::{Revision, SessionKey};
+
+use super::policy::Policy;
+use super::response::SessionId;
+
+/// Returns the contents of a sealed id: the revision, and random bytes that make the id unique.
+pub(super) fn contents(revision: Revision, random: [u8; 16]) -> [u8; 16] {
+    let mut contents = random;
+    let number = Revision::ALL.iter().position(|known| *known == revision).unwrap_or(0);
+    let [first, ..] = &mut contents;
+    *first = u8::try_from(number).unwrap_or(0).wrapping_add(1);
+    contents
+}
+
+/// Returns the revision in the contents. `None` if there are no contents.
+pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
+    let [first, ..] = *contents;
+    Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
+}
+
+/// Returns the key of the session in the core server. Two sessions rarely have the same key; they then share the space
+/// of request ids.
+pub(super) fn key(contents: &[u8; 16]) -> SessionKey {
+    let [_, low, high, ..] = *contents;
+    SessionKey(u16::from_le_bytes([low, high]).max(1))
+}
+
+/// Returns the id with these contents.
+pub(super) fn seal(policy: &impl Policy, contents: &[u8; 16], user: u64) -> Option<SessionId> {
+    let mut id = [0; 32];
+    let (head, tail) = id.split_at_mut_checked(16)?;
+    head.copy_from_slice(contents);
+    tail.copy_from_slice(&policy.sign(&signed(contents, user))?);
+    Some(SessionId::from_bytes(&id))
+}
+
+/// Returns the contents of an id with a valid signature.
+pub(super) fn open(policy: &impl Policy, id: &[u8], user: u64) -> Option<[u8; 16]> {
+    let id = SessionId::parse::<32>(id)?;
+    let (contents, signature) = id.split_first_chunk::<16>()?;
+    let expected = policy.sign(&signed(contents, user))?;
+    // The comparison takes the same time wherever the texts differ.
+    let difference = expected.iter().zip(signature).fold(0, |sum, (left, right)| sum | (left ^ right));
+    (difference == 0 && revision(contents).is_some()).then_some(*contents)
+}
+
+/// Returns the signed bytes: the contents and the user.
+fn signed(contents: &[u8; 16], user: u64) -> [u8; 24] {
+    let mut data = [0; 24];
+    for (place, byte) in data.iter_mut().zip(contents.iter().copied().chain(user.to_le_bytes())) {
+        *place = byte;
+    }
+    data
+}

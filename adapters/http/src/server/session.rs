@@ -1,0 +1,174 @@
+//! Sessions of the handshake era in the server: creation, selection, end.
+
+use mcp_proto::rpc::code;
+use mcp_proto::server::{Change, Server, Session};
+use mcp_proto::{ClientCapabilities, SendError, SessionKey, StreamId, Ticket};
+
+use super::HttpServer;
+use super::config::SessionMode;
+use super::exchanges::{Flags, Phase};
+use super::policy::Policy;
+use super::response::Refusal;
+use super::sealed;
+
+/// The reason why the core server does not take a message now.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotSelected {
+    /// The core server has other work first.
+    Busy,
+    Refused(Refusal),
+}
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Makes the core server serve the session of an exchange.
+    pub(super) fn select(&mut self, server: &mut Server<'_>, index: u16) -> Result<(), NotSelected> {
+        if self.selected == Some(index) {
+            return Ok(());
+        }
+        let Some(slot) = self.exchanges.slot(index).copied() else { return Err(NotSelected::Busy) };
+        if slot.flags.has(Flags::MODERN) {
+            return Ok(());
+        }
+        let is_initialize = slot.flags.has(Flags::INITIALIZE);
+        let own_key = SessionKey(index.wrapping_add(1));
+        let session = match self.config.mode {
+            SessionMode::Sessions => {
+                let key = if is_initialize { self.new_session(index)? } else { slot.session };
+                if self.sessions.current() == key {
+                    self.selected = Some(index);
+                    return Ok(());
+                }
+                self.sessions.value(key).ok_or(NotSelected::Refused(GONE))?
+            }
+            _ if is_initialize => Session::new(own_key),
+            SessionMode::Sealed => {
+                let Some(revision) = sealed::revision(&slot.sealed) else {
+                    return Err(NotSelected::Refused(Refusal::new(
+                        400,
+                        code::INVALID_REQUEST,
+                        "`Mcp-Session-Id` is missing",
+                    )));
+                };
+                Session::ready(sealed::key(&slot.sealed), revision, ClientCapabilities::default())
+            }
+            _ => Session::ready(own_key, slot.revision, ClientCapabilities::default()),
+        };
+        let key = session.key();
+        self.replace(server, session)?;
+        if self.config.mode != SessionMode::Sessions
+            && let Some(slot) = self.exchanges.slot_mut(index)
+        {
+            slot.stream = StreamId::in_session(key, index.wrapping_add(1));
+        }
+        self.selected = Some(index);
+        Ok(())
+    }
+
+    /// Replaces the session in the core server, and stores the value of the previous one.
+    fn replace(&mut self, server: &mut Server<'_>, session: Session) -> Result<(), NotSelected> {
+        match server.replace_session(session) {
+            Ok(old) => {
+                self.sessions.replaced(old, session.key());
+                self.selected = None;
+                Ok(())
+            }
+            Err(SendError::NotConnected) => {
+                Err(NotSelected::Refused(self.overloaded("the server is shutting down")))
+            }
+            Err(_) => Err(NotSelected::Busy),
+        }
+    }
+
+    /// Removes a session from the core server, so that its slot can have another one.
+    pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
+        self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
+    }
+
+    /// Returns the session of an `initialize`, which it creates at the first call.
+    fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
+        let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
+        if slot.flags.has(Flags::NEW_SESSION) {
+            return Ok(slot.session);
+        }
+        let (user, previous) = (slot.user, slot.session);
+        if self.sessions.is_full() {
+            let Some(idle) = self.sessions.longest_idle().filter(|_| self.sessions.ending().is_none()) else {
+                return Err(match self.sessions.ending() {
+                    Some(_) => NotSelected::Busy,
+                    None => NotSelected::Refused(self.overloaded("all sessions are in use")),
+                });
+            };
+            self.end_session(idle);
+            return Err(NotSelected::Busy);
+        }
+        let (id, now) = (self.policy.random(), self.now);
+        let key = self.sessions.create(id, user, now).ok_or(NotSelected::Busy)?;
+        // The client may have named an older session of its own. It gets another one.
+        self.sessions.touch(previous, now, -1);
+        self.join_session(index, key);
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::NEW_SESSION);
+        }
+        Ok(key)
+    }
+
+    /// Ends a session and its exchanges.
+    pub(super) fn end_session(&mut self, key: SessionKey) {
+        if key == SessionKey::NONE {
+            return;
+        }
+        self.sessions.end(key);
+        self.replay.forget(key);
+        for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
+            let Some(slot) = self.exchanges.slot(index).filter(|slot| slot.session == key) else { continue };
+            match slot.phase {
+                Phase::Waiting => self.refuse(index, GONE, None),
+                Phase::Stream => self.end_stream(index),
+                Phase::Detached => self.release(index),
+                _ => {}
+            }
+        }
+    }
+
+    /// Makes the core server serve the session of a deferred request. The caller then calls
+    /// [`Server::reply`] with the ticket, or [`Server::request`].
+    ///
+    /// Without this call, a request for input or a log message may go to another session.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`]: call it again after the next
+    /// [`poll`](HttpServer::poll).
+    pub fn enter(&mut self, server: &mut Server<'_>, ticket: Ticket) -> Result<(), SendError> {
+        let stream = server.stream_of(ticket).ok_or(SendError::Gone)?;
+        let Some(index) = self.exchanges.find(stream) else { return Ok(()) };
+        self.select(server, index).map_err(|_| SendError::Busy)
+    }
+
+    /// Reports to all clients that a list or a resource has changed: to subscriptions of `2026-07-28`, and to the
+    /// general streams of sessions.
+    pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
+        // The core server writes a changed list for its current session only, so it gets a session without a client.
+        let current = self.sessions.current();
+        let is_free = self.deselect(server, current);
+        server.changed(change);
+        let message: &[u8] = match change {
+            Change::Tools => br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+            Change::Resources => br#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#,
+            Change::Prompts => br#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#,
+            _ => return,
+        };
+        for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
+            let is_told = |key| {
+                let is_notified_by_core = !is_free && key == current;
+                !is_notified_by_core && self.sessions.value(key).is_some_and(|session| session.is_complete())
+            };
+            let Some(slot) = self.exchanges.slot(index) else { continue };
+            let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
+            if slot.phase == Phase::Stream && is_general && is_told(slot.session) {
+                self.push_notification(index, message);
+            }
+        }
+    }
+}
+
+const GONE: Refusal = Refusal::new(404, code::INVALID_REQUEST, "the session has ended");

@@ -1,0 +1,279 @@
+//! Table of sessions of the handshake era.
+
+use mcp_proto::server::Session;
+use mcp_proto::{Millis, SessionKey};
+
+/// Index that stands for no session.
+const NONE: u16 = u16::MAX;
+
+/// Storage for one session. The caller lends an array: `[SessionSlot::EMPTY; 100]`.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionSlot {
+    id: [u8; 16],
+    user: u64,
+    last_used: Millis,
+    session: Session,
+    state: SlotState,
+    /// Number of exchanges of the session, those of the general stream included.
+    open: u16,
+    /// First session of the bucket with this index.
+    bucket: u16,
+    next_in_bucket: u16,
+    older: u16,
+    newer: u16,
+}
+
+const _: () = assert!(size_of::<SessionSlot>() <= 128, "an idle session takes at most 128 bytes");
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SlotState {
+    Free,
+    Open,
+    /// The core server does not know yet that the session has ended.
+    Ending,
+}
+
+impl SessionSlot {
+    /// A slot without a session.
+    pub const EMPTY: SessionSlot = SessionSlot {
+        id: [0; 16],
+        user: 0,
+        last_used: Millis::ZERO,
+        session: Session::new(SessionKey::NONE),
+        state: SlotState::Free,
+        open: 0,
+        bucket: NONE,
+        next_in_bucket: NONE,
+        older: NONE,
+        newer: NONE,
+    };
+}
+
+/// The sessions, in the order of their last use.
+pub(super) struct Sessions<'b> {
+    slots: &'b mut [SessionSlot],
+    oldest: u16,
+    newest: u16,
+    /// Free slots, linked by `newer`.
+    free: u16,
+    /// Sessions that the core server has to forget, linked by `newer`.
+    ending: u16,
+    /// The session in the core server, and its slot.
+    current: SessionKey,
+}
+
+/// Returns the key of the session in a slot.
+fn key_of(index: u16) -> SessionKey {
+    SessionKey(index.wrapping_add(1))
+}
+
+impl<'b> Sessions<'b> {
+    pub(super) fn new(slots: &'b mut [SessionSlot]) -> Sessions<'b> {
+        let slots = slots.get_mut(..slots.len().min(usize::from(NONE - 1))).unwrap_or_default();
+        slots.fill(SessionSlot::EMPTY);
+        let count = u16::try_from(slots.len()).unwrap_or(NONE);
+        let mut sessions = Sessions {
+            slots,
+            oldest: NONE,
+            newest: NONE,
+            free: NONE,
+            ending: NONE,
+            current: SessionKey::NONE,
+        };
+        for index in (0..count).rev() {
+            sessions.put_back(index);
+        }
+        sessions
+    }
+
+    fn put_back(&mut self, index: u16) {
+        let free = self.free;
+        if let Some(slot) = self.slot_mut(index) {
+            (slot.state, slot.newer) = (SlotState::Free, free);
+            self.free = index;
+        }
+    }
+
+    fn slot(&self, key: SessionKey) -> Option<&SessionSlot> {
+        self.slots.get(usize::from(key.0.checked_sub(1)?)).filter(|slot| slot.state != SlotState::Free)
+    }
+
+    fn slot_mut(&mut self, index: u16) -> Option<&mut SessionSlot> {
+        self.slots.get_mut(usize::from(index))
+    }
+
+    fn open_mut(&mut self, key: SessionKey) -> Option<&mut SessionSlot> {
+        self.slot_mut(key.0.checked_sub(1)?).filter(|slot| slot.state == SlotState::Open)
+    }
+
+    fn bucket_of(&self, id: &[u8; 16]) -> u16 {
+        let [a, b, c, d, ..] = *id;
+        let count = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        u32::from_le_bytes([a, b, c, d]).checked_rem(count).and_then(|it| it.try_into().ok()).unwrap_or(NONE)
+    }
+
+    /// Returns the open session with this id that belongs to `user`.
+    pub(super) fn find(&self, id: &[u8; 16], user: u64) -> Option<SessionKey> {
+        let mut index = self.slots.get(usize::from(self.bucket_of(id)))?.bucket;
+        while let Some(slot) = self.slots.get(usize::from(index)) {
+            if slot.id == *id {
+                return (slot.state == SlotState::Open && slot.user == user).then_some(key_of(index));
+            }
+            index = slot.next_in_bucket;
+        }
+        None
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.free == NONE
+    }
+
+    /// Creates a session. Returns `None` if no slot is free.
+    pub(super) fn create(&mut self, id: [u8; 16], user: u64, now: Millis) -> Option<SessionKey> {
+        let index = self.free;
+        let bucket = self.bucket_of(&id);
+        let next_in_bucket = self.slots.get(usize::from(bucket))?.bucket;
+        let slot = self.slot_mut(index)?;
+        let (key, own_bucket, free) = (key_of(index), slot.bucket, slot.newer);
+        *slot = SessionSlot {
+            id,
+            user,
+            last_used: now,
+            session: Session::new(key),
+            state: SlotState::Open,
+            next_in_bucket,
+            bucket: own_bucket,
+            ..SessionSlot::EMPTY
+        };
+        self.free = free;
+        self.slot_mut(bucket)?.bucket = index;
+        self.append_newest(index);
+        Some(key)
+    }
+
+    fn append_newest(&mut self, index: u16) {
+        let newest = self.newest;
+        if let Some(slot) = self.slot_mut(index) {
+            (slot.older, slot.newer) = (newest, NONE);
+        }
+        match self.slot_mut(newest) {
+            Some(slot) => slot.newer = index,
+            None => self.oldest = index,
+        }
+        self.newest = index;
+    }
+
+    fn unlink(&mut self, index: u16) {
+        let Some((older, newer)) = self.slot_mut(index).map(|slot| (slot.older, slot.newer)) else { return };
+        match self.slot_mut(older) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.slot_mut(newer) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    /// Records that a session was used. `opened` counts its exchanges.
+    pub(super) fn touch(&mut self, key: SessionKey, now: Millis, opened: i8) {
+        let Some(slot) = self.open_mut(key) else { return };
+        slot.last_used = now;
+        slot.open = match opened {
+            1.. => slot.open.saturating_add(1),
+            0 => slot.open,
+            _ => slot.open.saturating_sub(1),
+        };
+        if let Some(index) = key.0.checked_sub(1).filter(|index| *index != self.newest) {
+            self.unlink(index);
+            self.append_newest(index);
+        }
+    }
+
+    /// Returns the session that was not used for the longest time and has no exchange.
+    pub(super) fn longest_idle(&self) -> Option<SessionKey> {
+        let mut index = self.oldest;
+        while let Some(slot) = self.slots.get(usize::from(index)) {
+            if slot.open == 0 {
+                return Some(key_of(index));
+            }
+            index = slot.newer;
+        }
+        None
+    }
+
+    /// Returns the time at which the oldest session was last used.
+    pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
+        let slot = self.slots.get(usize::from(self.oldest))?;
+        Some((key_of(self.oldest), slot.last_used, slot.open > 0))
+    }
+
+    /// Ends a session. From now on its id is unknown.
+    pub(super) fn end(&mut self, key: SessionKey) {
+        let ending = self.ending;
+        let Some(slot) = self.open_mut(key) else { return };
+        slot.state = SlotState::Ending;
+        let id = slot.id;
+        let Some(index) = key.0.checked_sub(1) else { return };
+        self.unlink(index);
+        self.unlink_from_bucket(&id, index);
+        if let Some(slot) = self.slot_mut(index) {
+            slot.newer = ending;
+        }
+        self.ending = index;
+    }
+
+    fn unlink_from_bucket(&mut self, id: &[u8; 16], index: u16) {
+        let bucket = self.bucket_of(id);
+        let behind = self.slot_mut(index).map_or(NONE, |slot| slot.next_in_bucket);
+        let Some(head) = self.slot_mut(bucket) else { return };
+        if head.bucket == index {
+            head.bucket = behind;
+            return;
+        }
+        let mut at = head.bucket;
+        while let Some(slot) = self.slot_mut(at) {
+            if slot.next_in_bucket == index {
+                slot.next_in_bucket = behind;
+                return;
+            }
+            at = slot.next_in_bucket;
+        }
+    }
+
+    /// Returns a session that the core server has to forget.
+    pub(super) fn ending(&self) -> Option<SessionKey> {
+        (self.ending != NONE).then(|| key_of(self.ending))
+    }
+
+    /// Frees the first ending session: the core server has accepted its end.
+    pub(super) fn forget_ending(&mut self) {
+        let index = self.ending;
+        if let Some(next) = self.slot_mut(index).map(|slot| slot.newer) {
+            self.ending = next;
+            self.put_back(index);
+        }
+    }
+
+    /// Returns the session in the core server.
+    pub(super) fn current(&self) -> SessionKey {
+        self.current
+    }
+
+    /// Returns the value of a session.
+    pub(super) fn value(&self, key: SessionKey) -> Option<Session> {
+        self.slot(key).map(|slot| slot.session)
+    }
+
+    /// Stores the value of the previous current session.
+    pub(super) fn replaced(&mut self, old: Session, current: SessionKey) {
+        if let Some(slot) = self.open_mut(old.key()) {
+            slot.session = old;
+        }
+        self.current = current;
+    }
+
+    pub(super) fn id(&self, key: SessionKey) -> Option<[u8; 16]> {
+        self.slot(key).map(|slot| slot.id)
+    }
+}

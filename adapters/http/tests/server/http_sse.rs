@@ -1,0 +1,73 @@
+//! HTTP+SSE of 2024-11-05.
+
+use super::support::{Harness, Request, initialize, old_call};
+use mcp_proto::server::Change;
+use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
+
+const CONFIG: HttpConfig<'static> = HttpConfig::new()
+    .path("/mcp")
+    .sessions(SessionMode::Sessions)
+    .legacy(LegacyPaths { events: "/sse", messages: "/messages" });
+
+fn connect(harness: &mut Harness) -> (ExchangeId, String) {
+    let stream = harness.send(&Request { target: "/sse".into(), ..Request::new("GET") }).unwrap();
+    let body = harness.reply(stream).body;
+    let uri = body.strip_prefix("event: endpoint\ndata: ").unwrap().trim_end().to_string();
+    (stream, uri)
+}
+
+fn message(uri: &str, body: impl Into<String>) -> Request {
+    Request { target: uri.into(), ..Request::post(body).with("accept", "") }
+}
+
+/// A-S1, A-S2, A-S3, A-S6, B-S27.
+#[test]
+fn old_client_talks_over_two_endpoints() {
+    let mut harness = Harness::new(CONFIG);
+    let (stream, uri) = connect(&mut harness);
+    assert!(uri.starts_with("/messages?sessionId="));
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_string();
+    for body in [initialize("2024-11-05"), initialized, old_call(1, "progress"), old_call(2, "defer")] {
+        let reply = harness.ask(&message(&uri, body));
+        assert_eq!((reply.status, reply.body.as_str()), (202, "Accepted"));
+    }
+    harness.respond(0);
+    harness.changed(Change::Tools);
+    let reply = harness.reply(stream);
+    let events = reply.events();
+    assert_eq!(events.len(), 7, "{events:?}");
+    assert!(events[1].contains("2024-11-05") && events[4].contains(r#""id":1,"result""#), "{events:?}");
+    assert!(events[5].contains(r#""id":2,"result""#) && events[6].contains("list_changed"), "{events:?}");
+    assert_eq!(reply.body.matches("event: message\ndata: ").count(), 6);
+    assert!(!reply.ended && reply.field("mcp-session-id").is_empty());
+    assert_eq!(harness.http.open_exchanges(), 1);
+    // Streamable HTTP works beside it.
+    assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+}
+
+/// A-C3, A-S4, A-S6.
+#[test]
+fn end_of_the_stream_is_the_end_of_the_session() {
+    let mut harness = Harness::new(CONFIG);
+    let (stream, uri) = connect(&mut harness);
+    harness.ask(&message(&uri, initialize("2024-11-05")));
+    harness.ask(&message(&uri, old_call(1, "defer")));
+    harness.http.close(stream);
+    harness.run();
+    assert_eq!(harness.events, ["cancelled Some(0)"]);
+    assert_eq!(harness.ask(&message(&uri, initialize("2024-11-05"))).status, 404);
+    let evil = Request { target: "/sse".into(), ..Request::new("GET") }.with("origin", "http://evil.example");
+    assert_eq!(harness.ask(&evil).status, 403);
+    let rows = [("/messages", "POST", 400), ("/messages?sessionId=x", "POST", 404), ("/sse", "POST", 405)];
+    for (target, method, status) in rows {
+        let request = Request { method, ..message(target, initialize("2024-11-05")) };
+        assert_eq!(harness.ask(&request).status, status, "{target}");
+    }
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+#[test]
+fn old_endpoints_are_off_by_default() {
+    let mut harness = Harness::new(HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions));
+    assert_eq!(harness.ask(&Request { target: "/sse".into(), ..Request::new("GET") }).status, 404);
+}

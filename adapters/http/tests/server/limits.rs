@@ -1,0 +1,245 @@
+//! Limits: full tables, slow bodies, slow readers, and what they cost.
+
+use super::support::{Harness, LARGE, Request, Sizes, initialize, old_call};
+use mcp_proto::Millis;
+use mcp_proto::server::Change;
+use mcp_proto_http::server::{ExchangeSlot, HttpConfig, SessionMode, SessionSlot};
+
+fn listen() -> Request {
+    Request::modern(1, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#)
+}
+
+/// Section 7, too many streams.
+#[test]
+fn full_table_of_exchanges_gets_503() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { exchanges: 2, ..Sizes::default() });
+    let first = harness.send(&Request::call(1, "defer")).unwrap();
+    harness.send(&Request::call(1, "defer")).unwrap();
+    let reply = harness.ask(&Request::call(1, "echo"));
+    assert_eq!((reply.status, reply.field("retry-after")), (503, "1"));
+    harness.http.close(first);
+    harness.run();
+    assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+}
+
+#[test]
+fn streams_leave_exchanges_for_calls() {
+    let config = HttpConfig::new().sessions(SessionMode::Sessions);
+    let mut harness = Harness::with_sizes(config, Sizes { exchanges: 3, ..Sizes::default() });
+    let session = harness.initialize("2025-11-25");
+    let get = Request::new("GET").with("mcp-session-id", &session);
+    let stream = harness.send(&listen()).unwrap();
+    harness.send(&get).unwrap();
+    for request in [&listen(), &get] {
+        let reply = harness.ask(request);
+        assert_eq!((reply.status, reply.field("retry-after")), (503, "1"), "{reply:?}");
+    }
+    assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+    harness.http.close(stream);
+    harness.run();
+    assert!(harness.ask(&listen()).is_stream());
+}
+
+/// Section 7, 408: a body that does not arrive.
+#[test]
+fn slow_body_gets_408() {
+    let mut harness = Harness::new(HttpConfig::new());
+    let request = Request::call(1, "echo");
+    let id = harness.begin(&request).unwrap();
+    harness.piece(id, &request, b"{", false);
+    harness.advance(29_999);
+    assert_eq!(harness.reply(id).status, 0);
+    harness.advance(1);
+    assert_eq!((harness.reply(id).status, harness.http.open_exchanges()), (408, 0));
+    harness.piece(id, &request, b"}", true);
+    assert_eq!(harness.ask(&request).status, 200);
+}
+
+#[test]
+fn bodies_in_pieces_share_bounded_memory() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { bodies: 2, ..Sizes::default() });
+    let request = Request::call(1, "echo");
+    let (first, rest) = request.body.as_bytes().split_at(20);
+    let ids = [0, 1, 2].map(|_| harness.begin(&request).unwrap());
+    for id in ids {
+        harness.piece(id, &request, first, false);
+    }
+    assert_eq!(ids.map(|id| harness.reply(id).status), [0, 0, 503]);
+    harness.piece(ids[1], &request, rest, true);
+    assert_eq!(harness.reply(ids[1]).status, 200);
+    // A whole body needs no part. A closed exchange gives its part back.
+    assert_eq!(harness.ask(&request).status, 200);
+    harness.http.close(ids[0]);
+    for _ in 0..5 {
+        let id = harness.begin(&request).unwrap();
+        harness.piece(id, &request, first, false);
+        harness.piece(id, &request, rest, true);
+        assert_eq!(harness.reply(id).status, 200);
+    }
+}
+
+/// Bodies that arrive while the core server is busy wait for it, in order.
+#[test]
+fn bodies_wait_for_a_busy_server() {
+    let mut harness = Harness::new(HttpConfig::new());
+    let requests = [0, 1, 2].map(|id| Request::call(id, "echo"));
+    let ids: Vec<_> = requests.iter().map(|request| harness.begin(request).unwrap()).collect();
+    for (id, request) in ids.iter().zip(&requests) {
+        harness.pass(*id, request, request.body.as_bytes(), true);
+    }
+    // The client of a waiting request leaves: it is never called.
+    harness.http.close(ids[2]);
+    harness.run();
+    assert_eq!((harness.reply(ids[0]).status, harness.reply(ids[1]).status), (200, 200));
+    assert_eq!((harness.reply(ids[2]).status, harness.http.open_exchanges()), (0, 0));
+}
+
+#[test]
+fn client_that_does_not_read_is_cut() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 1900, ..Sizes::default() });
+    let slow = harness.begin(&Request::call(1, "large")).unwrap();
+    harness.stalled.push(slow);
+    let request = Request::call(1, "large");
+    harness.piece(slow, &request, request.body.as_bytes(), true);
+    // The pages hold one large response: the second one waits, and nothing else is lost.
+    let other = harness.send(&request).unwrap();
+    assert_eq!(harness.reply(other).status, 0);
+    harness.advance(30_000);
+    assert!(harness.reply(slow).cut && harness.reply(other).body.contains(LARGE));
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+#[test]
+fn slow_stream_does_not_hold_others() {
+    let config = HttpConfig::new();
+    let mut limits = config.get_limits();
+    (limits.stream, limits.body, limits.page) = (500, 2048, 64);
+    let mut harness = Harness::new(config.limits(limits));
+    let slow = harness.begin(&listen()).unwrap();
+    harness.stalled.push(slow);
+    harness.piece(slow, &listen(), listen().body.as_bytes(), true);
+    let call = harness.send(&Request::call(2, "defer")).unwrap();
+    harness.stalled.push(call);
+    let fast = harness.send(&listen()).unwrap();
+    for number in 0..10 {
+        harness.changed(Change::Tools);
+        harness.progress(0, number + 1);
+    }
+    assert!(harness.reply(slow).cut, "a subscription without a reader ends");
+    assert_eq!(harness.reply(fast).events().len(), 11);
+    // A call only loses progress.
+    harness.stalled.clear();
+    harness.read(call);
+    harness.respond(0);
+    let events = harness.reply(call).events();
+    assert!(events.len() < 10 && events.last().unwrap().contains("late"), "{events:?}");
+}
+
+#[test]
+fn response_beyond_the_output_gets_500() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 1024, ..Sizes::default() });
+    let reply = harness.ask(&Request::call(1, "large"));
+    assert_eq!((reply.status, reply.code()), (500, -32603));
+    assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+}
+
+/// Section 5 of the design: at most 128 bytes for an idle session.
+#[test]
+fn idle_session_is_small() {
+    assert!(size_of::<SessionSlot>() <= 72, "{}", size_of::<SessionSlot>());
+    assert!(size_of::<ExchangeSlot>() <= 104, "{}", size_of::<ExchangeSlot>());
+}
+
+/// Random traffic leaves nothing behind.
+#[test]
+fn nothing_leaks_under_random_traffic() {
+    for seed in 1..200u64 {
+        let config = HttpConfig::new().sessions(SessionMode::Sessions);
+        let sizes = Sizes { exchanges: 5, sessions: 2, output: 2500, bodies: 2, replay: 300 };
+        let mut harness = Harness::with_sizes(config, sizes);
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut random = move |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) % below
+        };
+        let (mut ids, mut session) = (Vec::new(), String::new());
+        for _ in 0..150 {
+            harness.piece = [1, 7, 100, usize::MAX][random(4) as usize];
+            let request = match random(12) {
+                0 => Request::post(initialize(["2025-03-26", "2025-11-25"][random(2) as usize])),
+                1 => Request::new("GET").with("mcp-session-id", &session),
+                2 => Request::new("GET").with("mcp-session-id", &session).with("last-event-id", "3-1"),
+                3 => Request::new("DELETE").with("mcp-session-id", &session),
+                4 | 5 => {
+                    let tool = ["echo", "defer", "progress", "large"][random(4) as usize];
+                    Request::old(old_call(random(3) as u32, tool), &session)
+                }
+                6 => listen(),
+                7 => Request::call(1, "defer"),
+                8 => Request::old(
+                    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+                    &session,
+                ),
+                _ => Request::call(1, ["echo", "progress", "large"][random(3) as usize]),
+            };
+            match random(4) {
+                0 => {
+                    if let Ok(id) = harness.begin(&request) {
+                        if random(2) == 0 {
+                            harness.stalled.push(id);
+                        }
+                        if request.method == "POST" && random(3) > 0 {
+                            let is_end = random(2) == 0;
+                            harness.pass(id, &request, request.body.as_bytes(), is_end);
+                        }
+                        ids.push(id);
+                    }
+                }
+                _ => {
+                    if let Ok(id) = harness.send(&request) {
+                        let reply = harness.reply(id);
+                        if !reply.field("mcp-session-id").is_empty() {
+                            session = reply.field("mcp-session-id").into();
+                        }
+                        ids.push(id);
+                    }
+                }
+            }
+            match random(8) {
+                0 if !ids.is_empty() => {
+                    let id = ids[random(ids.len() as u64) as usize];
+                    harness.http.close(id);
+                }
+                1 => harness.advance(random(20_000)),
+                2 => harness.changed(Change::Tools),
+                3 if !harness.tickets.is_empty() => {
+                    let ticket = harness.tickets[random(harness.tickets.len() as u64) as usize];
+                    if let Ok(reply) = harness.server.reply(ticket) {
+                        reply.text("late");
+                    }
+                }
+                _ => {}
+            }
+        }
+        for id in ids {
+            harness.http.close(id);
+        }
+        // The calls in flight expire, and with them the last exchanges.
+        harness.advance(1);
+        harness.advance(60_000);
+        harness.advance(60_000);
+        harness.advance(Millis::seconds(9 * 3600).0);
+        assert_eq!((harness.http.open_exchanges(), harness.server.deferred()), (0, 0), "{seed}");
+        harness.piece = usize::MAX;
+        assert!(harness.ask(&Request::call(1, "large")).body.contains(LARGE), "{seed}");
+        let request = Request::call(1, "echo");
+        for _ in 0..3 {
+            let id = harness.begin(&request).unwrap();
+            harness.piece(id, &request, &request.body.as_bytes()[..9], false);
+            harness.piece(id, &request, &request.body.as_bytes()[9..], true);
+            assert_eq!(harness.reply(id).status, 200, "{seed}");
+        }
+    }
+}

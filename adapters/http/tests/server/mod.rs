@@ -1,0 +1,12 @@
+//! Server side of MCP over HTTP, driven with a real core server.
+
+mod batches;
+mod calls;
+mod head;
+mod http_sse;
+mod limits;
+mod replay;
+mod sealed;
+mod sessions;
+mod streams;
+mod support;

@@ -1,0 +1,112 @@
+//! Event ids, priming events, and streams that a client resumes.
+
+use super::support::{Harness, Request, Sizes, old_call};
+use mcp_proto_http::server::{HttpConfig, SessionMode};
+
+const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+
+fn harness() -> Harness {
+    Harness::with_sizes(CONFIG, Sizes { replay: 2000, ..Sizes::default() })
+}
+
+fn resume(session: &str, id: &str) -> Request {
+    Request::new("GET").with("mcp-session-id", session).with("last-event-id", id)
+}
+
+/// B-S17, B-S18, D-S2, D-S4, D-S7: priming since 2025-11-25 only.
+#[test]
+fn events_have_unique_ids_and_a_priming_event() {
+    for (revision, primes) in [("2025-06-18", false), ("2025-11-25", true)] {
+        let mut harness = harness();
+        let session = harness.initialize(revision);
+        let mut all = Vec::new();
+        for id in 0..2 {
+            let reply = harness.ask(&Request::old(old_call(id, "progress"), &session));
+            assert_eq!(reply.body.contains("\nretry: 1000\ndata:\n\n"), primes, "{reply:?}");
+            assert_eq!(reply.ids().len(), if primes { 4 } else { 3 });
+            all.extend(reply.ids());
+        }
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        // E-S22: no ids in 2026-07-28.
+        assert!(harness.ask(&Request::call(1, "progress")).ids().is_empty());
+    }
+}
+
+/// B-S19, B-S20, B-C9, D-S3, D-C3, trap 15: a running stream is resumed with what followed.
+#[test]
+fn running_stream_is_resumed() {
+    let mut harness = harness();
+    let session = harness.initialize("2025-11-25");
+    let call = |id| Request::old(old_call(id, "defer"), &session);
+    let ids = [harness.send(&call(1)).unwrap(), harness.send(&call(2)).unwrap()];
+    for number in [0, 1] {
+        harness.progress(number, 1);
+    }
+    let seen = harness.reply(ids[0]).ids();
+    harness.http.close(ids[0]);
+    harness.run();
+    harness.progress(0, 2);
+    harness.progress(1, 2);
+    let resumed = harness.send(&resume(&session, &seen[0])).unwrap();
+    let events = harness.reply(resumed).events();
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert!(events[0].contains(r#""progress":1"#) && events[1].contains(r#""progress":2"#));
+    assert!(!harness.reply(resumed).ended);
+    harness.respond(0);
+    let reply = harness.reply(resumed);
+    assert!(reply.ended && reply.events()[2].contains(r#""id":1,"result""#), "{reply:?}");
+    assert!(harness.reply(ids[1]).events().len() == 3);
+
+    // The finished stream is replayed from any event on, and ends.
+    let last = &harness.reply(resumed).ids()[1];
+    let again = harness.ask(&resume(&session, last));
+    assert!(again.ended && again.events().len() == 1 && again.events()[0].contains("result"), "{again:?}");
+    // The open connection of the other stream is taken over.
+    let other = harness.reply(ids[1]).ids()[0].clone();
+    let taken = harness.send(&resume(&session, &other)).unwrap();
+    assert_eq!(harness.reply(taken).events().len(), 2);
+    assert!(harness.http.output(ids[1]).is_cut);
+    harness.respond(1);
+    assert!(harness.reply(taken).ended);
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+/// Section 7, trap 15: an unknown id ends the stream, and events of another session stay secret.
+#[test]
+fn unknown_event_id_gets_an_empty_stream() {
+    let mut harness = harness();
+    let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
+    let id = harness.ask(&Request::old(old_call(1, "progress"), &session)).ids()[0].clone();
+    for (session, id) in [(&other, id.as_str()), (&session, "999-1"), (&session, "1-999")] {
+        let reply = harness.ask(&resume(session, id));
+        assert_eq!((reply.status, reply.ended, reply.events().len()), (200, true, 0), "{id}");
+    }
+    assert_eq!(harness.ask(&resume(&session, "x")).status, 400);
+    assert_eq!(harness.ask(&resume(&session, &id)).events().len(), 3);
+    // Without storage the id has no meaning: the response is the general stream.
+    let mut plain = Harness::new(CONFIG);
+    let session = plain.initialize("2025-11-25");
+    assert!(!plain.ask(&resume(&session, &id)).ended);
+}
+
+#[test]
+fn newest_events_replace_the_oldest() {
+    for size in [150, 333, 500, 777] {
+        let mut harness = Harness::with_sizes(CONFIG, Sizes { replay: size, ..Sizes::default() });
+        let session = harness.initialize("2025-11-25");
+        let call = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+        harness.progress(0, 1);
+        let first = harness.reply(call).ids()[0].clone();
+        for amount in 2..40 {
+            harness.progress(0, amount);
+            let resumed = harness.send(&resume(&session, &first)).unwrap();
+            let events = harness.reply(resumed).events();
+            let newest = format!(r#""progress":{amount}}}"#);
+            assert!(!events.is_empty() && events.len() <= size / 50, "{size} {amount}");
+            assert!(events.last().unwrap().contains(&newest), "{size} {amount}: {events:?}");
+        }
+    }
+}

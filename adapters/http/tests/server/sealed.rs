@@ -1,0 +1,45 @@
+//! Sealed session ids: no table, any node.
+
+use super::support::{Harness, Request, initialize, old_call};
+use mcp_proto_http::server::{HttpConfig, SessionMode};
+
+const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sealed);
+
+/// B-S21, B-S22, B-S23.
+#[test]
+fn sealed_session_works_on_any_node() {
+    let (mut first, mut second) = (Harness::new(CONFIG), Harness::new(CONFIG));
+    let session = first.initialize("2025-06-18");
+    assert!(session.len() == 64 && session.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    for node in [&mut first, &mut second] {
+        let reply = node.ask(&Request::old(old_call(1, "echo"), &session));
+        assert!(reply.status == 200 && reply.body.contains("echo"), "{reply:?}");
+        // Another key, another user, or another text: unknown.
+        let forged = session.replacen(&session[20..21], if &session[20..21] == "0" { "1" } else { "0" }, 1);
+        for id in [forged.as_str(), &session[1..], "x"] {
+            assert_eq!(node.ask(&Request::old(old_call(1, "echo"), id)).status, 404, "{id}");
+        }
+        let other = Request::old(old_call(1, "echo"), &session).with("authorization", "Bearer b");
+        assert_eq!(node.ask(&other).status, 404);
+        assert_eq!(node.ask(&Request::post(old_call(1, "echo"))).status, 400);
+    }
+    second.http.policy().key = 1;
+    assert_eq!(second.ask(&Request::old(old_call(1, "echo"), &session)).status, 404);
+    // B-S26: a sealed session has no general stream and no end.
+    assert_eq!(first.ask(&Request::new("DELETE").with("mcp-session-id", &session)).status, 405);
+    assert_eq!(first.ask(&Request::new("GET").with("mcp-session-id", &session)).status, 405);
+}
+
+/// C-C1: the revision is in the id.
+#[test]
+fn sealed_session_keeps_its_revision() {
+    for (revision, status) in [("2025-03-26", 200), ("2025-06-18", 400)] {
+        let mut harness = Harness::new(CONFIG);
+        let session = harness.initialize(revision);
+        let batch = format!("[{}]", old_call(1, "echo"));
+        assert_eq!(harness.ask(&Request::old(batch, &session)).status, status, "{revision}");
+    }
+    let mut harness = Harness::new(CONFIG);
+    let reply = harness.ask(&Request::post(initialize("2025-06-18").replace("clientInfo", "x")));
+    assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
+}

@@ -1,0 +1,276 @@
+//! Handshake era: sessions, their end, general streams, both eras on one endpoint.
+
+use super::support::{Harness, Request, Sizes, initialize, old_call};
+use mcp_proto::Millis;
+use mcp_proto::server::Change;
+use mcp_proto_http::server::{HttpConfig, HttpTimes, SessionMode};
+
+const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+
+fn get(session: &str) -> Request {
+    Request::new("GET").with("accept", "text/event-stream").with("mcp-session-id", session)
+}
+
+fn delete(session: &str) -> Request {
+    Request::new("DELETE").with("mcp-session-id", session)
+}
+
+/// B-S21, B-S22, B-S23, D-S10: the response to `initialize` gives a session id.
+#[test]
+fn initialize_creates_a_session() {
+    let mut harness = Harness::new(CONFIG);
+    let first = harness.initialize("2025-06-18");
+    let second = harness.initialize("2025-11-25");
+    assert!(first.len() == 32 && first.bytes().all(|byte| byte.is_ascii_hexdigit()) && first != second);
+    assert_eq!(harness.events, ["ready", "ready"]);
+    for session in [&first, &second, &first] {
+        let reply = harness.ask(&Request::old(old_call(1, "echo"), session));
+        assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""), "{reply:?}");
+        assert!(reply.body.contains("echo"));
+    }
+    // A failed `initialize` creates none.
+    let bad = initialize("2025-06-18").replace("clientInfo", "nobody");
+    let reply = harness.ask(&Request::post(bad));
+    assert_eq!((reply.status, reply.code(), reply.field("mcp-session-id")), (200, -32602, ""));
+    // Trap 17: the id of a live session with `initialize` gives another session.
+    let again = harness.ask(&Request::old(initialize("2025-06-18"), &first));
+    assert!(again.status == 200 && again.field("mcp-session-id") != first);
+}
+
+/// A row: requirement, message, session, version, status.
+type Row = (&'static str, &'static str, &'static str, &'static str, u16);
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// The session `first` has revision 2025-11-25.
+const ROWS: &[Row] = &[
+    ("B-C10", PING, "first", "", 200),
+    ("B-S24 missing", PING, "", "", 400),
+    ("B-S24 missing", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "", "", 400),
+    ("B-S25 unknown", PING, "0123456789abcdef0123456789abcdef", "", 404),
+    ("section 7 malformed", PING, "x", "", 404),
+    ("C-C3", PING, "first", "2025-11-25", 200),
+    ("trap 16", PING, "first", "2025-03-26", 200),
+    ("C-S3 unknown", PING, "first", "2020-01-01", 400),
+    ("C-S3 invalid", PING, "first", "x", 400),
+    ("C-S2 absent", PING, "first", "", 200),
+    ("C-C1 C-S1 array", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "first", "", 400),
+    ("B-S5 response", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, "first", "", 202),
+    ("B-S6 not JSON-RPC", r#"{"jsonrpc":"2.0"}"#, "first", "", 400),
+    ("section 7 unknown method", r#"{"jsonrpc":"2.0","id":1,"method":"no"}"#, "first", "", 200),
+];
+
+#[test]
+fn session_and_version_are_checked() {
+    for (rule, body, session, version, status) in ROWS {
+        let mut harness = Harness::new(CONFIG);
+        let first = harness.initialize("2025-11-25");
+        let session = if *session == "first" { &first } else { *session };
+        let reply = harness.ask(&Request::old(*body, session).with("mcp-protocol-version", version));
+        assert_eq!(reply.status, *status, "{rule}: {reply:?}");
+    }
+}
+
+/// E-D1: both eras at one endpoint, with the same id at once.
+#[test]
+fn both_eras_are_served_at_once() {
+    let mut harness = Harness::new(CONFIG);
+    let sessions = [harness.initialize("2025-03-26"), harness.initialize("2025-11-25")];
+    let modern = harness.send(&Request::call(1, "defer")).unwrap();
+    let old = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
+    // Trap 2: the same id twice in one session.
+    let twice = harness.ask(&Request::old(old_call(1, "defer"), &sessions[0]));
+    assert_eq!((twice.status, twice.code()), (200, -32600));
+    for number in [2, 0, 1] {
+        harness.respond(number);
+    }
+    for id in [modern, old[0], old[1]] {
+        assert!(harness.reply(id).body.contains("late"), "{:?}", harness.reply(id));
+    }
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+/// B-S25, B-C11, trap 6: DELETE ends the session, its streams and its calls.
+#[test]
+fn delete_ends_the_session() {
+    let mut harness = Harness::new(CONFIG);
+    let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
+    let general = harness.send(&get(&session)).unwrap();
+    let waiting = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+    let stream = harness.send(&Request::old(old_call(2, "defer"), &session)).unwrap();
+    let spared = harness.send(&Request::old(old_call(1, "defer"), &other)).unwrap();
+    harness.progress(1, 1);
+    let reply = harness.ask(&delete(&session));
+    assert_eq!((reply.status, reply.field("content-length")), (204, ""));
+    assert!(harness.reply(general).ended && harness.reply(stream).ended);
+    assert_eq!(harness.reply(waiting).status, 404);
+    assert_eq!(harness.events[2..], ["cancelled Some(0)", "cancelled Some(1)"]);
+    for request in [delete(&session), get(&session), Request::old(PING, &session)] {
+        assert_eq!(harness.ask(&request).status, 404);
+    }
+    harness.respond(2);
+    assert!(harness.reply(spared).body.contains("late"));
+    assert_eq!(harness.http.open_exchanges(), 0);
+    assert_eq!(harness.ask(&Request::new("DELETE")).status, 400);
+}
+
+/// B-S10, B-S11, B-C6: a lost connection is no cancellation, but `notifications/cancelled` is.
+#[test]
+fn lost_connection_does_not_cancel() {
+    let mut harness = Harness::new(CONFIG);
+    let session = harness.initialize("2025-06-18");
+    for number in [0, 1] {
+        let id = harness.send(&Request::old(old_call(number, "defer"), &session)).unwrap();
+        harness.http.close(id);
+        harness.run();
+    }
+    assert_eq!((harness.events.len(), harness.http.open_exchanges()), (1, 2));
+    // The slot is free as soon as the call has ended.
+    harness.respond(0);
+    assert_eq!(harness.http.open_exchanges(), 1);
+    let cancel = |id| {
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+    };
+    assert_eq!(harness.ask(&Request::old(cancel(1), &session)).status, 202);
+    assert_eq!((harness.events[1].as_str(), harness.http.open_exchanges()), ("cancelled Some(1)", 0));
+    // A cancelled call has no response, so its exchange ends without one.
+    for is_stream in [false, true] {
+        let id = harness.send(&Request::old(old_call(5, "defer"), &session)).unwrap();
+        if is_stream {
+            harness.progress(harness.tickets.len() - 1, 1);
+        }
+        harness.ask(&Request::old(cancel(5), &session));
+        let reply = harness.reply(id);
+        assert_eq!((reply.status, reply.ended), (if is_stream { 200 } else { 202 }, true));
+    }
+}
+
+/// B-S9, B-C5, trap 3: a request of the server, and its response on another POST.
+#[test]
+fn request_of_the_server_belongs_to_its_call() {
+    let mut harness = Harness::new(CONFIG);
+    let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
+    let id = harness.send(&Request::old(old_call(1, "ask"), &session)).unwrap();
+    harness.ask(&Request::old(PING, &other));
+    harness.ping_during(0);
+    let event = harness.reply(id).events()[0].clone();
+    assert!(event.contains(r#""method":"ping""#), "{event}");
+    let request = mcp_proto::json::Json::parse(event.as_bytes()).unwrap();
+    let response = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, request.get("id").unwrap().raw());
+    // Only the client of the session may respond.
+    assert_eq!(harness.ask(&Request::old(response.clone(), &other)).status, 202);
+    assert_eq!(harness.events.last().unwrap(), "a response that matches no request in flight");
+    assert_eq!(harness.ask(&Request::old(response, &session)).status, 202);
+    assert_eq!(harness.events.last().unwrap(), "Result({})");
+    harness.respond(0);
+    assert_eq!(harness.reply(id).events().len(), 2);
+}
+
+/// B-S12, B-S13, B-S14, B-S15, B-S16, trap 5: general streams.
+#[test]
+fn session_message_goes_to_exactly_one_stream() {
+    let mut harness = Harness::new(CONFIG);
+    let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-06-18"));
+    let streams = [0, 1].map(|_| harness.send(&get(&session)).unwrap());
+    let foreign = harness.send(&get(&other)).unwrap();
+    assert!(harness.reply(foreign).is_stream() && harness.reply(foreign).body.is_empty());
+    let subscribe = r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///é"}}"#;
+    assert_eq!(harness.ask(&Request::old(subscribe, &session)).code(), 0);
+    harness.changed(Change::Resource("file:///é"));
+    let count = |harness: &Harness, id| harness.reply(id).events().len();
+    let told = streams.map(|id| count(&harness, id));
+    assert_eq!((told[0] + told[1], count(&harness, foreign)), (1, 0));
+    harness.ask(&Request::old(old_call(1, "progress"), &session));
+    assert_eq!(streams.map(|id| count(&harness, id)), told, "messages of a call stay on its stream");
+    harness.http.close(streams[0]);
+    harness.http.close(streams[1]);
+    harness.run();
+    harness.changed(Change::Resource("file:///é"));
+    assert_eq!(harness.http.open_exchanges(), 1);
+    assert_eq!(harness.ask(&get(&session).with("accept", "application/json")).status, 406);
+}
+
+#[test]
+fn changed_list_is_reported_to_every_session() {
+    let mut harness = Harness::new(CONFIG);
+    let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
+    let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
+    harness.changed(Change::Tools);
+    for id in streams {
+        let events = harness.reply(id).events();
+        assert_eq!(events, [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);
+    }
+}
+
+/// D-S11, B-S25, trap 14: idle sessions end, and the longest idle one makes space.
+#[test]
+fn idle_sessions_end() {
+    let mut harness = Harness::with_sizes(CONFIG, Sizes { sessions: 2, ..Sizes::default() });
+    let first = harness.initialize("2025-11-25");
+    harness.advance(1000);
+    let second = harness.initialize("2025-11-25");
+    harness.advance(1000);
+    assert_eq!(harness.ask(&Request::old(PING, &first)).status, 200);
+    let third = harness.initialize("2025-11-25");
+    let status = |harness: &mut Harness, session: &str| harness.ask(&Request::old(PING, session)).status;
+    assert_eq!([&first, &second, &third].map(|it| status(&mut harness, it)), [200, 404, 200]);
+    // Sessions with open streams stay.
+    let streams = [&first, &third].map(|session| harness.send(&get(session)).unwrap());
+    let full = harness.ask(&Request::post(initialize("2025-11-25")));
+    assert_eq!((full.status, full.field("retry-after")), (503, "1"));
+    harness.http.close(streams[0]);
+    harness.run();
+    let fourth = harness.initialize("2025-11-25");
+    assert_eq!([&first, &third, &fourth].map(|it| status(&mut harness, it)), [404, 200, 200]);
+    // Time alone ends those without a stream.
+    for _ in 0..4 {
+        harness.advance(Millis::seconds(8 * 3600).0 / 4);
+    }
+    assert_eq!([&third, &fourth].map(|it| status(&mut harness, it)), [200, 404]);
+}
+
+/// D-S11: a session belongs to its user.
+#[test]
+fn session_of_another_user_is_unknown() {
+    let mut harness = Harness::new(CONFIG);
+    let reply = harness.ask(&Request::post(initialize("2025-11-25")).with("authorization", "Bearer a"));
+    let session = reply.field("mcp-session-id");
+    for (token, status) in [("Bearer a", 200), ("Bearer b", 404), ("", 404)] {
+        let request = Request::old(PING, session).with("authorization", token);
+        assert_eq!(harness.ask(&request).status, status, "{token}");
+    }
+}
+
+/// B-S21: sessions are optional.
+#[test]
+fn stateless_handshake_needs_no_session() {
+    let mut harness = Harness::new(HttpConfig::new().sessions(SessionMode::Stateless));
+    let reply = harness.ask(&Request::post(initialize("2025-06-18")));
+    assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""));
+    assert!(reply.body.contains("2025-06-18"));
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(harness.ask(&Request::post(initialized)).status, 202);
+    let ids = [0, 1].map(|_| {
+        let call = Request::post(old_call(1, "defer")).with("mcp-protocol-version", "2025-06-18");
+        harness.send(&call).unwrap()
+    });
+    harness.respond(1);
+    harness.respond(0);
+    assert!(ids.iter().all(|id| harness.reply(*id).body.contains("late")));
+    assert_eq!(harness.ask(&get("x")).status, 405);
+    assert_eq!(harness.ask(&delete("x")).status, 405);
+    assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+    assert!(harness.events.is_empty(), "{:?}", harness.events);
+}
+
+#[test]
+fn times_can_be_changed() {
+    let mut times: HttpTimes = CONFIG.get_times();
+    times.upgrade_after = Millis(10);
+    let mut harness = Harness::new(CONFIG.times(times));
+    let session = harness.initialize("2025-06-18");
+    let id = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+    assert_eq!(harness.wait, Some(Millis(10)));
+    harness.advance(10);
+    assert!(harness.reply(id).is_stream());
+}

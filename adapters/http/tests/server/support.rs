@@ -1,0 +1,466 @@
+//! A transport in memory: requests in pieces, responses in pieces.
+
+use mcp_proto::server::{
+    Change, Event, Feature, Logging, RequestOptions, Resource, Resources, Server, ServerConfig, Slot,
+    Subscriptions, Tool, Tools,
+};
+use mcp_proto::{ClientCapabilities, Level, Millis, Ticket};
+use mcp_proto_http::HeaderFields;
+use mcp_proto_http::server::{
+    ExchangeId, ExchangeSlot, HttpConfig, HttpServer, Method, Policy, REFUSAL_SIZE, Refusal, RequestHead,
+    ResponseHead, SessionSlot, Step, Verdict,
+};
+use std::collections::BTreeMap;
+
+/// Schema of the tool `marked`, with arguments that header fields repeat.
+pub(crate) const MARKED: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"count":{"type":"integer","x-mcp-header":"Count"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}"#;
+
+static TOOLS: Tools<'static> = Tools::new(&[
+    Tool::new("echo", "{}"),
+    Tool::new("progress", "{}"),
+    Tool::new("defer", "{}"),
+    Tool::new("large", "{}"),
+    Tool::new("needs", "{}"),
+    Tool::new("ask", "{}"),
+    Tool::new("marked", MARKED),
+])
+.list_changed();
+
+static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///é", "a")]).subscribe();
+
+static FEATURES: [&dyn Feature; 4] = [&TOOLS, &RESOURCES, &Subscriptions, &Logging];
+
+static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES).anonymous_results();
+
+/// Text of the tool `large`.
+pub(crate) const LARGE: &str = match std::str::from_utf8(&[b'x'; 1500]) {
+    Ok(text) => text,
+    Err(_) => "",
+};
+
+/// A policy with a counter for randomness, and users named by `Authorization`.
+#[derive(Default)]
+pub(crate) struct TestPolicy {
+    pub(crate) counter: u8,
+    pub(crate) needs_token: bool,
+    pub(crate) key: u8,
+}
+
+impl Policy for TestPolicy {
+    fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
+        let challenge = r#"Bearer resource_metadata="https://x/.well-known/oauth-protected-resource""#;
+        match head.fields.field("authorization") {
+            Some(b"Bearer narrow") => Verdict::Deny { status: 403, challenge },
+            Some(token) => Verdict::Allow { user: token.iter().map(|byte| u64::from(*byte)).sum() },
+            None if self.needs_token => Verdict::Deny { status: 401, challenge },
+            None => Verdict::Allow { user: 0 },
+        }
+    }
+
+    fn random(&mut self) -> [u8; 16] {
+        self.counter = self.counter.wrapping_add(1);
+        [self.counter; 16]
+    }
+
+    fn input_schema(&self, tool: &str) -> Option<&str> {
+        (tool == "marked").then_some(MARKED)
+    }
+
+    fn sign(&self, data: &[u8]) -> Option<[u8; 16]> {
+        let mut sum = [self.key; 16];
+        for (index, byte) in data.iter().enumerate() {
+            sum[index % 16] = sum[index % 16].wrapping_mul(31).wrapping_add(*byte);
+        }
+        Some(sum)
+    }
+}
+
+/// A request under construction.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: String,
+    pub(crate) announces_length: bool,
+}
+
+impl Request {
+    pub(crate) fn new(method: &'static str) -> Request {
+        let fields = vec![("accept".into(), "application/json, text/event-stream".into())];
+        Request { method, target: "/mcp".into(), fields, body: String::new(), announces_length: true }
+    }
+
+    pub(crate) fn post(body: impl Into<String>) -> Request {
+        let request = Request::new("POST").with("content-type", "application/json");
+        Request { body: body.into(), ..request }
+    }
+
+    /// A request of 2026-07-28 with its header fields. `members` are those of `params` besides `_meta`.
+    pub(crate) fn modern(id: impl std::fmt::Display, method: &str, members: &str) -> Request {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}{}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/logLevel":"debug","progressToken":"t"}}}}}}"#,
+            if members.is_empty() { "" } else { "," }
+        );
+        Request::post(body).with("mcp-protocol-version", "2026-07-28").with("mcp-method", method)
+    }
+
+    /// A `tools/call` of 2026-07-28.
+    pub(crate) fn call(id: impl std::fmt::Display, tool: &str) -> Request {
+        Request::modern(id, "tools/call", &format!(r#""name":"{tool}""#)).with("mcp-name", tool)
+    }
+
+    /// A message of the handshake era.
+    pub(crate) fn old(body: impl Into<String>, session: &str) -> Request {
+        Request::post(body).with("mcp-session-id", session)
+    }
+
+    /// Sets or, with an empty value, removes a header field.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Request {
+        self.fields.retain(|(known, _)| known != name);
+        if !value.is_empty() {
+            self.fields.push((name.into(), value.into()));
+        }
+        self
+    }
+}
+
+struct Fields<'r>(&'r [(String, String)]);
+
+impl HeaderFields for Fields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_bytes())
+    }
+}
+
+/// A response as far as it has arrived.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) fields: BTreeMap<String, String>,
+    pub(crate) body: String,
+    pub(crate) ended: bool,
+    pub(crate) cut: bool,
+}
+
+impl Reply {
+    fn read_head(&mut self, head: &ResponseHead) {
+        self.status = head.status;
+        head.fields(&mut |name, value| {
+            assert!(self.fields.insert(name.into(), value.into()).is_none(), "{name} is there twice");
+        });
+    }
+
+    pub(crate) fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.field("content-type") == "text/event-stream"
+    }
+
+    /// The data of the events.
+    pub(crate) fn events(&self) -> Vec<String> {
+        let events = self.body.split("\n\n").filter_map(|event| {
+            event
+                .lines()
+                .find_map(|line| line.strip_prefix("data:"))
+                .map(|data| data.trim_start().to_string())
+        });
+        events.collect()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.body.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_string).collect()
+    }
+
+    fn refused(refusal: &Refusal) -> Reply {
+        let mut buffer = [0; REFUSAL_SIZE];
+        let (head, body) = refusal.write(&mut buffer);
+        let mut reply =
+            Reply { body: String::from_utf8(body.to_vec()).unwrap(), ended: true, ..Reply::default() };
+        reply.read_head(&head);
+        reply
+    }
+
+    /// The code of the JSON-RPC error in the body.
+    pub(crate) fn code(&self) -> i64 {
+        let json = mcp_proto::json::Json::parse(self.body.as_bytes()).unwrap();
+        json.get("error").and_then(|error| error.get("code")).and_then(|code| code.integer()).unwrap_or(0)
+    }
+}
+
+/// The HTTP server, the core server, and the transport between them and a test.
+pub(crate) struct Harness {
+    pub(crate) http: HttpServer<'static, TestPolicy>,
+    pub(crate) server: Server<'static>,
+    pub(crate) now: Millis,
+    /// The largest piece of a body or of output.
+    pub(crate) piece: usize,
+    pub(crate) replies: BTreeMap<u64, Reply>,
+    /// Exchanges whose client does not read.
+    pub(crate) stalled: Vec<ExchangeId>,
+    pub(crate) tickets: Vec<Ticket>,
+    pub(crate) events: Vec<String>,
+    pub(crate) wait: Option<Millis>,
+}
+
+fn leak<T>(value: T) -> &'static mut T {
+    Box::leak(Box::new(value))
+}
+
+/// Sizes of the lent memory.
+pub(crate) struct Sizes {
+    pub(crate) exchanges: usize,
+    pub(crate) sessions: usize,
+    pub(crate) output: usize,
+    pub(crate) bodies: usize,
+    pub(crate) replay: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes { exchanges: 8, sessions: 4, output: 8192, bodies: 4, replay: 0 }
+    }
+}
+
+impl Harness {
+    pub(crate) fn new(config: HttpConfig<'static>) -> Harness {
+        Harness::with_sizes(config, Sizes::default())
+    }
+
+    pub(crate) fn with_sizes(config: HttpConfig<'static>, sizes: Sizes) -> Harness {
+        let mut limits = config.get_limits();
+        if limits.body == 65_536 {
+            (limits.body, limits.page) = (2048, 64);
+        }
+        let config = config.limits(limits);
+        let body = limits.body;
+        let server = Server::new(&INFO, leak([0; 4096]).as_mut_slice(), leak([0; 4096]).as_mut_slice());
+        let server = server.unwrap().message_mode().unwrap();
+        let server = server.in_flight(leak([Slot::EMPTY; 8]), leak([0; 8 * 32])).unwrap();
+        let server = server
+            .subscription_buffer(leak([0; 256]).as_mut_slice())
+            .batch_buffer(leak([0; 4096]).as_mut_slice());
+        let http = HttpServer::new(
+            leak(config),
+            TestPolicy::default(),
+            leak(vec![ExchangeSlot::EMPTY; sizes.exchanges]),
+            leak(vec![0; sizes.output]),
+        );
+        let http = http
+            .body_buffer(leak(vec![0; sizes.bodies * body]))
+            .sessions(leak(vec![SessionSlot::EMPTY; sizes.sessions]))
+            .replay_buffer(leak(vec![0; sizes.replay]));
+        Harness {
+            http,
+            server,
+            now: Millis(0),
+            piece: usize::MAX,
+            replies: BTreeMap::new(),
+            stalled: Vec::new(),
+            tickets: Vec::new(),
+            events: Vec::new(),
+            wait: None,
+        }
+    }
+
+    fn key(id: ExchangeId) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Sends a request, with the whole body.
+    pub(crate) fn send(&mut self, request: &Request) -> Result<ExchangeId, Reply> {
+        let id = self.begin(request)?;
+        let fields = Fields(&request.fields);
+        if request.method == "POST" {
+            let head = head_of(request, &fields);
+            let bytes = request.body.as_bytes();
+            let mut pieces = bytes.chunks(self.piece.min(bytes.len().max(1))).peekable();
+            if pieces.peek().is_none() {
+                self.http.body(&mut self.server, id, &head, b"", true, self.now);
+            }
+            while let Some(piece) = pieces.next() {
+                let is_end = pieces.peek().is_none();
+                self.http.body(&mut self.server, id, &head, piece, is_end, self.now);
+            }
+        }
+        self.run();
+        Ok(id)
+    }
+
+    pub(crate) fn begin(&mut self, request: &Request) -> Result<ExchangeId, Reply> {
+        let fields = Fields(&request.fields);
+        match self.http.begin(&head_of(request, &fields), self.now) {
+            Ok(id) => {
+                self.replies.insert(Self::key(id), Reply::default());
+                Ok(id)
+            }
+            Err(refusal) => Err(Reply::refused(&refusal)),
+        }
+    }
+
+    /// Passes in one piece of a body.
+    pub(crate) fn piece(&mut self, id: ExchangeId, request: &Request, bytes: &[u8], is_end: bool) {
+        self.pass(id, request, bytes, is_end);
+        self.run();
+    }
+
+    /// Passes in one piece of a body, without a poll.
+    pub(crate) fn pass(&mut self, id: ExchangeId, request: &Request, bytes: &[u8], is_end: bool) {
+        let fields = Fields(&request.fields);
+        self.http.body(&mut self.server, id, &head_of(request, &fields), bytes, is_end, self.now);
+    }
+
+    /// Sends a request, and returns the response so far.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, request: &Request) -> Reply {
+        match self.send(request) {
+            Ok(id) => self.reply(id),
+            Err(reply) => reply,
+        }
+    }
+
+    pub(crate) fn reply(&self, id: ExchangeId) -> Reply {
+        self.replies[&Self::key(id)].clone()
+    }
+
+    pub(crate) fn advance(&mut self, millis: u64) {
+        self.now = self.now.plus(Millis(millis));
+        self.run();
+    }
+
+    pub(crate) fn run(&mut self) {
+        for _ in 0..100_000 {
+            match self.http.poll(&mut self.server, self.now) {
+                Step::Event => self.event(),
+                Step::Output(id) => self.read(id),
+                Step::Wait(deadline) => {
+                    self.wait = deadline;
+                    assert!(deadline.is_none_or(|at| at > self.now), "a deadline in the past: {deadline:?}");
+                    return;
+                }
+                Step::Closed => return,
+            }
+        }
+        panic!("the server makes no progress");
+    }
+
+    /// Reads the output of an exchange, as far as there is any.
+    pub(crate) fn read(&mut self, id: ExchangeId) {
+        let Some(reply) = self.replies.get_mut(&Self::key(id)) else { return };
+        while !reply.ended {
+            let output = self.http.output(id);
+            if output.is_cut {
+                (reply.cut, reply.ended) = (true, true);
+                return;
+            }
+            if self.stalled.contains(&id) || output.head.is_none() && reply.status == 0 {
+                return;
+            }
+            let head = output.head.filter(|_| reply.status == 0);
+            let n = output.body.len().min(self.piece);
+            let is_end = output.is_end && n == output.body.len();
+            if let Some(head) = &head {
+                reply.read_head(head);
+            } else if n == 0 && !is_end {
+                return;
+            }
+            reply.body += std::str::from_utf8(&output.body[..n]).unwrap_or("?");
+            reply.ended = is_end;
+            if is_end && let Some(length) = reply.fields.get("content-length") {
+                assert_eq!(*length, reply.body.len().to_string());
+            }
+            self.http.sent(id, n, self.now);
+        }
+    }
+
+    fn event(&mut self) {
+        match self.server.event().unwrap() {
+            Event::Call(mut call) => match call.name() {
+                "echo" | "marked" => call.text("echo"),
+                "progress" => {
+                    let _ = call.log(Level::Info, None, "log");
+                    let _ = call.progress(1, None, "");
+                    call.text("done");
+                }
+                "large" => call.text(LARGE),
+                "needs" => call.require_capability(ClientCapabilities::SAMPLING),
+                _ => self.tickets.push(call.defer(None).unwrap()),
+            },
+            Event::Cancelled { ticket, .. } => {
+                let number = self.tickets.iter().position(|known| *known == ticket);
+                self.events.push(format!("cancelled {number:?}"));
+            }
+            Event::Response(response) => self.events.push(format!("{:?}", response.outcome())),
+            Event::ProtocolError(error) => self.events.push(error.to_string()),
+            Event::Ready => self.events.push("ready".into()),
+            _ => {}
+        }
+    }
+
+    /// Responds to a deferred call.
+    pub(crate) fn respond(&mut self, number: usize) {
+        let ticket = self.tickets[number];
+        self.server.reply(ticket).unwrap().text("late");
+        self.run();
+    }
+
+    /// Sends progress of a deferred call.
+    pub(crate) fn progress(&mut self, number: usize, amount: i32) {
+        let ticket = self.tickets[number];
+        self.server.reply(ticket).unwrap().progress(amount, None, "").unwrap();
+        self.run();
+    }
+
+    /// Pings the client during a deferred call.
+    pub(crate) fn ping_during(&mut self, number: usize) {
+        let ticket = self.tickets[number];
+        self.http.enter(&mut self.server, ticket).unwrap();
+        self.server.ping(RequestOptions::DEFAULT.during(ticket)).unwrap();
+        self.run();
+    }
+
+    pub(crate) fn changed(&mut self, change: Change<'_>) {
+        self.http.changed(&mut self.server, change);
+        self.run();
+    }
+
+    /// Opens a session of a revision, and returns its id.
+    #[track_caller]
+    pub(crate) fn initialize(&mut self, revision: &str) -> String {
+        let reply = self.ask(&Request::post(initialize(revision)));
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let session = reply.field("mcp-session-id").to_string();
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let reply = self.ask(&Request::old(initialized, &session));
+        assert_eq!((reply.status, reply.field("content-length")), (202, "0"));
+        session
+    }
+}
+
+pub(crate) fn initialize(revision: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+/// A `tools/call` of the handshake era.
+pub(crate) fn old_call(id: u32, tool: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"t"}}}}}}"#
+    )
+}
+
+fn head_of<'r>(request: &'r Request, fields: &'r Fields<'r>) -> RequestHead<'r> {
+    let body_length = request.announces_length.then_some(request.body.len() as u64);
+    RequestHead {
+        method: Method::from_bytes(request.method.as_bytes()),
+        target: &request.target,
+        body_length: body_length.filter(|_| request.method == "POST"),
+        fields,
+    }
+}
