@@ -19,14 +19,14 @@ pub(crate) struct Fields {
     open: bool,
 }
 
-/// A field with a member in the object.
+/// A field that is a member of the JSON object.
 struct Named {
     ident: Ident,
     name: String,
     value: Value,
 }
 
-/// A field without a member.
+/// A field that is not a member of the JSON object.
 struct Skipped {
     ident: Ident,
     default: Option<DefaultValue>,
@@ -201,13 +201,13 @@ impl Fields {
         quote!(__schema::Fields { fields: &[#(#fields),*], open: #open })
     }
 
-    /// Generates the array of the names.
+    /// Generates the array of member names.
     pub(crate) fn names(&self) -> TokenStream {
         let names = self.members.iter().map(|field| &field.name);
         quote!(&[#(#names),*])
     }
 
-    /// Generates code that reads the fields from `__members`. The value of the code is a `Result` with the constructed
+    /// Generates code that reads the fields from `__members`. The code evaluates to a `Result` with the constructed
     /// value.
     pub(crate) fn read(&self, constructor: &TokenStream) -> TokenStream {
         let names = self.names();

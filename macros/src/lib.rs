@@ -14,7 +14,8 @@ mod shape;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Derives the JSON Schema of a type and its decoder, serde's `Deserialize`. Both accept the same values.
+/// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
+/// values.
 ///
 /// - A struct with named fields becomes an object: the arguments of a tool, or a part of them.
 /// - An enum of unit variants becomes an enumeration of strings.
@@ -24,16 +25,16 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
-/// Lifetime parameters are allowed, other parameters are not. A type cannot contain itself, not even in a `Box`,
-/// because its schema would be infinite. The crate that uses the macro does not need `serde` as a
-/// dependency. The type must not derive `Deserialize` in addition.
+/// The type may have lifetime parameters, but no other parameters. A type cannot contain itself, not even in a `Box`,
+/// because its schema would be infinite. The crate that uses the macro does not need `serde` as a dependency. The type
+/// must not also derive `Deserialize`.
 ///
 /// # Field attributes
 ///
 /// | attribute | meaning |
 /// |---|---|
 /// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float must be literals |
-/// | `#[tool(minimum = 0, maximum = 100)]` | the same |
+/// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
 /// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` |
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
@@ -57,8 +58,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a field with
-/// the name of the tag.
+/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, or a field
+/// with the name of the tag.
 ///
 /// ```compile_fail
 /// #[derive(mcp_proto::ToolArguments)]

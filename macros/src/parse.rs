@@ -31,7 +31,7 @@ pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>>
     Ok(found)
 }
 
-/// Parses the name of a case in the forms of [`parse_rename`].
+/// Parses the name of a case. Accepts the same forms as [`parse_rename`].
 pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
     let found = parse_rename(meta)?;
     found
@@ -65,7 +65,7 @@ pub(crate) struct Range {
     pub(crate) maximum: Option<Expr>,
 }
 
-// Does not parse the range as an expression. Whether `syn` accepts ranges depends on features that other crates enable.
+// Parse the range by hand. Whether `syn` parses range expressions depends on features that other crates enable.
 impl Parse for Range {
     fn parse(input: ParseStream<'_>) -> Result<Range> {
         let minimum = parse_range_start(input)?;

@@ -1,4 +1,4 @@
-//! Entry point of the derive: dispatch on the type and generated implementations.
+//! Entry point of the derive macro: dispatch on the type, and generated implementations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -194,7 +194,7 @@ fn expand_implementations(
     )
 }
 
-/// Adds the lifetime of the decoder. It outlives the other lifetimes.
+/// Adds the decoder's lifetime, which outlives the other lifetimes.
 fn with_decoder_lifetime(generics: &Generics) -> Generics {
     let mut extended = generics.clone();
     let span = proc_macro2::Span::call_site();

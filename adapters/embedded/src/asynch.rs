@@ -49,10 +49,10 @@ impl Pump {
     ///
     /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`].
     ///
-    /// The future is cancel-safe if the futures of the driver are. It can then be a branch of a `select`. The pump
-    /// itself drops the driver's futures when the other direction has moved or a deadline has passed. The traits of
-    /// `embedded-io-async` recommend cancel safety but do not require it. A driver that uses DMA directly on the
-    /// slices it is given loses bytes or sends them twice. Drivers with a ring buffer, pipes and sockets are safe.
+    /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
+    /// pump itself drops the driver's futures when the other direction has moved bytes or a deadline has passed. The
+    /// traits of `embedded-io-async` recommend cancel safety but do not require it. A driver whose DMA uses the pump's
+    /// buffers directly loses bytes or sends them twice. Drivers with a ring buffer, pipes and sockets are safe.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -113,7 +113,7 @@ fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. Without bytes, flushes if `flushes` is set, and otherwise never completes.
+/// Writes `bytes`. If `bytes` is empty, flushes if `flushes` is set, and otherwise never completes.
 async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
         return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));

@@ -9,8 +9,8 @@ use crate::status::{PumpStatus, reject_zero};
 impl Pump {
     /// Moves bytes over a blocking link until the caller has something to do.
     ///
-    /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or the
-    /// driver's read or write ended with [`ErrorKind::TimedOut`].
+    /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or
+    /// the driver's read or write ended with [`ErrorKind::TimedOut`].
     ///
     /// The pump writes and flushes all output before it reads. While a read blocks, the machine is not polled, so a
     /// deadline takes effect only after the next byte. This is enough for a server whose tools all respond immediately.

@@ -5,7 +5,7 @@ use heapless::spsc::{Consumer, Producer};
 
 use crate::link::Link;
 
-/// The main loop's ends of two [`heapless`] queues.
+/// A [`Link`] over the main loop's ends of two [`heapless`] queues.
 ///
 /// The other ends belong to interrupts or to another core. This type is for applications that already have such queues.
 /// A [`Queue`](crate::Queue) needs no splitting, and reports bytes that did not fit.
@@ -33,11 +33,11 @@ use crate::link::Link;
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 ///
-/// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should
-/// enqueue `CAN` (0x18) as soon as the queue has space again. The machine then discards the line. An image with such
-/// queues may contain a panic symbol, because the compiler does not always prove that their size, a divisor, is not
-/// zero. On processors without atomic instructions, such as RV32IMC, `heapless` needs one of its features
-/// `portable-atomic`.
+/// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should enqueue
+/// `CAN` (0x18) as soon as the queue has space again. The machine then discards the line. The firmware image may
+/// contain a panic symbol, because `heapless` divides by the queue size. The compiler cannot always prove that this
+/// size is not zero. On processors without atomic instructions, such as RV32IMC, `heapless` needs one of its
+/// `portable-atomic` features.
 pub struct HeaplessLink<'q> {
     /// Bytes that interrupts have received.
     pub received: Consumer<'q, u8>,

@@ -1,6 +1,7 @@
 //! Pumps without a heap for UARTs and sockets, over [`embedded_io`] and [`embedded_io_async`].
 //!
-//! They connect servers and clients to the UARTs and sockets of boards. No heap, no `unsafe`, no panics.
+//! The pumps connect servers and clients to the UARTs and sockets of boards. The crate needs no heap, contains no
+//! `unsafe` code, and never panics.
 //!
 //! | link | method | requirements |
 //! |---|---|---|
@@ -9,18 +10,19 @@
 //! | blocking | [`Pump::run`] | `Read` + `Write` |
 //! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
 //!
-//! Each method returns a [`PumpStatus`], usually because the machine has an event. Two other statuses exist because a
-//! serial line has no connections:
+//! Each method returns a [`PumpStatus`], usually because the machine has an event. Two statuses are specific to serial
+//! lines, which can lose bytes and have no connections:
 //!
-//! - **Lost bytes.** An overrun or a framing error breaks only the current line. If its id was received, its request
-//!   gets an immediate error response. The connection stays open: [`PumpStatus::LineBroken`].
-//! - **New clients.** A client that sends a [session mark](Pump::session_mark) starts a new session, even in the middle of
-//!   an old line: [`PumpStatus::NewSession`]. The caller resets the machine, which drops the old session with its calls in
-//!   flight and its partial output.
+//! - **Lost bytes.** An overrun or a framing error breaks only the current line. If the machine has received the id of
+//!   the request in this line, it sends an error response immediately. The connection stays open:
+//!   [`PumpStatus::LineBroken`].
+//! - **New clients.** A client that sends a [session mark](Pump::session_mark) starts a new session, even in the middle
+//!   of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old session, its
+//!   calls in flight, and its partial output.
 //!
 //! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
-//! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. After
-//! any other error, including `Interrupted`, a read has lost bytes, and the pump repeats a write.
+//! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. All other
+//! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write.
 //!
 //! An example for an interrupt-driven UART:
 //!
@@ -64,7 +66,7 @@
 //!                 pump.new_session();
 //!                 server.reset();
 //!             }
-//!             // Until the next interrupt. An interrupt since the step must prevent the sleep: see your processor's manual.
+//!             // Sleeps until the next interrupt. An interrupt after the step must prevent the sleep.
 //!             PumpStatus::Idle(_) => sleep(),
 //!             _ => {}
 //!         }
@@ -73,11 +75,11 @@
 //! }
 //! ```
 //!
-//! Features: `defmt` and `log` log link errors and state changes through the crate of that name. Without them the image
-//! contains no logging code. `heapless` adds a link over the queues of that crate.
+//! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. Without these
+//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate.
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
-// The peer controls the input of this code, so none of it may panic.
+// The peer controls the input of this code, so this code must not panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -4,9 +4,9 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 
 /// A bidirectional link that never blocks.
 ///
-/// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a separate
-/// receiver and transmitter, and [`WriteBlocks`] adapts a driver without `WriteReady`. A board without a driver implements
-/// the trait itself:
+/// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a
+/// separate receiver and transmitter, and [`WriteBlocks`] adapts a driver without `WriteReady`. For a board without a
+/// driver, the application implements the trait:
 ///
 /// ```
 /// use embedded_io::ErrorKind;
@@ -27,12 +27,12 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// }
 /// ```
 pub trait Link {
-    /// Reads the bytes that have arrived, as many as fit into `space`, and returns their number.
+    /// Reads as many arrived bytes as fit into `space`, and returns their number.
     ///
     /// Returns `None` if no byte has arrived yet, and `Some(0)` at the end of the input. `space` is never empty.
     ///
     /// # Errors
-    /// Bytes were lost, or the link is gone: see [`PumpStatus`](crate::PumpStatus).
+    /// Bytes were lost, or the link is closed: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
     /// Writes as many leading bytes as possible without blocking. Returns their number, which may be 0.
@@ -100,13 +100,13 @@ impl<R, W: WriteReady> WriteReady for Halves<R, W> {
 /// The maximum number of bytes in one blocking write.
 const MAX_WRITE: usize = 16;
 
-/// A driver whose writes may block.
+/// Adapter for a driver whose writes may block.
 ///
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
 /// accepts at most 16 bytes, and blocks until the driver has flushed them.
 ///
-/// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the hardware,
-/// or into a [`Queue`](crate::Queue) that an interrupt fills.
+/// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the
+/// hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.
 #[derive(Debug)]
 pub struct WriteBlocks<T>(pub T);
 

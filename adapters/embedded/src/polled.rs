@@ -7,7 +7,9 @@ use crate::pump::Pump;
 use crate::status::{PumpStatus, filter_reportable};
 
 impl Pump {
-    /// Polls the machine once, writes as much as the link takes, and reads the bytes that have arrived.
+    /// Polls the machine once and moves bytes in both directions.
+    ///
+    /// The pump writes as many bytes as the link accepts, and reads the bytes that have arrived.
     ///
     /// Never blocks. One step moves at most 64 bytes of input.
     ///
@@ -37,7 +39,7 @@ impl Pump {
             None
         };
         let fed = self.feed(receive);
-        // Errors have priority, then statuses that are lost if not returned now, then `Moved`.
+        // Return a read error first, then a new session, then a write error, then `Moved`.
         filter_reportable(arrived)
             .or(filter_reportable(fed))
             .or(filter_reportable(sent))

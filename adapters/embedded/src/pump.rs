@@ -6,7 +6,7 @@ use mcp_proto::{Receive, Transmit};
 use crate::log;
 use crate::status::{ErrorClass, PumpStatus, classify};
 
-/// ASCII *end of transmission*, sent by a peer to start a new session. It cannot occur in JSON.
+/// ASCII *end of transmission*, sent by a peer to start a new session. JSON cannot contain this byte.
 pub const SESSION_MARK: u8 = 0x04;
 
 /// ASCII *cancel*. The machine discards a line that contains this byte.
@@ -19,7 +19,7 @@ const READ_BUFFER_SIZE: usize = 64;
 ///
 /// `Pump` has no type parameters, contains a 64-byte buffer and needs no heap.
 ///
-/// [`step`](Pump::step) never blocks, for a main loop that has other work. [`run`](Pump::run) blocks.
+/// [`step`](Pump::step) never blocks, and suits a main loop that has other work. [`run`](Pump::run) blocks.
 /// [`wait`](Pump::wait) is for async executors.
 ///
 /// ```
@@ -99,18 +99,19 @@ impl Pump {
 
     /// Treats the input byte `mark` as the start of a new session.
     ///
-    /// When the byte arrives, the pump returns [`PumpStatus::NewSession`], and the caller must reset the machine. The bytes
-    /// after the mark belong to the new session. [`SESSION_MARK`] is a suitable byte, because it cannot occur in JSON.
+    /// When the byte arrives, the pump returns [`PumpStatus::NewSession`], and the caller must reset the machine. The
+    /// bytes after the mark belong to the new session. [`SESSION_MARK`] is a suitable byte, because it cannot occur in
+    /// JSON.
     ///
-    /// A serial line has no connections. Without a mark, the requests of a client that has left are still in flight when
-    /// the next client starts.
+    /// A serial line has no connections. Without a mark, requests of a disconnected client are still in flight when the
+    /// next client starts.
     #[must_use]
     pub const fn session_mark(mut self, mark: u8) -> Pump {
         self.mark = Some(mark);
         self
     }
 
-    /// Starts a new session and drops the buffered bytes of the old one. The caller must also reset the machine.
+    /// Starts a new session and drops the buffered bytes of the old session. The caller must also reset the machine.
     ///
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
     pub fn new_session(&mut self) {
@@ -205,8 +206,8 @@ impl Pump {
         }
     }
 
-    /// Passes buffered input, a cancel byte or the end of input to the machine. Returns `None` if there was nothing
-    /// to pass.
+    /// Passes buffered input, a cancel byte or the end of input to the machine. Returns `None` if there is nothing to
+    /// pass or the machine has no space.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
         let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));

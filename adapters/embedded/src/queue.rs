@@ -8,8 +8,8 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 
 /// A queue of `N` bytes with one producer and one consumer.
 ///
-/// One side is an interrupt, the other the main loop, in either direction. `N` is a power of two. The queue is a `static`,
-/// and a shared reference to it is a driver:
+/// One side is an interrupt, and the other side is the main loop. Either side can be the producer. `N` is a power of
+/// two. A shared reference to a `static` queue implements the driver traits:
 ///
 /// ```
 /// use mcp_proto_embedded::{Halves, Queue};
@@ -24,9 +24,9 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// Bytes are lost if the queue is full, or if the hardware loses them and the interrupt calls [`lost`](Queue::lost).
-/// A read returns [`BytesLost`] at the position of the missing bytes. If a break on the line starts a new session,
-/// push a [session mark](crate::SESSION_MARK).
+/// The queue records lost bytes if a push finds the queue full, or if the interrupt calls [`lost`](Queue::lost) after a
+/// hardware error. A read returns [`BytesLost`] at the position of the missing bytes. If a break on the line starts a
+/// new session, the interrupt pushes a [session mark](crate::SESSION_MARK).
 ///
 /// [`Read`] and [`Write`] spin until the interrupt makes progress possible. [`Pump::step`](crate::Pump::step) checks
 /// readiness first, and never spins. The queue uses only atomic loads and stores, which all processors have.
@@ -63,7 +63,7 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Puts a byte in. Returns `false` if the queue is full and the byte is lost.
+    /// Puts a byte in. Returns `false` if the byte is lost, because the queue is full or has two unreported gaps.
     pub fn push(&self, byte: u8) -> bool {
         if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {
@@ -84,14 +84,14 @@ impl<const N: usize> Queue<N> {
         true
     }
 
-    /// Puts bytes in and returns how many fitted. The others are lost.
+    /// Puts bytes in and returns the number of accepted bytes. The other bytes are lost.
     pub fn push_slice(&self, bytes: &[u8]) -> usize {
         bytes.iter().filter(|byte| self.push(**byte)).count()
     }
 
     /// Records that bytes are missing at the end of the queue.
     ///
-    /// The producer calls it after an overrun, a framing error or a parity error of the hardware.
+    /// The producer calls this method after an overrun, a framing error or a parity error of the hardware.
     pub fn lost(&self) {
         let put = self.put.load(Ordering::Relaxed);
         if !self.has_gap.load(Ordering::Acquire) {
@@ -111,10 +111,11 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Takes a byte out. At a gap, returns `Err` and clears the gap if `over_gap`, and `Ok(None)` otherwise.
+    /// Takes a byte out. At a gap, returns `Ok(None)` if `over_gap` is `false`; otherwise clears the gap and returns
+    /// `Err`.
     fn take(&self, over_gap: bool) -> Result<Option<u8>, BytesLost> {
         let taken = self.taken.load(Ordering::Relaxed);
-        // Loaded before `has_gap`, because a consumer that sees a byte must also see the gap before it.
+        // Load `put` before `has_gap`, because a consumer that sees a byte must also see the gap before that byte.
         let put = self.put.load(Ordering::Acquire);
         if self.is_at_gap(taken) {
             if !over_gap {
@@ -149,7 +150,7 @@ impl<const N: usize> Queue<N> {
         N.saturating_sub(self.len())
     }
 
-    /// The slot of the byte with this number. `None` never occurs, because the index is masked.
+    /// The slot of byte number `count`. `None` never occurs, because the index is masked.
     fn slot(&self, count: usize) -> Option<&AtomicU8> {
         self.bytes.get(count & N.wrapping_sub(1))
     }

@@ -15,14 +15,14 @@ pub enum PumpStatus {
     Idle(Option<Millis>),
     /// The peer has started a new session: reset the machine. See [`Pump::session_mark`](crate::Pump::session_mark).
     NewSession,
-    /// Input bytes were lost. If they belonged to a partly received line, the machine discards the line, and its request
-    /// gets an error response if its id was received. The connection stays open.
+    /// Input bytes were lost. The machine discards a partly received line. If that line contained the id of a request,
+    /// the machine sends an error response. The connection stays open.
     LineBroken(ErrorKind),
-    /// A write failed with a temporary error. The next step tries again.
+    /// A write failed with a temporary error. The next step repeats the write.
     NotWritten(ErrorKind),
     /// The link is closed in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),
-    /// The connection is closed. To use both again, reset the machine and call
+    /// The connection is closed. To reuse the machine and the pump, reset the machine and call
     /// [`Pump::new_session`](crate::Pump::new_session).
     Closed,
 }

@@ -23,7 +23,7 @@ impl ClientHandle {
         self.start(Request::Read(uri.into()), options, |body| json(body).map(ReadResult::from_valid_json))
     }
 
-    /// Sends a request for a prompt with these arguments: names and values.
+    /// Sends a request for a prompt. `arguments` holds pairs of name and value.
     ///
     /// # Errors
     /// The request cannot be sent: see [`CallError`].

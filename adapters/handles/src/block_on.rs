@@ -34,8 +34,8 @@ pub fn block_on<R>(future: impl Future<Output = R>) -> R {
     result
 }
 
-/// Blocks this thread until the future is ready or `until` has passed. Without a time, waits until the future is ready.
-/// Returns `None` if the time expires first.
+/// Blocks this thread until the future is ready or `until` has passed. If `until` is `None`, waits until the future is
+/// ready. Returns `None` if `until` passes first.
 pub fn block_on_until<R>(until: Option<Instant>, future: impl Future<Output = R>) -> Option<R> {
     let wait = || match until.map(|until| until.saturating_duration_since(Instant::now())) {
         None => {

@@ -54,14 +54,14 @@ impl ClientHandle {
         arguments: &A,
     ) -> impl Future<Output = Result<CallResult, CallError>> + use<A> {
         // Serialize the arguments before the future is created, so that the future is `Send` even if the arguments are
-        // not.
+        // not `Send`.
         let call = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()));
         let call = call.map(|arguments| Request::Call { tool: tool.into(), arguments });
         let client = self.clone();
         async move { client.start(call?, client.options, call_result)?.await }
     }
 
-    /// Calls a tool with arguments as the JSON text of an object.
+    /// Calls a tool. `arguments` is the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -84,7 +84,7 @@ impl ClientHandle {
         self.begin_json(tool, &arguments, options)
     }
 
-    /// Like [`begin`](ClientHandle::begin) with arguments as the JSON text of an object.
+    /// Like [`begin`](ClientHandle::begin), but `arguments` is the JSON text of an object.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -135,18 +135,18 @@ impl ClientHandle {
         self.inner.shared.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of a child process.
+    /// Closes the connection and returns the exit status of a child process, if there is one.
     ///
-    /// Every request ends with [`CallError::Closed`]. The client writes unsent messages during the grace period
-    /// ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child process. If the
-    /// process does not exit in time, the client terminates and finally kills the process. The method waits for the end
-    /// of the connection.
+    /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
+    /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child process.
+    /// If the process does not exit in time, the client terminates and finally kills the process. The method waits for
+    /// the end of the connection.
     pub async fn close(&self) -> Option<ExitStatus> {
         self.inner.shared.close(None);
         self.inner.shared.wait_closed().await
     }
 
-    /// Like [`close`](ClientHandle::close) with at most this time to write unsent messages. The grace period still
+    /// Like [`close`](ClientHandle::close), but writes unsent messages for at most `time`. The grace period still
     /// applies.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));

@@ -26,7 +26,8 @@ impl ClientHandle {
         Ok(entries.iter().filter_map(|entry| ToolDescription::from_json(entry)).collect())
     }
 
-    /// Returns the tool with this name, or `None` if there is none. Requests no more pages than necessary.
+    /// Returns the tool with this name, or `None` if the server does not list it. Requests no more pages than
+    /// necessary.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -67,7 +68,7 @@ impl ClientHandle {
         self.begin_read(uri, self.options())?.await
     }
 
-    /// Gets a prompt with these arguments: names and values.
+    /// Gets a prompt. `arguments` holds pairs of name and value.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -96,7 +97,7 @@ impl ClientHandle {
 
     /// Subscribes to a resource: changes arrive as [`Notification::Updated`](crate::Notification::Updated).
     ///
-    /// Only in the handshake era; in `2026-07-28` use [`listen`](ClientHandle::listen).
+    /// This request exists only in the handshake era. In `2026-07-28`, use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
@@ -115,7 +116,7 @@ impl ClientHandle {
 
     /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
     ///
-    /// Only in the handshake era; in `2026-07-28` each request has a [log
+    /// This request exists only in the handshake era. In `2026-07-28`, each request has a [log
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
@@ -141,8 +142,8 @@ impl ClientHandle {
         Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
     }
 
-    /// Returns a stream of all later notifications of the server. The callback of `Connector::on_notification` still
-    /// receives them.
+    /// Returns a stream of all later notifications of the server. The callback of `Connector::on_notification` also
+    /// receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         let queue = Arc::<NotificationQueue>::default();
@@ -150,8 +151,7 @@ impl ClientHandle {
         Notifications { queue }
     }
 
-    /// Sends a request with any method and waits for its result, as JSON text. `params` is the JSON text of an
-    /// object.
+    /// Sends a request with any method and returns the result as JSON text. `params` is the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -169,8 +169,8 @@ impl ClientHandle {
 
     /// Notifies the server that the roots have changed.
     ///
-    /// Needs `roots.listChanged`, declared with `Connector::on_server_request`, and a revision that has the
-    /// notification. Otherwise nothing is sent.
+    /// The client must have declared `roots.listChanged` with `Connector::on_server_request`, and the revision must
+    /// have the notification. Otherwise the client sends nothing.
     pub fn roots_changed(&self) {
         self.shared().send(Command::RootsChanged);
     }

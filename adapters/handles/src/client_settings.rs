@@ -98,10 +98,10 @@ impl ClientSettings {
         Ok(client)
     }
 
-    /// Switches to [`Connect::Handshake`] if the server closed the automatic attempt.
+    /// Switches to [`Connect::Handshake`] after a failed automatic attempt.
     ///
-    /// Returns `true` if the caller should connect again. Some old servers exit when they receive a request of the
-    /// stateless era.
+    /// Returns `true` if the server closed the connection and the caller should connect again. Some old servers exit
+    /// when they receive a request of the stateless era.
     pub fn fall_back_to_handshake(&mut self, error: &ConnectError) -> bool {
         let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
         let falls_back =
@@ -122,8 +122,8 @@ impl std::fmt::Debug for ClientSettings {
     }
 }
 
-/// The setters of a connector for identity and limits. The type needs the fields `settings`
-/// ([`ClientSettings`]), `observer`, `stderr` and `ending`.
+/// Setters for a connector's identity and limits. The type needs the fields `settings` ([`ClientSettings`]),
+/// `observer`, `stderr` and `ending`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! client_settings {
@@ -139,7 +139,7 @@ macro_rules! client_settings {
         /// [`Connect::Automatic`](mcp_proto::client::Connect::Automatic).
         ///
         /// With the default, the connector restarts a child process that exits on the first request. The second process
-        /// receives only the handshake. Some old servers need this.
+        /// receives only the handshake. Some old servers require this restart.
         #[must_use]
         pub fn connect(mut self, connect: mcp_proto::client::Connect) -> Self {
             self.settings.connect = connect;
@@ -153,8 +153,8 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the timeouts for connecting and closing. Requests have [options](crate::CallOptions) of their
-        /// own.
+        /// Sets the timeouts for connecting and closing. Requests take their timeouts from
+        /// [`CallOptions`](crate::CallOptions).
         #[must_use]
         pub fn timeouts(mut self, timeouts: mcp_proto::client::Timeouts) -> Self {
             self.settings.timeouts = timeouts;
@@ -190,7 +190,7 @@ macro_rules! client_settings {
             self
         }
 
-        /// Pings the server when it has sent nothing for a while.
+        /// Sends keep-alive pings to an idle server.
         #[must_use]
         pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
             self.settings.keep_alive = Some(keep_alive);

@@ -55,7 +55,7 @@ impl ClientShared {
         Arc::new(ClientShared { state: Signal::default(), limit })
     }
 
-    /// Marks a new connection as open, possibly after an earlier one was closed.
+    /// Marks a new connection as open, possibly after an earlier connection closed.
     pub(crate) fn open_connection(&self, wake: Wake) {
         self.state.with(|state| {
             state.is_closed = state.final_status.is_some();
@@ -111,7 +111,7 @@ impl ClientShared {
         self.state.with(|state| mem::take(&mut state.commands))
     }
 
-    /// Closes the connection. The client writes unsent messages during its grace period, but not longer than `within`.
+    /// Closes the connection. The client writes unsent messages during its grace period, but for at most `within`.
     pub fn close(&self, within: Option<Duration>) {
         self.send(Command::Close(within));
     }
@@ -150,8 +150,8 @@ impl ClientShared {
         queues.iter().for_each(|queue| queue.push(notification.clone()));
     }
 
-    /// Waits until the connection is closed and no other follows. Returns the exit status of a child process, if there
-    /// is one.
+    /// Waits until the connection is closed and no other connection follows. Returns the exit status of a child
+    /// process, if there is one.
     pub async fn wait_closed(&self) -> Option<ExitStatus> {
         self.state.wait_until(|state| state.final_status).await
     }

@@ -6,7 +6,7 @@ use mcp_proto::server::{Call, Complete, GetPrompt, ReadResource};
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
 /// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
-#[expect(private_bounds, reason = "sealed: the requests are types of mcp_proto")]
+#[expect(private_bounds, reason = "the trait is sealed: only request types of mcp_proto implement it")]
 pub trait Defer: DeferRequest {}
 
 pub(crate) trait DeferRequest: Sized {

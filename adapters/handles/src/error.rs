@@ -126,8 +126,8 @@ pub enum CallError {
     Busy,
     /// The server does not offer the feature.
     Unsupported,
-    /// The application refused input that the server requires (`2026-07-28`). Contains the reason. The client has cancelled
-    /// the request.
+    /// The application refused input that the server requires (`2026-07-28`). Contains the reason. The client has
+    /// cancelled the request.
     Declined(String),
     /// The request cannot be sent, or the response cannot be used, for the given reason.
     Invalid(String),

@@ -38,7 +38,7 @@ impl ClientSession {
         }
     }
 
-    /// Passes the input that the server requires to the application.
+    /// Passes the server's required inputs to the application.
     pub(crate) fn request_inputs(&mut self, required: &InputRequired<'_>) {
         let ticket = required.ticket();
         // Each input occupies a task or a queue entry, so the number of inputs must have a limit.
@@ -93,7 +93,7 @@ impl ClientSession {
         }
     }
 
-    /// Sends responses to server requests. Returns `true` if some remain because the transmit buffer is full.
+    /// Sends responses to server requests. Returns `true` if responses remain because the transmit buffer is full.
     pub(crate) fn send_responses(&mut self, client: &mut Client<'_>) -> bool {
         while let Some((ticket, response)) = self.responses.pop_front() {
             match client.reply(ticket) {
@@ -109,7 +109,7 @@ impl ClientSession {
         false
     }
 
-    /// Sends requests again, with the required input. Returns `true` if some remain because the transmit buffer is
+    /// Sends requests again, with the required input. Returns `true` if requests remain because the transmit buffer is
     /// full.
     pub(crate) fn resume_requests(&mut self, client: &mut Client<'_>) -> bool {
         while let Some(ticket) = self.resumable.pop() {

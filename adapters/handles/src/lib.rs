@@ -3,8 +3,9 @@
 //! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no thread,
 //! uses no timer and does no I/O. The crate has two halves:
 //!
-//! - **The event loop** owns the state machine. Between two events it calls [`ClientSession`] (client) or
-//!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time of the next call.
+//! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
+//!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
+//!   must call again.
 //! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Their operations are
 //!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
 //!
@@ -79,5 +80,5 @@ pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
 
-/// Wakes the event loop from any thread: now, or at the start of its next wait.
+/// Callback with which any thread wakes the event loop. If the loop is not waiting, its next wait returns immediately.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;

@@ -82,8 +82,8 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// Returns the next notification, or `None` if the connection is closed. Dropping this future loses
-    /// nothing.
+    /// Returns the next notification, or `None` if the connection is closed. Dropping this future loses no
+    /// notification.
     pub async fn next(&mut self) -> Option<Notification> {
         self.queue.next().await
     }
@@ -91,8 +91,8 @@ impl Notifications {
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
-/// Its notifications are [`Notification::Changed`] and [`Notification::Updated`]. Dropping this value ends the
-/// subscription.
+/// A subscription's notifications are [`Notification::Changed`] and [`Notification::Updated`]. Dropping this value ends
+/// the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,
@@ -105,15 +105,15 @@ pub struct Subscription {
 impl Subscription {
     /// The filter that the server acknowledged, as JSON.
     ///
-    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be
-    /// smaller than the requested filter.
+    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. The acknowledged
+    /// filter may be smaller than the requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         view(&self.acknowledged)
     }
 
     /// Returns the next change. Returns `None` if the subscription or the connection has ended. Dropping this future
-    /// loses nothing.
+    /// loses no change.
     pub async fn next(&mut self) -> Option<Notification> {
         self.notifications.next().await
     }

@@ -35,7 +35,7 @@ impl CallOptions {
         }
     }
 
-    /// Sets the timeout for a response. Each progress notification restarts it.
+    /// Sets the timeout for a response. Each progress notification restarts the timeout.
     #[must_use]
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;

@@ -54,8 +54,8 @@ impl ClientResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28` a server sends no
-    /// requests, but responds with the [input that it requires](mcp_proto::server::Call::require_input).
+    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28`, a server sends no
+    /// requests: its response lists the [required input](mcp_proto::server::Call::require_input).
     Unsupported,
     /// The client responded with an error.
     Client(PeerError),
@@ -87,7 +87,7 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-/// The response to one request, shared by its caller and the event loop.
+/// A cell for the response to one request, shared by the caller and the event loop.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseCell {
     state: Signal<ResponseState>,
@@ -133,7 +133,7 @@ impl ResponseCell {
     }
 }
 
-/// Sets the response of a request. If the sender is dropped without a response, the caller gets `Closed`.
+/// Sender for the response of one request. If the sender is dropped without a response, the caller gets `Closed`.
 struct ResponseSender(Arc<ResponseCell>);
 
 impl Drop for ResponseSender {
@@ -177,7 +177,7 @@ impl OutboundRequest {
     }
 
     /// Sends the request. Returns `Ok(None)` if the caller no longer waits, or the request failed. Returns the request
-    /// itself if the transmit buffer is full.
+    /// as `Err` if the transmit buffer is full.
     pub(crate) fn send(
         self,
         server: &mut Server<'_>,

@@ -90,7 +90,7 @@ pub struct ToolDescription {
     pub title: String,
     /// The description.
     pub description: Option<String>,
-    /// The JSON Schema of the arguments. If the server sends none, a schema that accepts any object.
+    /// The JSON Schema of the arguments. If the server sends no schema, this schema accepts any object.
     pub input_schema: String,
     /// The JSON Schema of structured results.
     pub output_schema: Option<String>,
@@ -189,12 +189,12 @@ pub enum Notification {
         level: Option<Level>,
         /// The logger within the server.
         logger: Option<String>,
-        /// The data: JSON, often a string.
+        /// The data as JSON, often a string.
         data: String,
     },
     /// A list has changed.
     Changed(Listed),
-    /// A subscribed resource has changed; with its URI.
+    /// A subscribed resource has changed. Contains the resource's URI.
     Updated(String),
     /// Another notification.
     Other {
@@ -208,7 +208,7 @@ pub enum Notification {
     Reconnected,
     /// The server does not respond to pings.
     PeerUnresponsive,
-    /// A protocol error occurred and was handled.
+    /// The client handled a protocol error.
     ProtocolError(ProtocolError),
     /// The number of notifications that were dropped because the queue was full.
     Missed(usize),

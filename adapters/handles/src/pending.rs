@@ -17,7 +17,7 @@ use crate::owned::{CallResult, Progress};
 use crate::request::Request;
 use crate::signal::Signal;
 
-/// Maximum number of queued progress notifications. A full queue drops the oldest one.
+/// Maximum number of queued progress notifications. A full queue drops the oldest notification.
 const MAX_QUEUED_PROGRESS: usize = 64;
 
 /// The contents of a successful response.
@@ -107,8 +107,8 @@ impl RequestState {
 
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// The inner value is the ticket to cancel. It exists for a sent request, and for a subscription whose
-    /// acknowledgement was not taken.
+    /// The inner value is the ticket to cancel. Only a sent request, or a subscription whose acknowledgement was not
+    /// taken, has a ticket to cancel.
     fn cancel(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
             let ticket = match state.stage {
@@ -180,8 +180,8 @@ impl<T> PendingRequest<T> {
 
     /// Returns the next progress notification, or `None` if the request has ended.
     ///
-    /// Progress needs [`CallOptions::with_progress`]. The last 64 notifications are kept. Dropping this
-    /// future loses nothing.
+    /// Progress needs [`CallOptions::with_progress`]. The request keeps the last 64 notifications. Dropping this future
+    /// loses no notification.
     pub async fn progress(&mut self) -> Option<Progress> {
         self.canceller.state.next_progress().await
     }

@@ -38,7 +38,7 @@ impl ServerShared {
     }
 }
 
-/// A query whether a resource has subscribers. Dropping it unresolved reports a closed connection.
+/// A query whether a resource has subscribers. Dropping an unresolved query reports a closed connection.
 pub(crate) struct WatchQuery {
     uri: String,
     result: Arc<Signal<Option<Result<bool, RequestError>>>>,
@@ -53,7 +53,7 @@ impl WatchQuery {
 
 impl Drop for WatchQuery {
     fn drop(&mut self) {
-        // Keep a result that was already set. If the caller took the result, the caller no longer waits.
+        // Keep a result that was already set. If the caller has taken the result, this error has no effect.
         self.result.update(|result| _ = result.get_or_insert(Err(RequestError::Closed)));
     }
 }

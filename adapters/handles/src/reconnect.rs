@@ -16,7 +16,7 @@ impl ClientSession {
         self.can_reconnect && !self.is_closing
     }
 
-    /// Records the loss of a connection that the owner replaces.
+    /// Records the loss of a connection that the owner will replace.
     ///
     /// The session drops requests of the server, and keeps unsent requests of the client. The handles call `wake` until
     /// the new connection [opens](ClientSession::connection_opened).

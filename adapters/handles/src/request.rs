@@ -14,7 +14,7 @@ pub(crate) enum Request {
         arguments: String,
     },
     List(List),
-    /// A list of tools that ends at the tool with this name.
+    /// A search of the tool list for the tool with this name.
     Find(String),
     Read(String),
     Prompt {

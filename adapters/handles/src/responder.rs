@@ -61,7 +61,7 @@ impl Responder {
         self.answer(move |reply| reply.fail(reason));
     }
 
-    /// Responds to a call with structured content, repeated as text.
+    /// Responds to a call with structured content, and repeats the content as text.
     pub fn structured<T: serde_core::Serialize + Send + 'static>(self, value: T) {
         self.answer(move |reply| reply.structured(&value));
     }
@@ -106,11 +106,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is [`Limits::request_timeout`] of the server. The request ends at the latest with the deferred
-    /// request. Dropping the future cancels the request to the client.
+    /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
+    /// Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28` a server sends no requests. The server responds with the [input that it requires], and the
-    /// client sends its request again.
+    /// In `2026-07-28`, a server sends no requests. Instead, its response lists the [required input], and the client
+    /// sends its request again with that input.
     ///
     /// ```
     /// use mcp_proto::input::{Field, Form};
@@ -131,7 +131,7 @@ impl Responder {
     /// See [`RequestError`].
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
-    /// [input that it requires]: mcp_proto::server::Call::require_input
+    /// [required input]: mcp_proto::server::Call::require_input
     pub fn request<'r>(
         &'r self,
         input: &dyn Input,

@@ -13,7 +13,7 @@ use crate::owned::view;
 
 /// A request of the server to the client.
 ///
-/// The server requests roots, user input by form or URL, or a message of the model. The contents come from the server
+/// The server requests roots, user input by form or URL, or a message from the model. The contents come from the server
 /// and are not verified.
 ///
 /// See `Connector::on_server_request`.
@@ -81,7 +81,7 @@ enum Response {
 }
 
 impl InputResponse {
-    /// Reports that the user accepted the form. `fields` is any type that serializes to an object.
+    /// Reports that the user accepted the form. `fields` is a value that serializes to an object.
     #[must_use]
     pub fn accept(fields: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(fields) {
@@ -125,14 +125,16 @@ impl InputResponse {
         ))
     }
 
-    /// Returns a text message of the model. `model` is the model's name; `stop_reason` is `endTurn`, `maxTokens`, ….
+    /// Responds with a text message from the model. `model` is the model's name; `stop_reason` is `endTurn`,
+    /// `maxTokens`, ….
     #[must_use]
     pub fn sampled(model: &str, stop_reason: &str, text: &str) -> InputResponse {
         let text = json::to_string(text).unwrap_or_default();
         InputResponse::sampled_json(model, stop_reason, [format!(r#"{{"type":"text","text":{text}}}"#)])
     }
 
-    /// Returns a message of the model as content blocks in JSON. Revisions before `2025-11-25` allow exactly one block.
+    /// Responds with a message from the model as content blocks in JSON. Revisions before `2025-11-25` allow exactly
+    /// one block.
     #[must_use]
     pub fn sampled_json(
         model: &str,
@@ -143,7 +145,8 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// Returns an error. In `2026-07-28` required input has no error response, so the client cancels its own request.
+    /// Responds with an error. In `2026-07-28`, required input has no error response, so the client cancels its own
+    /// request.
     #[must_use]
     pub fn error(code: i32, message: impl Into<String>) -> InputResponse {
         InputResponse(Response::Error { code, message: message.into() })

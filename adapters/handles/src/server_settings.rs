@@ -75,7 +75,7 @@ impl std::fmt::Debug for ServerSettings<'_> {
     }
 }
 
-/// The setters of a server for its limits. The type needs the field `settings` ([`ServerSettings`]).
+/// Setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! server_settings {

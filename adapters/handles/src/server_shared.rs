@@ -24,7 +24,7 @@ use crate::ticket_map::TicketMap;
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Maximum number of queued commands. Senders of notifications and requests wait at this limit. Responses are exempt,
-/// because each request has only one.
+/// because each request has only one response.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
@@ -104,8 +104,8 @@ impl PendingChanges {
 impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
-    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread of
-    /// the event loop, no method blocks on that thread.
+    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread
+    /// of the event loop, no method blocks on that thread.
     #[must_use]
     pub fn new(wake: Wake, limit: usize, owner: Option<ThreadId>) -> Arc<ServerShared> {
         Arc::new(ServerShared { state: Signal::default(), wake, limit, owner })
@@ -146,13 +146,14 @@ impl ServerShared {
         }
     }
 
-    /// Whether references exist beyond the `own_count` that the event loop holds.
+    /// Whether references exist besides the `own_count` references of the event loop.
     ///
     /// If the result is `false`, no other thread can send a command, and all earlier commands are visible.
     #[must_use]
     pub fn has_other_owners(self: &Arc<Self>, own_count: usize) -> bool {
         let has_others = Arc::strong_count(self) > own_count;
-        // Pairs with the release by the last other owner, which may have queued a command before.
+        // Pairs with the release of the last other reference, so that commands queued through that reference are
+        // visible.
         fence(Ordering::Acquire);
         has_others
     }
@@ -244,7 +245,7 @@ impl ServerShared {
 
     /// Closes the connection. The server refuses new requests, but running requests may finish.
     ///
-    /// Requests that do not finish `within` this time receive an error response. `None` means the server's grace
+    /// Requests that are still running after `within` receive an error response. `None` means the server's grace
     /// period.
     pub fn shutdown(&self, within: Option<Duration>) {
         self.state.with(|state| state.shutdown = Some(within));
@@ -302,7 +303,7 @@ impl ServerShared {
         self.wake_waiters();
     }
 
-    /// Records a request that was sent to the client. Its caller may have stopped waiting meanwhile.
+    /// Records a request that was sent to the client. Cancels the request if its caller no longer waits.
     pub(crate) fn request_sent(&self, ticket: Ticket, pending: PendingResponse) {
         self.state.with(|state| state.outbound.insert(ticket, pending));
         self.cancel_abandoned();
@@ -355,7 +356,7 @@ impl ServerShared {
     }
 }
 
-/// Time to read the last responses after the deadline of a shutdown.
+/// Time for the client to read the last responses after a shutdown's deadline.
 const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
@@ -396,7 +397,7 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-/// Counts one running request.
+/// A permit that counts as one running request.
 ///
 /// The responder drops the permit just before it queues the response. A client that has the response can therefore send
 /// the next request.

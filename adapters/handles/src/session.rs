@@ -47,9 +47,9 @@ pub struct ClientSession {
     pub(crate) handler: Option<ServerRequestHandler>,
     /// Unsent requests, each with the time at which it expires.
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
-    /// Whether the transmit buffer is full.
+    /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
-    /// Whether the first connection, or the next one after a loss, is not established yet.
+    /// Whether the session waits for its first connection, or for the next connection after a loss.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
     /// Whether the owner reconnects after a lost connection.
@@ -104,7 +104,7 @@ impl ClientSession {
         }
     }
 
-    /// Executes the commands of the handles, and sends messages that fit.
+    /// Executes the commands of the handles, and sends messages that fit into the transmit buffer.
     ///
     /// Call this method after every event, after a wake-up, and at the returned time.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
@@ -179,7 +179,8 @@ impl ClientSession {
         });
     }
 
-    /// Sends responses and requests. Returns `true` if the transmit buffer is full and some are left.
+    /// Sends responses and requests. Returns `true` if messages remain, because the transmit buffer is full or the
+    /// connection is lost.
     fn send_unsent(&mut self, client: &mut Client<'_>) -> bool {
         if self.send_responses(client) || self.resume_requests(client) {
             return true;

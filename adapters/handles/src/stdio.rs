@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 /// The process's stdin and stdout, reserved until this guard is dropped.
 ///
-/// Other code that reads stdin gets the end of the input. Other output to stdout goes to stderr, for example from a
-/// `println!` in a library or from a child process. Dropping the guard restores both streams.
+/// Other code that reads stdin gets the end of the input. Output of other code to stdout goes to stderr: for example, a
+/// `println!` in a library, or the output of a child process. Dropping the guard restores both streams.
 #[derive(Debug)]
 pub struct StdioGuard {
     stdin: OwnedFd,

@@ -74,7 +74,7 @@ impl ConnectionLimit {
     }
 }
 
-/// Counts one open connection.
+/// A permit that counts as one open connection.
 pub(crate) struct Permit(Arc<Shared>);
 
 impl Drop for Permit {
@@ -84,7 +84,7 @@ impl Drop for Permit {
     }
 }
 
-/// A listener that accepts until its connection limit is closed.
+/// A listener that accepts connections until its connection limit is closed.
 pub(crate) struct Acceptor<L> {
     listener: L,
     connections: ConnectionLimit,

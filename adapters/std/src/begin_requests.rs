@@ -30,7 +30,7 @@ impl ClientHandle {
         Ok(PendingRequest { inner: self.inner.begin_read(uri, options)? })
     }
 
-    /// Sends a request for a prompt with these arguments: names and values.
+    /// Sends a request for a prompt. `arguments` holds pairs of name and value.
     ///
     /// # Errors
     /// The request cannot be sent: see [`CallError`].

@@ -2,7 +2,8 @@
 //!
 //! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at most two
 //! buffers; the writer thread writes the bytes passed to it. Neither direction waits for the other, and deadlines
-//! expire even while both threads block. If a peer stops reading, the pump eventually stops reading from that peer.
+//! expire even while both threads block. If a peer stops reading, the buffers fill, and the pump then stops reading
+//! from that peer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -18,7 +19,7 @@ use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
 use crate::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::sync::{wait, wait_for};
 
-/// Maximum capacity of a writer's buffer that is kept for reuse.
+/// Maximum capacity of a write buffer that the pump reuses.
 const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 
 /// Moves bytes between a state machine and two streams that can only block.
@@ -39,7 +40,7 @@ struct Shared {
 }
 
 struct State {
-    /// The bytes of the last read, until the owner fetches them. If `filled` is zero, the buffer holds none.
+    /// The bytes of the last read, until the owner fetches them. If `filled` is zero, the buffer holds no bytes.
     buffer: Vec<u8>,
     filled: usize,
     ended: bool,
@@ -107,14 +108,14 @@ impl PumpImpl for BlockingPump {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // Feeds the whole buffer before any output, so that all responses leave in one write.
+            // Feed the whole buffer before any output, so that one write contains all responses.
             if !buffer.is_empty() && receive.is_ready() {
                 buffer.feed(receive);
                 continue;
             }
             let mut state = lock(&shared.state);
-            // A peer may have responded before it closed its input. The last messages are therefore read before a
-            // failed write is reported.
+            // A peer may have responded before it closed its input. The pump therefore reads the last messages before
+            // it reports a failed write.
             let drain_until = state.is_broken().then(|| broken_since.get_or_insert(now).plus(DRAIN_TIME));
             let is_drained = *reported_end || drain_until.is_some_and(|until| until <= now);
             let mut has_progress = shared.hand_over(&mut state, transmit, is_drained);
@@ -165,8 +166,8 @@ impl State {
 impl Shared {
     /// Reports written bytes to the state machine, or passes new bytes to the writer.
     ///
-    /// Reports a failed write only when no more input follows. Returns `true` if the state machine has to be
-    /// polled again.
+    /// Reports a failed write only if `is_drained` is set: the input has ended, or `DRAIN_TIME` has passed. Returns
+    /// `true` if the caller must poll the state machine again.
     fn hand_over(&self, state: &mut State, transmit: Transmit<'_>, is_drained: bool) -> bool {
         match state.writing {
             Writing::Written(n) => {

@@ -11,13 +11,13 @@ use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
 /// The time limit for closing a connection, if there is one. The application may set the limit while the connection
 /// closes.
 ///
-/// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by itself.
-/// In the last quarter, the child may exit after SIGTERM. Then it is killed.
+/// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
+/// itself. On Unix, the child may exit after SIGTERM in the last quarter. Then the client kills the child.
 #[derive(Default)]
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 
 impl Deadline {
-    /// Starts the time limit. Returns the part for unsent messages.
+    /// Starts the time limit. Returns the part of the time for unsent messages.
     pub(crate) fn set(&self, time: Duration) -> Duration {
         *lock(&self.0) = Some((Instant::now(), time));
         time / 2
@@ -37,7 +37,7 @@ pub(crate) struct ExitPolicy {
     pub(crate) deadline: Arc<Deadline>,
 }
 
-/// A running child process. Dropping this value stops the process. Close stdin first.
+/// A running child process. Dropping this value stops the process. Close stdin before the drop.
 pub(crate) struct ServerProcess {
     child: Child,
     exit: ExitPolicy,
@@ -64,8 +64,8 @@ impl ServerProcess {
         }
     }
 
-    /// Waits for the child to exit, and returns the exit status. After each timeout, terminates and finally kills the
-    /// child. Also waits for the last lines on stderr.
+    /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
+    /// finally kills the child. Also waits for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {

@@ -72,7 +72,7 @@ impl ClientHandle {
         block_on(self.inner.call_tool(tool, arguments))
     }
 
-    /// Like [`call`](ClientHandle::call) with options. `on_progress` runs on this thread.
+    /// Like [`call`](ClientHandle::call), with options and a progress callback. `on_progress` runs on this thread.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -86,7 +86,7 @@ impl ClientHandle {
         self.begin(tool, arguments, options)?.wait_with(on_progress)
     }
 
-    /// Calls a tool with arguments as the JSON text of an object.
+    /// Calls a tool. `arguments` is the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -107,7 +107,7 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin(tool, arguments, options)? })
     }
 
-    /// Like [`begin`](ClientHandle::begin) with arguments as the JSON text of an object.
+    /// Like [`begin`](ClientHandle::begin), but `arguments` is the JSON text of an object.
     ///
     /// # Errors
     /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
@@ -141,21 +141,21 @@ impl ClientHandle {
         self.inner.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of a child process.
+    /// Closes the connection and returns the exit status of a child process, if there is one.
     ///
-    /// Every request ends with [`CallError::Closed`]. The client closes the stdin of a child process. If the process
-    /// does not exit in time, the client terminates and finally kills the process. The method waits for the end of the
-    /// connection.
+    /// Every request in flight ends with [`CallError::Closed`]. The client closes the stdin of a child process. If the
+    /// process does not exit in time, the client terminates and finally kills the process. The method waits for the end
+    /// of the connection.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }
 
-    /// Like [`close`](ClientHandle::close), but with a time limit for any behavior of the server.
+    /// Like [`close`](ClientHandle::close), but with a time limit that holds for any behavior of the server.
     ///
     /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half of the
-    /// time is for unsent messages. Then the client closes the stdin of a child process. After three quarters the
-    /// client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time, the client kills
-    /// the process. The method returns at most half a second later. The limits of the connector's
+    /// time is for unsent messages. Then the client closes the stdin of a child process. After three quarters of the
+    /// time, the client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time, the
+    /// client kills the process. The method returns at most half a second later. The limits of the connector's
     /// [ending](crate::Connector::ending) still apply.
     ///
     /// ```no_run

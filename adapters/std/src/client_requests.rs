@@ -19,7 +19,8 @@ impl ClientHandle {
         block_on(self.inner.list_tools())
     }
 
-    /// Returns the tool with this name, or `None` if there is none. Requests no more pages than necessary.
+    /// Returns the tool with this name, or `None` if the server does not list it. Requests no more pages than
+    /// necessary.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -59,7 +60,7 @@ impl ClientHandle {
         block_on(self.inner.read_resource(uri))
     }
 
-    /// Gets a prompt with these arguments: names and values.
+    /// Gets a prompt. `arguments` holds pairs of name and value.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -84,7 +85,7 @@ impl ClientHandle {
 
     /// Subscribes to a resource: changes arrive as [`Notification::Updated`](crate::Notification::Updated).
     ///
-    /// Only in the handshake era; in `2026-07-28` use [`listen`](ClientHandle::listen).
+    /// This request exists only in the handshake era. In `2026-07-28`, use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
@@ -103,7 +104,7 @@ impl ClientHandle {
 
     /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
     ///
-    /// Only in the handshake era; in `2026-07-28` each request has a [log
+    /// This request exists only in the handshake era. In `2026-07-28`, each request has a [log
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
@@ -124,14 +125,13 @@ impl ClientHandle {
     }
 
     /// Returns an iterator over all later notifications of the server. The callback of
-    /// [`on_notification`](crate::Connector::on_notification) still receives them.
+    /// [`on_notification`](crate::Connector::on_notification) also receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         Notifications { inner: self.inner.notifications() }
     }
 
-    /// Sends a request with any method and waits for its result, as JSON text. `params` is the JSON text of an
-    /// object.
+    /// Sends a request with any method and returns the result as JSON text. `params` is the JSON text of an object.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -149,8 +149,8 @@ impl ClientHandle {
 
     /// Notifies the server that the roots have changed.
     ///
-    /// Needs `roots.listChanged`, [declared](crate::Connector::on_server_request) by the connector, and a
-    /// revision that has the notification. Otherwise nothing is sent.
+    /// The connector must have [declared](crate::Connector::on_server_request) `roots.listChanged`, and the revision
+    /// must have the notification. Otherwise the client sends nothing.
     pub fn roots_changed(&self) {
         self.inner.roots_changed();
     }

@@ -64,15 +64,15 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors. The callback runs on a separate thread and
-    /// may use the client.
+    /// Sets a callback for server notifications and protocol errors. The callback runs on a separate thread and may use
+    /// the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));
         self
     }
 
-    /// Declares client capabilities, and sets the callback for the permitted requests.
+    /// Declares client capabilities, and sets the callback for server requests.
     ///
     /// The callback runs on a separate thread, for one request at a time, in either era. The connection continues
     /// meanwhile, so the callback may wait for a user. [`ServerRequest::is_cancelled`] returns `true` if the server no
@@ -225,8 +225,8 @@ impl Connector {
         self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Opens the source and runs the client. If the server closes the connection during the probe, connects once more
-    /// with a handshake only. Returns the exit status of a child process.
+    /// Opens the source and runs the client. If the server closes the connection during an automatic attempt, connects
+    /// once more with a handshake only. Returns the exit status of a child process.
     fn run_source(
         &mut self,
         mut source: Source,

@@ -5,8 +5,9 @@
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
 //!   stops servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
-//!   threads may use it concurrently.
-//! - [`Pump`]: the common part of both. In a custom event loop, a pump moves bytes for any state machine.
+//!   threads may use one client concurrently.
+//! - [`Pump`]: the part that servers and clients share. In a custom event loop, a pump moves bytes for any state
+//!   machine.
 //!
 //! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and
 //! callbacks start further threads on demand. Streams of other types, and all streams on Windows, need one

@@ -72,7 +72,8 @@ const MAX_FAILURES: u32 = 100;
 const FINISH_TIME: Duration = Duration::from_secs(2);
 
 impl Serve<'_> {
-    /// Sets the maximum number of concurrent connections. The server accepts a further connection when one ends.
+    /// Sets the maximum number of concurrent connections. At the limit, the server accepts the next connection when an
+    /// open connection ends.
     #[must_use]
     pub fn connections(mut self, limit: usize) -> Self {
         self.connections = limit;

@@ -54,8 +54,8 @@ pub struct Subscription {
 impl Subscription {
     /// The filter that the server acknowledged, as JSON.
     ///
-    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. It may be
-    /// smaller than the requested filter.
+    /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. The acknowledged
+    /// filter may be smaller than the requested filter.
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         self.inner.acknowledged()

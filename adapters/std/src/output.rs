@@ -79,7 +79,7 @@ impl WriteMode {
     }
 }
 
-/// Flags for a non-blocking `send` without a signal from a closed peer.
+/// Flags for a non-blocking `send` that raises no signal if the peer is closed.
 fn no_signal() -> SendFlags {
     #[cfg(not(target_vendor = "apple"))]
     return SendFlags::DONTWAIT | SendFlags::NOSIGNAL;

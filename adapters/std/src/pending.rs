@@ -8,8 +8,9 @@ use mcp_proto_handles::{
 
 /// A request in flight.
 ///
-/// The request is a tool call, a read, a prompt or any other. One thread can [wait](PendingRequest::wait) for the
-/// result, and any thread can [cancel](PendingRequest::canceller) the request. Dropping this value cancels the request.
+/// The request can have any method: for example, a tool call, a read or a prompt. One thread can
+/// [wait](PendingRequest::wait) for the result, and any thread can [cancel](PendingRequest::canceller) the request.
+/// Dropping this value cancels the request.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {

@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
 //! The thread that owns the state machine reads and writes. A write never blocks: it takes as many bytes as fit. Then
-//! the thread waits with `poll` for input, output space, a wake-up or the deadline. If only input can arrive, the
-//! thread reads without polling first.
+//! the thread waits with `poll` for input, output space, a wake-up or the deadline. If the thread waits for nothing but
+//! input, it reads without a `poll`.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -43,7 +43,7 @@ enum OutputState {
     /// The output is full until the peer reads.
     Full,
     /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed its
-    /// input, so the last messages are read first.
+    /// input, so the pump reads the last messages first.
     Broken(Millis),
     Closed,
 }
@@ -83,8 +83,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once. If the state machine has at least `READ_SIZE` bytes of space, reads directly into it, which avoids a
-    /// copy of large messages.
+    /// Reads once. If the state machine has at least `READ_SIZE` bytes of space, reads directly into that space, to
+    /// avoid a copy of large messages.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= READ_SIZE;
@@ -142,7 +142,7 @@ impl PumpImpl for PollPump {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // Feeds the whole buffer before any output, so that all responses leave in one write.
+            // Feed the whole buffer before any output, so that one write contains all responses.
             if !self.buffer.is_empty() && receive.is_ready() {
                 self.buffer.feed(receive);
                 continue;
@@ -158,7 +158,7 @@ impl PumpImpl for PollPump {
             if !unsent.is_empty() && self.output_state.may_fit() {
                 let n = self.write(unsent, now);
                 transmit.sent(n);
-                // Falls through when woken, so that frequent wake-ups cannot prevent reading.
+                // Fall through after a wake-up, so that frequent wake-ups cannot prevent reading.
                 if !woken {
                     continue;
                 }
@@ -168,7 +168,7 @@ impl PumpImpl for PollPump {
                 output: matches!(self.output_state, OutputState::Full) && !unsent.is_empty(),
             };
             let at = if woken { Some(now) } else { deadline.into_iter().chain(drain_until).min() };
-            // Only input can arrive, so a blocking read replaces `poll`.
+            // If the pump waits for nothing but input, a blocking read replaces `poll`.
             let can_block_on_read =
                 wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
             let ready =
@@ -192,7 +192,7 @@ impl PumpImpl for PollPump {
 
     fn has_wakers(&self) -> bool {
         let has_wakers = Arc::strong_count(&self.wake_pipe) > 1;
-        // Pairs with the release of the last waker, which may have been used before.
+        // Pairs with the release of the last waker, so that an earlier wake-up of that waker is visible.
         fence(Ordering::Acquire);
         has_wakers
     }

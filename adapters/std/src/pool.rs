@@ -114,7 +114,7 @@ impl Drop for JoinGuard {
         while state.threads > 0 {
             let left = JOIN_TIMEOUT.saturating_sub(start.elapsed());
             if left.is_zero() {
-                // A thread cannot be stopped from outside. It exits when its work returns.
+                // A thread cannot be stopped from outside, so a busy worker exits later, when its work returns.
                 return;
             }
             state = wait_for(&shared.thread_exited, state, left);
@@ -138,7 +138,7 @@ impl WorkerThread {
         }
     }
 
-    /// Waits for a job. If the thread has to exit, stops counting it and returns `None`.
+    /// Waits for a job. If the thread has to exit, stops counting the thread and returns `None`.
     fn next(&mut self) -> Option<Job> {
         let mut state = lock(&self.shared.state);
         let start = Instant::now();

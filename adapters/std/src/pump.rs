@@ -1,8 +1,8 @@
 //! The pump: moves bytes between a state machine and two streams.
 //!
-//! There are two implementations, chosen by the types of the streams. Files, pipes and sockets on Unix are
-//! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other
-//! streams can only block, so [two threads](crate::blocking_pump) serve them.
+//! There are two implementations, and the types of the streams determine the choice. Files, pipes and sockets on Unix
+//! are [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other streams
+//! can only block, so [two threads](crate::blocking_pump) serve them.
 
 use std::io::{self, Read, Write};
 
@@ -20,8 +20,7 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 ///
 /// A pump serves one connection. Each message is a line.
 ///
-/// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and never stops reading because of a
-/// write.
+/// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and a blocked write never delays a read.
 ///
 /// On Unix a pump needs no threads if both streams are files, pipes or sockets of the standard library. A request with
 /// an immediate response then costs one read and one write. Other streams get one thread for each direction.
@@ -68,10 +67,10 @@ pub(crate) trait PumpImpl {
 pub(crate) struct RunOptions {
     /// The current time. The time is a parameter because reading the clock costs more than handling many events.
     pub(crate) now: Millis,
-    /// The time at which the call returns [`PumpStatus::Woken`] at the latest.
+    /// The latest time at which the call returns [`PumpStatus::Woken`].
     pub(crate) until: Option<Millis>,
-    /// Whether no waker exists and none can be created during the call. Only the caller knows whether it has created
-    /// wakers.
+    /// Whether no waker exists, and no thread can create a waker during the call. Only the caller knows which threads
+    /// can create wakers.
     #[cfg_attr(
         not(unix),
         expect(dead_code, reason = "the blocking pump always waits on a condition variable")
@@ -79,7 +78,7 @@ pub(crate) struct RunOptions {
     pub(crate) no_wakers: bool,
 }
 
-/// A function that creates a pump for streams that were captured before.
+/// A function that creates a pump for captured streams.
 pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
 /// The reason why [`Pump::run`] returned.
@@ -105,7 +104,8 @@ impl Pump {
         Pump::opener(input, output)(Clock::start())
     }
 
-    /// Defers the choice of the implementation until the pump is opened. A client can keep the streams until then.
+    /// Returns a function that chooses the implementation and creates the pump. The function owns the streams until the
+    /// call.
     pub(crate) fn opener(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> OpenPump {
         Box::new(move |clock| {
             #[cfg(unix)]
@@ -116,7 +116,8 @@ impl Pump {
         })
     }
 
-    /// Like [`opener`](Pump::opener), but only for files, pipes and sockets. No code for threads is linked.
+    /// Like [`opener`](Pump::opener), but only for files, pipes and sockets. The linker can then remove the code of the
+    /// blocking pump.
     #[cfg(unix)]
     pub(crate) fn poll_opener(
         input: impl Into<std::os::fd::OwnedFd>,
@@ -154,7 +155,7 @@ impl Pump {
         self.pump.wake()
     }
 
-    /// Returns a waker that makes [`run`](Pump::run) return, from any thread.
+    /// Returns a waker with which any thread can make [`run`](Pump::run) return.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker { wake: self.pump.wake() }
@@ -163,7 +164,7 @@ impl Pump {
 
 /// The file descriptor of a file, pipe or socket of the standard library.
 ///
-/// Returns `None` for other types, such as `Stdin` and `Stdout`, which have buffers of their own.
+/// Returns `None` for other types, such as `Stdin` and `Stdout`, which have their own buffers.
 #[cfg(unix)]
 fn descriptor(stream: &dyn std::any::Any) -> Option<std::os::fd::BorrowedFd<'_>> {
     use std::os::fd::AsFd;
@@ -191,7 +192,9 @@ impl std::fmt::Debug for Pump {
     }
 }
 
-/// Makes [`Pump::run`] return [`PumpStatus::Woken`]: now, or at its next call. Clones wake the same pump.
+/// A handle that wakes a [`Pump`] from any thread.
+///
+/// The current or next call of [`Pump::run`] returns [`PumpStatus::Woken`]. Clones wake the same pump.
 #[derive(Clone)]
 pub struct Waker {
     wake: Wake,

@@ -15,7 +15,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub struct Reconnect {
     /// Maximum number of consecutive failed attempts.
     pub attempts: u32,
-    /// The pause before the first attempt. It doubles with each failed attempt, up to 30 seconds.
+    /// The pause before the first attempt. The pause doubles with each failed attempt, up to 30 seconds.
     pub pause: Duration,
 }
 

@@ -43,7 +43,7 @@ impl Responder {
         self.inner.fail(reason);
     }
 
-    /// Responds to a call with structured content, repeated as text.
+    /// Responds to a call with structured content, and repeats the content as text.
     pub fn structured<T: serde_core::Serialize + Send + 'static>(self, value: T) {
         self.inner.structured(value);
     }
@@ -71,11 +71,11 @@ impl Responder {
 
     /// Sends the client a request of the handshake era, and waits for the response.
     ///
-    /// The timeout is [`Limits::request_timeout`] of the server. The request ends at the latest with the deferred
-    /// request. If a user has to respond, give the deferred request more time with [`run_within`].
+    /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
+    /// If a user has to respond, give the deferred request more time with [`run_within`].
     ///
-    /// In `2026-07-28` a server sends no requests. The server responds with the [input that it requires], and the
-    /// client sends its request again.
+    /// In `2026-07-28`, a server sends no requests. Instead, its response lists the [required input], and the client
+    /// sends its request again with that input.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -98,7 +98,7 @@ impl Responder {
     ///
     /// [`Limits::request_timeout`]: mcp_proto::server::Limits::request_timeout
     /// [`run_within`]: crate::ServerHandle::run_within
-    /// [input that it requires]: mcp_proto::server::Call::require_input
+    /// [required input]: mcp_proto::server::Call::require_input
     pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request(input))
     }

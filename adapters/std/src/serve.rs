@@ -99,11 +99,11 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, even of child
-    /// processes, goes to stderr.
+    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, including the
+    /// output of child processes, goes to stderr.
     ///
     /// # Errors
-    /// See [`streams`](Serve::streams). On Unix an error is also returned if stdin or stdout is not open.
+    /// See [`streams`](Serve::streams). On Unix, the method also fails if stdin or stdout is not open.
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
@@ -155,7 +155,7 @@ impl<'i> Serve<'i> {
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
         let pool = Pool::new(self.settings.workers);
-        // Dropped last: waits for the workers after the client has seen the end of the output.
+        // The drop order matters: the pump closes the output before this guard waits for the workers.
         let _workers = pool.join_guard();
         let mut settings = self.settings;
         settings.workers = settings.workers.saturating_add(self.waiting);
@@ -175,8 +175,8 @@ impl<'i> Serve<'i> {
         loop {
             let now = pump.now();
             let until = shared.process_commands(&mut server, now);
-            // Only the handler can clone handles, and it does not run during the call. If no clone exists now, none
-            // can appear.
+            // Only the handler can create the first clone of a handle, and the handler does not run during the call. If
+            // no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),

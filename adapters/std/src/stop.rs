@@ -12,7 +12,7 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 /// Stops servers from another thread, or on a signal.
 ///
 /// Clones share one switch. A switch stops any number of servers: see [`Serve::stopped_by`](crate::Serve::stopped_by).
-/// A server that is connected after the use has the remaining time.
+/// A server that is connected to a used switch gets the remaining time.
 ///
 /// ```
 /// use std::net::TcpListener;
@@ -45,7 +45,7 @@ struct State {
 type OnStop = Box<dyn Fn(Duration) + Send>;
 
 impl Stop {
-    /// Creates a switch that was not used yet.
+    /// Creates an unused switch.
     #[must_use]
     pub fn new() -> Stop {
         Stop::default()
@@ -53,7 +53,7 @@ impl Stop {
 
     /// Stops the servers and returns immediately.
     ///
-    /// Servers accept no new connections and requests. Running requests may finish within `time`, or get an error
+    /// Servers accept no new connections or requests. Running requests may finish within `time`, or get an error
     /// response. The servers return at most three seconds later. Clients have two seconds to read the last responses,
     /// and workers have one second to notice their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {

@@ -1,4 +1,4 @@
-//! Waits on condition variables without poisoning.
+//! Waits on condition variables, with poisoned locks ignored.
 
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -37,11 +37,11 @@ impl WakePipe {
 
     /// Takes a pending wake-up. Returns `false` if none was pending.
     pub(crate) fn take_wake(&self) -> bool {
-        // The load avoids a swap in the common case that no wake-up is pending.
+        // The load avoids a swap when no wake-up is pending, which is the common case.
         self.state.load(Ordering::Acquire) == WOKEN && self.state.swap(IDLE, Ordering::AcqRel) == WOKEN
     }
 
-    /// Calls `wait` with the read end of the pipe and a flag: whether the call may block.
+    /// Calls `wait` with the read end of the pipe and a flag that permits blocking.
     ///
     /// The call must not block if a wake-up is pending. The read end becomes readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {

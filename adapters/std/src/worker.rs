@@ -89,8 +89,8 @@ impl ServerHandle {
     ///
     /// The request belongs to no other request. Only the handshake era has such requests.
     ///
-    /// For example, request the client's roots after the handshake or a change. The handler's own thread must not
-    /// call this method, because the handler's event loop receives the response. The timeout is
+    /// For example, request the client's roots after the handshake, or when the roots have changed. The handler's own
+    /// thread must not call this method, because the handler's event loop receives the response. The timeout is
     /// [`Limits::request_timeout`] of the server.
     ///
     /// ```no_run

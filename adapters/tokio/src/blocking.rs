@@ -106,7 +106,7 @@ impl Drop for InputGuard {
     }
 }
 
-/// An output stream that a thread writes.
+/// An output stream that a thread writes to.
 pub(crate) struct Output {
     state: Arc<Signal<OutputState>>,
 }

@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A running child process. Dropping this value kills the process. Call [`stop`](ServerProcess::stop) first.
+/// A running child process. Dropping this value kills the process. Call [`stop`](ServerProcess::stop) before the drop.
 pub(crate) struct ServerProcess {
     child: Child,
     ending: Ending,
@@ -33,8 +33,8 @@ impl ServerProcess {
         Ok((ServerProcess { child, ending, stderr }, stdout, stdin))
     }
 
-    /// Waits for the child to exit, and returns the exit status. After each timeout, terminates and finally kills the
-    /// child. Also waits for the last lines on stderr. Close stdin first.
+    /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
+    /// finally kills the child. Also waits for the last lines on stderr. Close stdin before the call.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child().await;
         if let Some(stderr) = self.stderr.take() {

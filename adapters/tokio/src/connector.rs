@@ -40,7 +40,7 @@ pub struct Connector {
     ending: Ending,
 }
 
-/// Creates the task that passes notifications to the callback.
+/// A closure whose future passes notifications to the callback.
 type OnNotification =
     Box<dyn FnOnce(Arc<NotificationQueue>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
@@ -62,7 +62,7 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for notifications of the server and protocol errors.
+    /// Sets a callback for server notifications and protocol errors.
     ///
     /// The callback runs in a separate task, for one notification at a time, and may use the client. An alternative is
     /// [`ClientHandle::notifications`], a stream of later notifications.
@@ -84,7 +84,7 @@ impl Connector {
         self
     }
 
-    /// Declares client capabilities, and sets the callback for the permitted requests.
+    /// Declares client capabilities, and sets the callback for server requests.
     ///
     /// The callback runs in a separate task for each request, in either era. The connection continues meanwhile, so the
     /// callback may wait for a user. [`ServerRequest::cancellation`] reports when the server no longer waits.
@@ -126,7 +126,7 @@ impl Connector {
 
     /// Starts a server as a child process and connects to it.
     ///
-    /// If the client's task is dropped, for example at the end of the runtime, the process is killed.
+    /// If tokio drops the client's task, for example at the end of the runtime, tokio also kills the process.
     ///
     /// # Errors
     /// See [`ConnectError`]. If the handshake fails, the process has exited when this method returns.
@@ -177,8 +177,8 @@ impl Connector {
         Ok(shared.handle(details))
     }
 
-    /// Runs the client until it is closed. If a child process closes the connection during the probe, connects once
-    /// more with a handshake only.
+    /// Runs the client until it is closed. If a child process closes the connection during an automatic attempt,
+    /// connects once more with a handshake only.
     async fn run(
         mut self,
         mut source: Source,

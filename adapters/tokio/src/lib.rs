@@ -3,9 +3,10 @@
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
 //!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
 //!   [requests](Responder::request) to the client.
-//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
-//!   tasks may use it concurrently. Dropping the future of a request cancels the request.
-//! - [`Pump`]: the common part of both. In a custom event loop, a pump moves bytes for any state machine.
+//! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
+//!   may use one client concurrently. Dropping the future of a request cancels the request.
+//! - [`Pump`]: the part that servers and clients share. In a custom event loop, a pump moves bytes for any state
+//!   machine.
 //!
 //! ```no_run
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -22,7 +23,8 @@
 //! # }
 //! ```
 //!
-//! The runtime must have its timer enabled. For sockets and child processes, it must also have its I/O driver enabled.
+//! The runtime must have its timer enabled. For sockets and child processes, the runtime must also have its I/O driver
+//! enabled.
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

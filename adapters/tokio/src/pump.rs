@@ -1,7 +1,6 @@
 //! The pump: moves bytes between a state machine and two async streams.
 //!
-//! Each transfer completes within one poll, so bytes are recorded before a future can be dropped. Dropping a future
-//! loses nothing.
+//! The pump transfers and records bytes within one poll, so dropping a future loses no bytes.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -16,7 +15,8 @@ use mcp_proto_handles::Signal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of reads before a write. The limit batches responses into one write, and bounds their delay.
+/// Maximum number of reads before a write. Several reads batch responses into one write, and the limit bounds the delay
+/// of a response.
 const MAX_READS: u8 = 8;
 
 /// Maximum number of consecutive events before the task yields to other tasks.
@@ -100,12 +100,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// The method returns when the state machine has an event, a waker is used, or the connection closes. The runtime
     /// must have its timer enabled.
     ///
-    /// The method is cancel-safe: dropping the future at any time loses nothing, and `run` can be called again.
+    /// The method is cancel-safe: dropping the future at any time loses no bytes, and the caller may call `run` again.
     pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
         self.run_until(machine, None).await
     }
 
-    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] at `until` at the latest.
+    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] no later than `until`.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
@@ -130,7 +130,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Returns a waker that makes [`run`](Pump::run) return, from any thread or task.
+    /// Returns a waker with which any thread or task can make [`run`](Pump::run) return.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker { woken: Arc::clone(&self.woken) }
@@ -163,7 +163,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             }
             let poll_again = has_progress || self.poll_deadline(context, deadline);
             if must_yield {
-                // Yields to other tasks, though more input may be ready.
+                // Yield to other tasks, even if more input is ready.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -191,7 +191,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Writes pending bytes, or flushes written ones. Returns `true` if the state machine must be polled again.
+    /// Writes pending bytes, or flushes written bytes. Returns `true` if the state machine must be polled again.
     fn try_write(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>) -> bool {
         let output = Pin::new(&mut self.output);
         if transmit.bytes().is_empty() {
@@ -220,7 +220,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Returns whether the deadline has passed. Registers the task for a later deadline.
+    /// Returns whether the deadline has passed. If not, the timer wakes the task at the deadline.
     fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
         let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
         let Some(at) = at else {
@@ -252,7 +252,9 @@ impl<R, W> std::fmt::Debug for Pump<R, W> {
     }
 }
 
-/// Makes [`Pump::run`] return [`PumpStatus::Woken`]: now, or at its next call. Clones wake the same pump.
+/// A handle that wakes a [`Pump`] from any thread or task.
+///
+/// The current or next call of [`Pump::run`] returns [`PumpStatus::Woken`]. Clones wake the same pump.
 #[derive(Debug, Clone)]
 pub struct Waker {
     woken: Arc<Signal<bool>>,

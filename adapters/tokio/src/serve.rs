@@ -71,12 +71,12 @@ impl<'i> Serve<'i> {
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
-    /// Stdin and stdout may block, so each has a thread. The thread of stdin may outlive this function, until input
-    /// arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
+    /// Stdin and stdout may block, so each stream has a thread. The thread of stdin may outlive this function until
+    /// input arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
     /// tokio's own stdin.
     ///
-    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, even of child
-    /// processes, goes to stderr.
+    /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, including the
+    /// output of child processes, goes to stderr.
     ///
     /// # Errors
     /// The configuration is invalid, stdin or stdout is not open, or a thread cannot be started. A client that

@@ -27,7 +27,7 @@ pub(crate) struct Link {
 }
 
 impl Source {
-    /// Opens the connection. Also returns the source if it can be opened again.
+    /// Opens the connection. Also returns the source if the source can be opened again.
     pub(crate) fn open(self, stderr: &Stderr, ending: Ending) -> io::Result<(Link, Option<Source>)> {
         match self {
             Source::Command(mut command) => {

@@ -92,7 +92,7 @@ impl ServerHandle {
     ///
     /// The request belongs to no other request. Only the handshake era has such requests.
     ///
-    /// For example, request the client's roots after the handshake or a change. The timeout is
+    /// For example, request the client's roots after the handshake, or when the roots have changed. The timeout is
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.
     ///
     /// ```no_run
@@ -166,7 +166,7 @@ impl ServerHandle {
         self.shared.shutdown(None);
     }
 
-    /// Like [`shutdown`](ServerHandle::shutdown) with this time instead of the grace period.
+    /// Like [`shutdown`](ServerHandle::shutdown), but `time` replaces the grace period.
     ///
     /// Requests that do not finish in time get an error response, and their tasks observe a cancellation. The client
     /// has two more seconds to read the last responses.
