@@ -1,7 +1,8 @@
-// Runs the official conformance suite against a server on stdio; `conformance` calls this.
+// Runs the official conformance suite against a server over HTTP; `conformance` calls this.
 //
 //     node conformance.mjs SUITE SERVER [ARGUMENT...]
 //
+// The server gets two more arguments, `--http` and an address, and prints its URL to stderr.
 // SUITE is the folder in which the suite is installed. A scenario passes if at least one of its own checks passes and
 // none fails or warns; the suite itself accepts warnings, which it gives where the specification says SHOULD. With a
 // scenario in the environment, as in `SCENARIO=ping`, only that scenario runs, and all its checks are printed.
@@ -17,19 +18,9 @@ import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from
 const EXCEPTIONS = {
   'server-sse-polling, 2025-11-25': {
     result: 'saw nothing',
-    reason: 'it wants a tool to close its own response stream, and a server on stdin and stdout has none to close',
+    reason: 'it wants a tool to close the stream of its own response, which no event of the server offers',
   },
 };
-
-// Scenarios that test the bridge, because stdio has no headers, sessions or streams. They run too, because the other
-// results depend on a correct bridge.
-const OF_THE_BRIDGE = [
-  'dns-rebinding-protection',
-  'http-custom-header-server-validation',
-  'http-header-validation',
-  'server-session-lifecycle',
-  'server-sse-multiple-streams',
-];
 
 const [suite, ...server] = process.argv.slice(2);
 const only = process.env.SCENARIO;
@@ -37,16 +28,17 @@ const work = mkdtempSync(join(tmpdir(), 'conformance-'));
 const log = join(work, 'stderr');
 const problems = [];
 
-// Starts the bridge, and waits until it prints its address. The server's stderr goes to a file, because a pipe would
-// fill up while the suite runs.
-async function startBridge() {
-  const args = [join(import.meta.dirname, 'http_bridge.mjs'), '--', ...server];
-  const bridge = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', openSync(log, 'w')] });
-  const url = await new Promise((found, failed) => {
-    bridge.stdout.on('data', (data) => found(/listening on (\S+)/.exec(data)?.[1]));
-    bridge.on('close', () => failed(new Error(`the bridge did not start: ${readFileSync(log)}`)));
-  });
-  return { url, bridge };
+// Starts the server, and waits until it prints its URL. Its stderr goes to a file, because a pipe would fill up while the
+// suite runs.
+async function startServer() {
+  const [program, ...args] = server;
+  const child = spawn(program, [...args, '--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', openSync(log, 'w')] });
+  for (let tries = 0; tries < 600 && child.exitCode === null; tries += 1) {
+    const url = /http:\/\/\S+/.exec(readFileSync(log, 'utf8'))?.[0];
+    if (url) return { url, child };
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
+  throw new Error(`the server did not start: ${readFileSync(log)}`);
 }
 
 async function runRevision(revision, url) {
@@ -67,19 +59,19 @@ async function runRevision(revision, url) {
     } else if (!exception && result !== 'passed') {
       problems.push(`${name}, ${revision}: ${result} (${details})`);
     }
-    const remark = exception ? exception.reason : OF_THE_BRIDGE.includes(name) ? 'it is about the transport, and passes thanks to the bridge' : '';
+    const remark = exception ? exception.reason : '';
     return { name, revision, result: result === exception?.result ? 'as expected' : result, details, remark };
   });
 }
 
 process.on('exit', () => rmSync(work, { recursive: true }));
-const { url, bridge } = await startBridge();
+const { url, child } = await startServer();
 let rows;
 try {
   rows = [];
   for (const revision of REVISIONS) rows.push(...await runRevision(revision, url));
 } finally {
-  bridge.kill();
+  child.kill();
 }
 
 if (rows.length > 0) table('server', rows);

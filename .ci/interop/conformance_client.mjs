@@ -3,7 +3,7 @@
 //     node conformance_client.mjs SUITE INSPECT
 //
 // The suite starts an HTTP server for each scenario, and then this file again with the server's address. `inspect`
-// connects to the server through stdio_bridge.mjs, and performs the actions of the scenario. With a scenario in the
+// connects to the server, and performs the actions of the scenario. With a scenario in the
 // environment, as in `SCENARIO=tools_call`, only that scenario runs, and all its checks are printed.
 
 import { spawnSync } from 'node:child_process';
@@ -35,10 +35,12 @@ const SCENARIOS = {
   'http-standard-headers': [
     '--call', 'test_headers', '--read', 'file:///path/to/file%20name.txt', '--prompt', 'test_prompt',
   ],
+  'http-custom-headers': (runInspect) => {
+    const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
+    runInspect(...toolCalls.flatMap(({ name, arguments: args }) => ['--call', name, '--args', JSON.stringify(args)]));
+  },
+  'http-invalid-tool-headers': ['--call', 'valid_tool'],
 };
-
-// Scenarios that test the bridge. They run too, because the other results depend on a correct bridge.
-const OF_THE_BRIDGE = ['sse-retry', 'http-standard-headers'];
 
 // Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {
@@ -51,18 +53,15 @@ const EXCEPTIONS = {
 
 // Scenarios that are not run, each with the reason.
 const NOT_APPLICABLE = [
-  [/^auth\//, 'authorization is of HTTP'],
-  [/^http-custom-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
-  [/^http-invalid-tool-headers$/, 'x-mcp-header asks for HTTP headers; on stdin and stdout it is ignored'],
+  [/^auth\//, 'authorization is the task of the application, which adds its header fields'],
 ];
 
 // ---- The client, started by the suite: the scenario is in the environment, the address is the last argument -------
 
 function client(inspect, url) {
-  const bridge = [process.execPath, join(import.meta.dirname, 'stdio_bridge.mjs'), url];
   const runInspect = (...options) => {
     const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
-    const args = ['--revision', revision, '--timeout', '20', ...options, '--', ...bridge];
+    const args = ['--revision', revision, '--timeout', '20', ...options, url];
     const ran = spawnSync(inspect, args, { encoding: 'utf8' });
     process.stdout.write(ran.stdout);
     process.stderr.write(ran.stderr);
@@ -97,7 +96,7 @@ async function runScenario(suite, inspect, work, revision, name) {
     const result = judged.result === exception.result ? 'as expected' : `${judged.result}, not ${exception.result}`;
     return { name, revision, ...judged, result, remark: exception.reason };
   }
-  return { name, revision, ...judged, remark: OF_THE_BRIDGE.includes(name) ? 'it is about the transport, and passes thanks to the bridge' : '' };
+  return { name, revision, ...judged, remark: '' };
 }
 
 async function main(suite, inspect) {

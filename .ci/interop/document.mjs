@@ -34,11 +34,16 @@ function table(corner, rows, columns, wanted) {
   return lines([[corner, ...columns], Array(columns.length + 1).fill('---'), ...cells]);
 }
 
+// The mark of a client that was run over HTTP.
+const HTTP = ' over HTTP';
+
 function interop() {
   const clients = results.filter(({ ours }) => !ours);
   const basic = clients.filter(({ what }) => what === SAME);
   const rest = clients.filter(({ what }) => what !== SAME);
-  const kind = ({ peer, column }) => `${peer}, ${column}`;
+  const kind = ({ peer, column }) => `${peer.replace(HTTP, '')}, ${column}`;
+  const features = (of) => table('feature', unique(of.map(({ what }) => what)), unique(of.map(kind)),
+    (it, what, column) => of.includes(it) && it.what === what && kind(it) === column);
   const sections = [
     '## Our server, official clients: `stdio_server`',
     'Tools, bad arguments, progress, calls side by side, timeouts, cancelling, pings, and how the server ends. `auto`: the client\n' +
@@ -48,8 +53,10 @@ function interop() {
     '## Our server, official clients: `everything_server`',
     'Each feature in every revision of the era that the client can speak. The tools of the SDKs for Python and TypeScript are in\n' +
       'the table above. The inspector runs in its command-line mode, which has no more than this.',
-    table('feature', unique(rest.map(({ what }) => what)), unique(rest.map(kind)),
-      (it, what, column) => !it.ours && it.what === what && kind(it) === column),
+    features(rest.filter(({ peer }) => !peer.endsWith(HTTP))),
+    '## Our server over HTTP, official clients: `everything_server`',
+    'The same at a URL. Revision 2024-11-05 has another transport, and is left out.',
+    features(rest.filter(({ peer }) => peer.endsWith(HTTP))),
     '## Our client, official servers',
     'What `inspect` does with them. `auto` asks the server which era it is of.',
   ];

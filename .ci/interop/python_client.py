@@ -37,6 +37,11 @@ TEXTS = {
 WITNESS = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; trap "kill -9 $!; exit 1" TERM; wait $!; echo "$?" >"$0.$$"'
 
 
+def is_url(command):
+    """Whether the server is at a URL, instead of a program."""
+    return command[0].startswith("http://")
+
+
 class Failed(Exception):
     pass
 
@@ -77,8 +82,13 @@ class Sdk1:
         # The SDK has no setting for the revision that it requests.
         mcp.types.LATEST_PROTOCOL_VERSION = self.version
         self.mcp, self.stack = mcp, contextlib.AsyncExitStack()
-        parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
-        read, write = await self.stack.enter_async_context(mcp.stdio_client(parameters))
+        if is_url(self.command):
+            from mcp.client.streamable_http import streamablehttp_client
+
+            read, write, _ = await self.stack.enter_async_context(streamablehttp_client(self.command[0]))
+        else:
+            parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
+            read, write = await self.stack.enter_async_context(mcp.stdio_client(parameters))
         session = mcp.ClientSession(read, write, message_handler=self.problems.on_message, **self.callbacks)
         self.session = await self.stack.enter_async_context(session)
         result = await self.session.initialize()
@@ -125,10 +135,12 @@ class Sdk2:
         mode = self.mode
         if mode in HANDSHAKE:
             mcp.client.session.LATEST_HANDSHAKE_VERSION, mode = mode, "legacy"
-        parameters = mcp.StdioServerParameters(command=self.command[0], args=self.command[1:])
+        server = self.command[0]
+        if not is_url(self.command):
+            server = mcp.StdioServerParameters(command=server, args=self.command[1:])
         self.mcp = mcp
         handler = self.problems.on_message
-        self.client = mcp.Client(parameters, mode=mode, message_handler=handler, cache=None, **self.callbacks)
+        self.client = mcp.Client(server, mode=mode, message_handler=handler, cache=None, **self.callbacks)
         await self.client.__aenter__()
         self.agreed, self.server_info = self.client.protocol_version, self.client.server_info
         return self

@@ -2,6 +2,7 @@
 """Drives every feature of the example everything_server with the official Python SDK of this interpreter, 1.x or 2.x.
 
     python_features.py SERVER [ARGUMENT...]
+    python_features.py URL
 
 Each group of features runs once for each revision that this SDK supports, in the form of that revision. A line that
 starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
@@ -14,7 +15,7 @@ import logging
 import sys
 import warnings
 
-from python_client import HANDSHAKE, SDK, STATELESS, Failed, Problems, Sdk1, Sdk2, expect
+from python_client import HANDSHAKE, SDK, STATELESS, Failed, Problems, Sdk1, Sdk2, expect, is_url
 
 if SDK.startswith("1."):
     import mcp.types as types
@@ -389,8 +390,11 @@ def main():
     command = sys.argv[1:]
     if not command:
         sys.exit(__doc__)
+    transport = " over HTTP" if is_url(command) else ""
     failed = False
-    for era, versions in (("handshake", HANDSHAKE), ("stateless", [] if SDK.startswith("1.") else [STATELESS])):
+    # 2024-11-05 has another transport for HTTP.
+    handshake = HANDSHAKE[1:] if is_url(command) else HANDSHAKE
+    for era, versions in (("handshake", handshake), ("stateless", [] if SDK.startswith("1.") else [STATELESS])):
         failures = {}
         for version in versions:
             print(f"python mcp {SDK}, features | {version}", flush=True)
@@ -404,7 +408,7 @@ def main():
             for why in failures.get(name, []):
                 print(f"FAILED {name}, {why}")
             verdict = "FAILED" if name in failures else "ok"
-            print(f"RESULT python mcp {SDK}, {name} | {era} | {verdict}", flush=True)
+            print(f"RESULT python mcp {SDK}{transport}, {name} | {era} | {verdict}", flush=True)
             failed |= name in failures
     sys.exit(failed)
 

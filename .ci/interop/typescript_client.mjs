@@ -49,9 +49,11 @@ export async function sdk1() {
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   return {
     Transport: StdioClientTransport,
+    HttpTransport: (await import('@modelcontextprotocol/sdk/client/streamableHttp.js')).StreamableHTTPClientTransport,
     connect: async (transport, mode, options = {}) => {
       let agreed;
-      transport.setProtocolVersion = (version) => { agreed = version; };
+      const set = transport.setProtocolVersion?.bind(transport);
+      transport.setProtocolVersion = (version) => { agreed = version; set?.(version); };
       const client = new Client({ name: 'interop', version: '1' }, options);
       return {
         client,
@@ -65,10 +67,11 @@ export async function sdk1() {
 
 // 2.x has both eras. `auto` and a pinned version send server/discover first, to a separate server process.
 export async function sdk2() {
-  const { Client } = await import('@modelcontextprotocol/client');
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   return {
     Transport: StdioClientTransport,
+    HttpTransport: StreamableHTTPClientTransport,
     connect: async (transport, mode, options = {}) => {
       const handshake = HANDSHAKE.includes(mode);
       const client = new Client({ name: 'interop', version: '1' }, { ...options, ...(handshake

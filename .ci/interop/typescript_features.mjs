@@ -1,6 +1,7 @@
 // Drives every feature of the example everything_server with the official TypeScript SDKs, 1.x and 2.x.
 //
 //     node typescript_features.mjs SERVER [ARGUMENT...]
+//     node typescript_features.mjs URL
 //
 // Each group of features runs once for each revision that the SDKs support, in the form of that revision. A line that
 // starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
@@ -298,7 +299,9 @@ const GROUPS = {
 
 // A failed group does not stop the others.
 async function run(name, sdk, mode, command, failures) {
-  const transport = new sdk.Transport({ command: command[0], args: command.slice(1) });
+  const transport = isUrl
+    ? new sdk.HttpTransport(new URL(command[0]))
+    : new sdk.Transport({ command: command[0], args: command.slice(1) });
   const peer = await sdk.connect(transport, mode, { capabilities: CAPABILITIES });
   const world = new World(peer, mode);
   await world.answer(name);
@@ -320,14 +323,17 @@ async function run(name, sdk, mode, command, failures) {
 }
 
 const command = process.argv.slice(2);
+const isUrl = command[0].startsWith('http://');
+// 2024-11-05 has another transport for HTTP.
+const handshake = HANDSHAKE.filter((version) => !isUrl || version > '2024-11-05');
 const runs = [
   ['sdk', 'typescript sdk', sdk1, 'handshake', ['2025-11-25']],
-  ['client', 'typescript client', sdk2, 'handshake', HANDSHAKE],
+  ['client', 'typescript client', sdk2, 'handshake', handshake],
   ['client', 'typescript client', sdk2, 'stateless', [STATELESS]],
 ];
 let failed = false;
 for (const [name, label, load, era, modes] of runs) {
-  const title = `${label} ${versionOf(`@modelcontextprotocol/${name}`)}`;
+  const title = `${label} ${versionOf(`@modelcontextprotocol/${name}`)}${isUrl ? ' over HTTP' : ''}`;
   const failures = {};
   for (const mode of modes) {
     console.log(`${title}, features | ${mode}`);

@@ -1,4 +1,4 @@
-//! A stdio server with every feature of the protocol.
+//! A server with every feature of the protocol, on stdin and stdout or over HTTP.
 //!
 //! It offers tools of every kind, resources that change, subscriptions, prompts, completion, log messages, and requests to
 //! the client, in every revision.
@@ -6,6 +6,7 @@
 //! ```text
 //! cargo build --example everything_server
 //! cargo run --example inspect -- target/debug/examples/everything_server
+//! cargo run --example everything_server -- --http 127.0.0.1:8080
 //! ```
 //!
 //! The official conformance suite requires the tools and prompts whose name begins with `test_`;
@@ -19,9 +20,13 @@ mod prompts;
 mod resources;
 mod tools;
 
+use std::net::TcpListener;
+use std::sync::{Mutex, PoisonError};
+
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{Completion, Event, Logging, ServerConfig, Subscriptions};
-use mcp_proto_std::{ServerHandle, serve};
+use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
+use mcp_proto_std::{Serve, ServerHandle, serve};
 
 static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_PKG_VERSION"))
     .title("Everything")
@@ -44,9 +49,21 @@ struct World {
     seal: multi_round::Seal,
 }
 
+static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+
 fn main() -> Result<(), mcp_proto_std::ServeError> {
     let mut world = World::default();
-    serve(&INFO, |event, server| handle_event(event, server, &mut world))
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() != Some("--http") {
+        return serve(&INFO, |event, server| handle_event(event, server, &mut world));
+    }
+    let listener = TcpListener::bind(arguments.next().unwrap_or("127.0.0.1:8080".into()))?;
+    eprintln!("everything_server: http://{}/mcp", listener.local_addr()?);
+    let world = Mutex::new(world);
+    let access = HttpAccess::new(&HTTP).check_parameters(&catalogue::TOOLS);
+    Serve::new(&INFO).http(listener, access, |event, server| {
+        handle_event(event, server, &mut world.lock().unwrap_or_else(PoisonError::into_inner));
+    })
 }
 
 fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {

@@ -48,7 +48,7 @@ mod client;
 mod client_requests;
 mod connector;
 #[cfg(feature = "http")]
-mod http;
+pub mod http;
 mod listen;
 mod notifications;
 #[cfg(unix)]

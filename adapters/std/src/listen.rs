@@ -63,7 +63,7 @@ listener!(TcpListener, TcpStream);
 listener!(UnixListener, UnixStream);
 
 /// Pause after a failed `accept`. A possible cause is the limit of open files.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum number of consecutive failures of `accept`.
 const MAX_FAILURES: u32 = 100;

@@ -9,6 +9,8 @@ mod deadlines;
 mod handles;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod http_server;
 mod listen;
 mod peer;
 mod pool;

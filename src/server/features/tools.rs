@@ -69,6 +69,19 @@ impl<'t> Tools<'t> {
         Tools { catalogue: None, list_changed: false, always_structured: false }
     }
 
+    /// Returns the tool with this name. `None` if there is none, or the list is dynamic.
+    ///
+    /// ```
+    /// use mcp_proto::server::{Tool, Tools};
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}")]);
+    /// assert_eq!(TOOLS.get("led_set").unwrap().input_schema(), "{}");
+    /// assert!(TOOLS.get("led_get").is_none());
+    /// ```
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'t Tool<'t>> {
+        self.catalogue?.iter().find(|tool| tool.name() == name)
+    }
+
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
     /// the member.
     ///

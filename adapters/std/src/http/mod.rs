@@ -1,6 +1,8 @@
-//! Clients of servers at a URL.
+//! MCP over HTTP: clients of servers at a URL, and servers on a listener.
 
+mod connection;
 mod pump;
+mod serve;
 mod worker;
 
 use std::io;
@@ -15,6 +17,11 @@ use crate::pump::Pump;
 use crate::reconnect::Reconnect;
 use crate::source::{Link, Source, Teardown};
 use pump::HttpPump;
+
+pub use mcp_proto_http::server::{
+    AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RequestHead, SessionMode, Verdict,
+};
+pub use serve::HttpAccess;
 
 /// The URL of a server, and how to reach it.
 ///

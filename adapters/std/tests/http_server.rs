@@ -1,0 +1,246 @@
+//! A server over HTTP: requests, connections, access, the end.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mcp_proto::client::Connect;
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode, Verdict};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, Serve, Stop};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("echo", "{}"),
+    Tool::new("wait", "{}"),
+    Tool::new(
+        "query",
+        r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
+    ),
+]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+
+/// The time limit of each wait.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A running server.
+struct TestServer {
+    address: SocketAddr,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    fn start() -> TestServer {
+        TestServer::start_with(|access| access, None)
+    }
+
+    /// `cancelled` reports each call of `wait` that was cancelled.
+    fn start_with(
+        access: impl FnOnce(HttpAccess<'static>) -> HttpAccess<'static> + Send + 'static,
+        cancelled: Option<Sender<()>>,
+    ) -> TestServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Stop::new();
+        let server = Serve::new(&INFO).stopped_by(&stop);
+        let thread = thread::spawn(move || {
+            let access = access(HttpAccess::new(&CONFIG).check_parameters(&TOOLS));
+            let served = server.http(listener, access, |event, server| match event {
+                Event::Call(call) if call.name() == "wait" => {
+                    let cancelled = cancelled.clone();
+                    server.run(call, move |responder| {
+                        responder.progress(1u32, None, "");
+                        if responder.sleep_unless_cancelled(LIMIT).is_err()
+                            && let Some(cancelled) = cancelled
+                        {
+                            cancelled.send(()).unwrap();
+                        }
+                    });
+                }
+                Event::Call(call) => call.text("7"),
+                _ => {}
+            });
+            served.unwrap();
+        });
+        TestServer { address, stop, thread: Some(thread) }
+    }
+
+    fn connect(&self, connect: Connect) -> ClientHandle {
+        let endpoint = HttpEndpoint::new(format!("http://{}/mcp", self.address));
+        Connector::new("c", "1").connect(connect).http(endpoint).unwrap()
+    }
+
+    /// Sends bytes on a new connection, and returns everything that the server sends until it closes the connection.
+    fn exchange(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        // The server may refuse a request before all of it is sent.
+        let _ = stream.write_all(request.as_bytes());
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        String::from_utf8(response).unwrap()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.stop.within(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking());
+        }
+    }
+}
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+const FIELDS: &str = "Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n";
+
+/// A POST of [`CALL`] with more fields.
+fn post(fields: &str) -> String {
+    format!("POST /mcp HTTP/1.1\r\n{FIELDS}Content-Length: {}\r\n{fields}\r\n{CALL}", CALL.len())
+}
+
+#[test]
+fn clients_of_both_eras_call_tools() {
+    let server = TestServer::start();
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        let client = server.connect(connect);
+        for _ in 0..3 {
+            assert_eq!(client.call_json("echo", "{}").unwrap().text().as_deref(), Some("7"));
+        }
+        let calls: Vec<_> =
+            (0..50).map(|_| client.begin_json("echo", "{}", CallOptions::new()).unwrap()).collect();
+        for call in calls {
+            assert_eq!(call.wait().unwrap().text().as_deref(), Some("7"));
+        }
+        client.close();
+    }
+}
+
+#[test]
+fn cancelled_call_ends_on_the_server() {
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        let (cancelled, is_cancelled) = channel();
+        let server = TestServer::start_with(|access| access, Some(cancelled));
+        let client = server.connect(connect);
+        let (progress, has_progress) = channel();
+        let call = client.begin_json("wait", "{}", CallOptions::new().with_progress()).unwrap();
+        let canceller = call.canceller();
+        let waiter = thread::spawn(move || {
+            call.wait_with(move |_| {
+                let _ = progress.send(());
+            })
+        });
+        has_progress.recv_timeout(LIMIT).expect("progress arrives before the response");
+        canceller.cancel("");
+        assert_eq!(waiter.join().unwrap(), Err(CallError::Cancelled));
+        is_cancelled.recv_timeout(LIMIT).expect("the work is cancelled");
+    }
+}
+
+#[test]
+fn client_that_leaves_cancels_its_call() {
+    let (cancelled, is_cancelled) = channel();
+    let server = TestServer::start_with(|access| access, Some(cancelled));
+    // With progress, the response begins at once.
+    let body = CALL.replace("echo", "wait").replace(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#);
+    let fields = FIELDS.replace("echo", "wait");
+    let request = format!("POST /mcp HTTP/1.1\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut byte = [0];
+    stream.read_exact(&mut byte).unwrap();
+    drop(stream);
+    is_cancelled.recv_timeout(LIMIT).expect("the work is cancelled");
+}
+
+#[test]
+fn connection_serves_several_requests() {
+    let server = TestServer::start();
+    let requests = [
+        post(""),
+        format!(
+            "POST /mcp HTTP/1.1\r\n{FIELDS}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{CALL}\r\n0\r\n\r\n",
+            CALL.len()
+        ),
+        format!(
+            "POST /mcp HTTP/1.1\r\n{FIELDS}Expect: 100-continue\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{CALL}",
+            CALL.len()
+        ),
+    ];
+    let response = server.exchange(&requests.concat());
+    assert_eq!(response.matches("HTTP/1.1 200 OK\r\n").count(), 3, "{response}");
+    assert_eq!(response.matches("HTTP/1.1 100 Continue\r\n").count(), 1, "{response}");
+    assert_eq!(response.matches(r#""text":"7""#).count(), 3, "{response}");
+    assert_eq!(response.matches("Connection: close\r\n").count(), 1, "{response}");
+}
+
+#[test]
+fn refusal_has_its_status() {
+    let server = TestServer::start_with(
+        |access| {
+            access.authorize(|head| match head.fields.field("authorization") {
+                None => Verdict::Allow { user: 0 },
+                Some(_) => Verdict::Deny { status: 401, challenge: "Bearer" },
+            })
+        },
+        None,
+    );
+    let close = "Connection: close\r\n";
+    for (request, status, text) in [
+        (post(close).replace("POST", "PUT"), 405, "allow: "),
+        (post(close).replace("localhost", "example.com"), 403, "`Host`"),
+        (post(&format!("{close}Origin: http://example.com\r\n")), 403, "`Origin`"),
+        (post(&format!("{close}Authorization: Bearer x\r\n")), 401, "www-authenticate: Bearer\r\n"),
+        (post(close).replace("/mcp", "/other"), 404, "path"),
+        (post(close).replace("application/json\r\n", "text/plain\r\n"), 415, "`Content-Type`"),
+        (post(close).replace("Mcp-Name: echo", "Mcp-Name: wait"), 400, "-32020"),
+        (format!("POST /mcp HTTP/1.1\r\n{FIELDS}Content-Length: 99999999\r\n\r\n"), 413, "limit"),
+        (
+            "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".into(),
+            400,
+            "Content-Length",
+        ),
+        ("GET /mcp\r\n\r\n".into(), 400, "request line"),
+        (format!("POST /mcp HTTP/1.1\r\n{FIELDS}{close}Content-Length: 1\r\n\r\n{{"), 400, "-32700"),
+    ] {
+        let response = server.exchange(&request);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{request}\n{response}");
+        assert!(response.contains(text), "{request}\n{response}");
+    }
+}
+
+#[test]
+fn parameter_field_must_equal_the_argument() {
+    let server = TestServer::start();
+    let request = |fields: &str| {
+        let body = CALL.replace(r#""echo","arguments":{}"#, r#""query","arguments":{"region":"eu"}"#);
+        let fields = format!("{}Connection: close\r\n{fields}", FIELDS.replace("echo", "query"));
+        server
+            .exchange(&format!("POST /mcp HTTP/1.1\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()))
+    };
+    assert!(request("Mcp-Param-Region: eu\r\n").starts_with("HTTP/1.1 200 "), "E-X15");
+    for wrong in ["", "Mcp-Param-Region: us\r\n"] {
+        let response = request(wrong);
+        assert!(response.starts_with("HTTP/1.1 400 ") && response.contains("-32020"), "{response}");
+    }
+}
+
+#[test]
+fn stopped_server_ends_its_calls_and_connections() {
+    let mut server = TestServer::start();
+    let idle = TcpStream::connect(server.address).unwrap();
+    let client = server.connect(Connect::Automatic);
+    let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+    thread::sleep(Duration::from_millis(50));
+    let start = Instant::now();
+    server.stop.within(Duration::from_millis(100));
+    assert!(call.wait().is_err());
+    server.thread.take().unwrap().join().unwrap();
+    assert!(start.elapsed() < LIMIT);
+    drop(idle);
+    assert!(TcpStream::connect(server.address).is_err());
+}
