@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Serve::new(&INFO).http(listener, HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),
         Event::Call(mut call) => match call.arguments() {
-            Ok(Add { a, b }) => call.text(&a.saturating_add(b).to_string()),
+            Ok(Add { a, b }) => call.text(a.saturating_add(b)),
             Err(error) => call.invalid(error),
         },
         Event::ProtocolError(error) => eprintln!("http_server: {error}"),

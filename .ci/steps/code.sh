@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # The published packages.
-published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-std mcp-proto-tokio mcp-proto-embedded)
+published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-http mcp-proto-std mcp-proto-tokio mcp-proto-embedded)
 bare_targets=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf)
 # The core also runs in browsers.
 core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
@@ -25,7 +25,7 @@ step_clippy() {
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package
-    for package in mcp-proto mcp-proto-embedded; do
+    for package in mcp-proto mcp-proto-embedded mcp-proto-std; do
         say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default -- -D warnings
     done
 }
@@ -33,7 +33,7 @@ step_powerset() {
 # Cargo options that select all published packages with all their features.
 published_options() {
     printf -- '-p %s ' "${published[@]}"
-    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless}
+    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless} mcp-proto-std/https
 }
 
 # The oldest Rust version that Cargo.toml promises.
@@ -130,6 +130,7 @@ step_nostd() {
         done
     done
     for target in "${bare_targets[@]}"; do
+        say cargo build --quiet -p mcp-proto-http --lib --target "$target"
         for features in "" "--features log" "--features defmt" "--features heapless"; do
             # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
             [[ $target$features == riscv32imc*heapless ]] && continue

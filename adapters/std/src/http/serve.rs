@@ -94,6 +94,7 @@ impl Policy for HttpAccess<'_> {
         Some(schema).filter(|schema| schema.contains("x-mcp-header"))
     }
 
+    #[expect(clippy::expect_used, reason = "without randomness, a client could guess the sessions of others")]
     fn random(&mut self) -> [u8; 16] {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the operating system has randomness");
