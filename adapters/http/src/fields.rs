@@ -9,10 +9,22 @@ pub trait HeaderFields {
     /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires. It returns
     /// `None` if there is no such field.
     fn field(&self, name: &str) -> Option<&[u8]>;
+
+    /// Returns whether there is more than one field with this name.
+    ///
+    /// The default is for an implementation that refuses repeated fields, or joins them.
+    fn is_repeated(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
 }
 
 impl<F: HeaderFields + ?Sized> HeaderFields for &F {
     fn field(&self, name: &str) -> Option<&[u8]> {
         (**self).field(name)
+    }
+
+    fn is_repeated(&self, name: &str) -> bool {
+        (**self).is_repeated(name)
     }
 }

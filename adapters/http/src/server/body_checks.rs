@@ -1,6 +1,6 @@
 //! Checks of a body, in the order of the specification: JSON, era, `_meta`, header fields, version, session.
 
-use mcp_proto::json::{Json, Kind};
+use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::methods;
 use mcp_proto::rpc::{Message, MessageKind, code};
 use mcp_proto::{Era, Revision, Revisions, WireFeature};
@@ -90,8 +90,9 @@ fn check_message<'m>(
     if message.id().is_some_and(|id| id.bytes().len() > config.limits.id) {
         return Err(refuse(code::INVALID_REQUEST, "the id of the request is too long"));
     }
-    let method = message.method().and_then(Json::string);
-    let is = |name: &str| method.is_some_and(|method| method == name);
+    // A method with escapes is none of those that HTTP treats in its own way.
+    let method = message.method().and_then(Json::string).and_then(Str::as_str).unwrap_or_default();
+    let is = |name: &str| method == name;
     let kind = match message.kind() {
         MessageKind::Invalid => {
             return Err(refuse(code::INVALID_REQUEST, "the body is not a JSON-RPC message"));
@@ -106,8 +107,8 @@ fn check_message<'m>(
         MessageKind::Notification if is(methods::INITIALIZED.name()) => BodyKind::Initialized,
         MessageKind::Batch | MessageKind::Notification | MessageKind::Response => BodyKind::OneWay,
     };
-    let meta = message.params().and_then(|params| params.get("_meta"));
-    let version = meta.and_then(|meta| meta.get(VERSION)).filter(|version| !version.is_null());
+    let params = Params::new(message, method);
+    let version = params.version.filter(|version| !version.is_null());
     let only_modern = config.mode == SessionMode::Off;
     let is_request = message.kind() == MessageKind::Request;
     let is_modern = is_modern_head(head) || only_modern || is_request && version.is_some();
@@ -120,7 +121,7 @@ fn check_message<'m>(
                 let reason = "this endpoint speaks 2026-07-28 only, which has no `initialize`";
                 return Err(refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason));
             }
-            MessageKind::Request => check_modern(policy, head, message, meta, version)?,
+            MessageKind::Request => check_modern(policy, head, message, &params)?,
             MessageKind::Notification => {}
             _ => {
                 let reason = "2026-07-28 has no responses and no batches in a body";
@@ -149,21 +150,48 @@ fn check_message<'m>(
     Ok(CheckedBody { revision, ..checked })
 }
 
+/// The members of `params` that the checks need, found in one pass.
+struct Params<'m> {
+    version: Option<Json<'m>>,
+    capabilities: Option<Json<'m>>,
+    /// The value that `Mcp-Name` repeats. The outer `None` means that the method has no such value.
+    named: Option<Option<Json<'m>>>,
+}
+
+impl<'m> Params<'m> {
+    fn new(message: Message<'m>, method: &str) -> Params<'m> {
+        let params = message.params().unwrap_or(Json::NULL);
+        let member = match method {
+            "tools/call" | "prompts/get" => Some("name"),
+            "resources/read" => Some("uri"),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+            _ => None,
+        };
+        let [meta, named] = match member {
+            Some(member) => params.pick(["_meta", member]),
+            None => [params.get("_meta"), None],
+        };
+        let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION, CAPABILITIES]);
+        Params { version, capabilities, named: member.map(|_| named) }
+    }
+}
+
 fn check_modern(
     policy: &impl Policy,
     head: &RequestHead<'_>,
     message: Message<'_>,
-    meta: Option<Json<'_>>,
-    version: Option<Json<'_>>,
+    params: &Params<'_>,
 ) -> Result<(), Refusal> {
     const INCOMPLETE: Refusal = refuse(
         code::INVALID_PARAMS,
         "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`",
     );
-    let capabilities = meta.and_then(|meta| meta.get(CAPABILITIES));
-    let version = version.and_then(Json::string).ok_or(INCOMPLETE)?;
-    if capabilities.is_none_or(|capabilities| capabilities.kind() != Kind::Object) {
+    let version = params.version.and_then(Json::string).ok_or(INCOMPLETE)?;
+    if params.capabilities.is_none_or(|capabilities| capabilities.kind() != Kind::Object) {
         return Err(INCOMPLETE);
+    }
+    if ["mcp-protocol-version", "mcp-method", "mcp-name"].iter().any(|name| head.fields.is_repeated(name)) {
+        return Err(mismatch("a header field `Mcp-…` occurs twice"));
     }
     match head.field("mcp-protocol-version") {
         None => return Err(mismatch("the header field `MCP-Protocol-Version` is missing")),
@@ -180,9 +208,8 @@ fn check_modern(
         }
         Some(_) => {}
     }
-    let params = message.params();
-    if let Some((_, member)) = NAMED.iter().find(|(name, _)| method == **name) {
-        let name = params.and_then(|params| params.get(member)).and_then(Json::string);
+    if let Some(name) = params.named {
+        let name = name.and_then(Json::string);
         match (head.field("mcp-name"), name) {
             // The core server refuses a request without its name.
             (_, None) => {}
@@ -194,25 +221,15 @@ fn check_modern(
         }
     }
     if method == methods::TOOLS_CALL.name() {
-        let name = params.and_then(|params| params.get("name")).and_then(Json::string);
+        let name = params.named.flatten().and_then(Json::string);
         let schema = name.and_then(|name| name.as_str()).and_then(|name| policy.input_schema(name));
-        let arguments = params.and_then(|params| params.get("arguments"));
-        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments, head)) {
+        let arguments = || message.params().and_then(|params| params.get("arguments"));
+        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments(), head)) {
             return Err(mismatch("a header field `Mcp-Param-*` differs from its argument"));
         }
     }
     Ok(())
 }
-
-/// The methods whose `Mcp-Name` repeats a parameter, and the parameter.
-const NAMED: [(&str, &str); 6] = [
-    ("tools/call", "name"),
-    ("prompts/get", "name"),
-    ("resources/read", "uri"),
-    ("tasks/get", "taskId"),
-    ("tasks/update", "taskId"),
-    ("tasks/cancel", "taskId"),
-];
 
 fn is_empty(batch: Message<'_>) -> bool {
     Json::parse(batch.bytes()).is_ok_and(|json| json.elements().next().is_none())

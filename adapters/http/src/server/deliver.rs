@@ -5,7 +5,8 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, StreamId};
 
 use super::HttpServer;
-use super::exchanges::{Flags, Phase};
+use super::exchanges::Phase;
+use super::flags::Flags;
 use super::policy::Policy;
 use super::session::NotSelected;
 
@@ -26,15 +27,21 @@ impl<P: Policy> HttpServer<'_, P> {
         index: u16,
         message: Option<Message<'_>>,
     ) -> Delivery {
-        if self.sessions.ending().is_some() || !self.is_idle(server) {
+        if self.sessions.ending().is_some() {
             return Delivery::Busy;
         }
-        match self.select(server, index) {
-            Ok(()) => {}
-            Err(NotSelected::Busy) => return Delivery::Busy,
-            Err(NotSelected::Refused(refusal)) => {
-                self.refuse(index, refusal, None);
-                return Delivery::Done;
+        let is_modern = self.exchanges.slot(index).is_some_and(|slot| slot.flags.has(Flags::MODERN));
+        if !is_modern {
+            if !self.is_idle(server) {
+                return Delivery::Busy;
+            }
+            match self.select(server, index) {
+                Ok(()) => {}
+                Err(NotSelected::Busy) => return Delivery::Busy,
+                Err(NotSelected::Refused(refusal)) => {
+                    self.refuse(index, refusal, None);
+                    return Delivery::Done;
+                }
             }
         }
         let Some(slot) = self.exchanges.slot(index).copied() else { return Delivery::Done };

@@ -3,7 +3,8 @@
 use mcp_proto::StreamId;
 
 use super::HttpServer;
-use super::exchanges::{ExchangeSlot, Flags, Phase};
+use super::exchanges::{ExchangeSlot, Phase};
+use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal, decimal};
 

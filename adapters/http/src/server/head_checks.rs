@@ -32,16 +32,15 @@ const fn refuse(status: u16, reason: &'static str) -> Refusal {
 
 /// Returns the endpoint of a request, or `None` if the path names no endpoint.
 pub(super) fn endpoint(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Option<Endpoint> {
-    let path = head.path();
     if let Some(legacy) = &config.legacy {
-        if path == legacy.events {
+        if head.path() == legacy.events {
             return Some(Endpoint::LegacyEvents);
         }
-        if path == legacy.messages {
+        if head.path() == legacy.messages {
             return Some(Endpoint::LegacyMessages);
         }
     }
-    config.path.is_none_or(|expected| path == expected).then_some(Endpoint::Mcp)
+    config.path.is_none_or(|expected| head.path() == expected).then_some(Endpoint::Mcp)
 }
 
 fn path(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
@@ -82,7 +81,9 @@ fn origin(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal
 }
 
 fn content_type(_: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
-    let is_json = |value: &[u8]| media_type(value).eq_ignore_ascii_case(b"application/json");
+    let is_json = |value: &[u8]| {
+        value == b"application/json" || media_type(value).eq_ignore_ascii_case(b"application/json")
+    };
     if head.method != Method::Post || head.field("content-type").is_some_and(is_json) {
         return Ok(());
     }
@@ -127,6 +128,10 @@ impl Accepted {
         let Some(value) = head.field("accept") else {
             return Accepted { anything: true, ..Accepted::default() };
         };
+        // The value that nearly all clients send.
+        if value == b"application/json, text/event-stream" {
+            return Accepted { json: true, event_stream: true, anything: false };
+        }
         let mut accepted = Accepted::default();
         for range in value.split(|byte| *byte == b',') {
             let name = media_type(range);

@@ -11,6 +11,11 @@ pub(super) fn equals_string(field: &[u8], value: Str<'_>) -> bool {
     if !field.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
         return false;
     }
+    if !field.starts_with(PREFIX)
+        && let Some(plain) = value.as_str()
+    {
+        return field == plain.as_bytes();
+    }
     let wrapped = field.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     match wrapped {
         Some(base64) => is_base64(base64) && equals_bytes(decode(base64), value),

@@ -4,7 +4,8 @@ use mcp_proto::Millis;
 use mcp_proto::rpc::code;
 
 use super::HttpServer;
-use super::exchanges::{ExchangeId, Flags, Phase};
+use super::exchanges::{ExchangeId, Phase};
+use super::flags::Flags;
 use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Refusal, SessionId};

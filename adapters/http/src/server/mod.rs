@@ -38,6 +38,7 @@ mod deliver;
 mod event_stream;
 mod exchanges;
 mod expire;
+mod flags;
 mod head_checks;
 mod header_value;
 mod legacy;

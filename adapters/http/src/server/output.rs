@@ -3,7 +3,8 @@
 use mcp_proto::Millis;
 
 use super::HttpServer;
-use super::exchanges::{ExchangeId, Flags, Phase};
+use super::exchanges::{ExchangeId, Phase};
+use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, ResponseHead, SessionId};
 use super::sealed;

@@ -5,7 +5,8 @@ use mcp_proto::{Action, Millis};
 
 use super::HttpServer;
 use super::deliver::Delivery;
-use super::exchanges::{ExchangeId, Flags, Phase};
+use super::exchanges::{ExchangeId, Phase};
+use super::flags::Flags;
 use super::policy::Policy;
 
 /// Next step for the caller, returned by [`HttpServer::poll`].

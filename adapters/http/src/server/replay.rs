@@ -5,7 +5,8 @@ use mcp_proto::rpc::code;
 
 use super::HttpServer;
 use super::event_stream::EventId;
-use super::exchanges::{ExchangeId, Flags, Phase};
+use super::exchanges::{ExchangeId, Phase};
+use super::flags::Flags;
 use super::policy::Policy;
 use super::response::Refusal;
 

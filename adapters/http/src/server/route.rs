@@ -5,7 +5,8 @@ use mcp_proto::rpc::code;
 use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision};
 
 use super::HttpServer;
-use super::exchanges::{Flags, Phase};
+use super::exchanges::Phase;
+use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 

@@ -6,7 +6,8 @@ use mcp_proto::{ClientCapabilities, SendError, SessionKey, StreamId, Ticket};
 
 use super::HttpServer;
 use super::config::SessionMode;
-use super::exchanges::{Flags, Phase};
+use super::exchanges::Phase;
+use super::flags::Flags;
 use super::policy::Policy;
 use super::response::Refusal;
 use super::sealed;

@@ -34,6 +34,7 @@ const ROWS: &[Row] = &[
         -32020,
     ),
     ("E-S6 E-S12 version missing", || Request::call(1, "echo").with("mcp-protocol-version", ""), 400, -32020),
+    ("trap 7", || Request::call(1, "echo").with("Mcp-Method", "tools/call"), 400, -32020),
     ("E-S7", || unknown_version("v999"), 400, -32022),
     ("section 5 order", || unknown_version("2026-07-28"), 400, -32020),
     ("E-S8 no version", || bad_meta(r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#), 400, -32602),
@@ -118,10 +119,13 @@ fn notification_gets_202_without_a_body() {
     assert_eq!((reply.status, reply.body.as_str(), reply.field("content-length")), (202, "", "0"));
 }
 
+/// A row: arguments, fields, status.
+type Parameters = (&'static str, &'static [(&'static str, &'static str)], u16);
+
 /// E-X3, E-X8, E-X10, E-X15, E-X16, E-X17: fields that repeat arguments.
 #[test]
 fn parameter_fields_equal_their_arguments() {
-    let rows: [(&str, &[(&str, &str)], u16); 12] = [
+    let rows: &[Parameters] = &[
         (r#"{"region":"eu"}"#, &[("mcp-param-region", "eu")], 200),
         (r#"{"region":"eu"}"#, &[("mcp-param-region", "us")], 400),
         (r#"{"region":"eu"}"#, &[], 400),
@@ -135,7 +139,7 @@ fn parameter_fields_equal_their_arguments() {
         (r#"{"deep":{"on":true}}"#, &[("mcp-param-on", "True")], 400),
         (r#"{"other":1}"#, &[("mcp-param-other", "2")], 200),
     ];
-    for (arguments, fields, status) in rows {
+    for (arguments, fields, status) in rows.iter().copied() {
         let members = format!(r#""name":"marked","arguments":{arguments}"#);
         let mut request = Request::modern(1, "tools/call", &members).with("mcp-name", "marked");
         for (name, value) in fields {

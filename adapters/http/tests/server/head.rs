@@ -6,6 +6,9 @@ use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};
 /// A row: requirement, change of a valid request, status, text in the response.
 type Row = (&'static str, fn(Request) -> Request, u16, &'static str);
 
+/// A change of a request, and the status that follows.
+type Change = (fn(Request) -> Request, u16);
+
 const DEFAULT: &[Row] = &[
     ("E-S1", |it| it, 200, "echo"),
     ("E-S2 GET", |it| Request { method: "GET", ..it }, 405, "method"),
@@ -47,7 +50,7 @@ fn head_is_checked_in_the_order_of_one_table() {
 #[test]
 fn earlier_check_wins_over_later_ones() {
     // Each change breaks one more check, from the last to the first.
-    let changes: [(fn(Request) -> Request, u16); 6] = [
+    let changes: [Change; 6] = [
         (|it| Request { body: " ".repeat(2049), ..it }, 413),
         (|it| it.with("accept", "text/html"), 406),
         (|it| it.with("content-type", "text/plain"), 415),

@@ -2,6 +2,7 @@
 
 mod batches;
 mod calls;
+mod cost;
 mod head;
 mod http_sse;
 mod limits;
@@ -10,3 +11,4 @@ mod sealed;
 mod sessions;
 mod streams;
 mod support;
+mod tcp;

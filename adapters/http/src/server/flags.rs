@@ -1,0 +1,53 @@
+//! Facts about an exchange, as bits.
+
+/// Facts about an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u16);
+
+impl Flags {
+    pub(super) const NONE: Flags = Flags(0);
+    /// The head of the response was sent.
+    pub(super) const HEAD_SENT: Flags = Flags(1);
+    /// The response carries the id of the session that it creates.
+    pub(super) const NEW_SESSION: Flags = Flags(2);
+    /// The request belongs to `2026-07-28`.
+    pub(super) const MODERN: Flags = Flags(4);
+    /// The body has no request: 202.
+    pub(super) const ONE_WAY: Flags = Flags(8);
+    /// The body is an array.
+    pub(super) const BATCH: Flags = Flags(16);
+    /// The client takes an event stream.
+    pub(super) const TAKES_STREAM: Flags = Flags(32);
+    /// The client takes JSON.
+    pub(super) const TAKES_JSON: Flags = Flags(64);
+    /// The stream of a GET: it carries messages of the session.
+    pub(super) const GENERAL: Flags = Flags(128);
+    /// The stream of HTTP+SSE: it carries all messages, and does not end with a response.
+    pub(super) const LEGACY: Flags = Flags(256);
+    /// The exchange is in the list of those with output.
+    pub(super) const IS_READY: Flags = Flags(512);
+    /// The exchange counts as a stream without a call.
+    pub(super) const LISTENS: Flags = Flags(1024);
+    /// The client closed the connection while the message was queued.
+    pub(super) const LEFT: Flags = Flags(2048);
+    /// The request is `initialize`.
+    pub(super) const INITIALIZE: Flags = Flags(4096);
+    /// The revision has priming events (since `2025-11-25`).
+    pub(super) const PRIMES: Flags = Flags(8192);
+    /// The body is `notifications/cancelled`.
+    pub(super) const CANCELS: Flags = Flags(16_384);
+    /// The refusal is temporary: `Retry-After`.
+    pub(super) const RETRY_LATER: Flags = Flags(32_768);
+
+    pub(super) fn has(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn add(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+
+    pub(super) fn remove(&mut self, other: Flags) {
+        self.0 &= !other.0;
+    }
+}
