@@ -51,6 +51,7 @@ mod framing;
 mod head;
 mod names;
 mod request;
+mod request_line;
 mod response;
 mod status;
 mod syntax;

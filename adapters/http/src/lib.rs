@@ -19,6 +19,7 @@
     )
 )]
 
+mod bytes;
 pub mod client;
 pub mod fields;
 pub mod http1;

@@ -13,9 +13,9 @@
 //! let mut buffer = [0; 64];
 //! let mut decoder = SseDecoder::new(&mut buffer);
 //! let step = decoder.decode(text);
-//! assert!(matches!(step.item, Some(SseItem::Event(event)) if event.data == b"{}"));
+//! let Some(SseItem::Event(event)) = step.item else { panic!("the input has a whole event") };
+//! assert_eq!((event.name, event.data, event.last_event_id), (&b"message"[..], &b"{}"[..], &b"7"[..]));
 //! assert_eq!(step.consumed, text.len());
-//! assert_eq!(decoder.last_event_id(), b"7");
 //! # Ok::<(), mcp_proto_http::WriteError>(())
 //! ```
 

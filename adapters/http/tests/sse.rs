@@ -1,1 +1,6 @@
 //! Tests of `sse`.
+
+mod decode;
+mod generated;
+mod oracle;
+mod write;

@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod dialogue;
+pub mod http1_head;
 pub mod line;
 pub mod moves;
 mod mutate;
@@ -12,6 +13,7 @@ pub mod pair;
 pub mod scan;
 pub mod seeds;
 pub mod server;
+pub mod sse;
 
 use std::fmt::Debug;
 
@@ -23,13 +25,15 @@ use crate::model::{Movement, Summary, Violation, same};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 6] = [
+pub const TARGETS: [(&str, Check); 8] = [
     ("scan", scan::check),
     ("line", line::check),
     ("server", server::check),
     ("client", client::check),
     ("pair", pair::check),
     ("dialogue", dialogue::check),
+    ("http1_head", http1_head::check),
+    ("sse", sse::check),
 ];
 
 /// Decodes an input. Returns `None` if there are too few bytes.

@@ -1,4 +1,4 @@
-//! Seeds and dictionary for fuzzing, from the transcripts in `tests/transcripts`.
+//! Seeds and dictionary for fuzzing, mostly from the transcripts in `tests/transcripts`.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,38 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("client", operations()),
         ("pair", operations()),
         ("dialogue", whole.collect()),
+        ("http1_head", heads()),
+        ("sse", streams()),
     ]
+}
+
+/// Heads, each in several ways to cut them: the `Input` of the target `http1_head`.
+fn heads() -> Vec<Vec<u8>> {
+    let requests = [
+        "POST /mcp?x HTTP/1.1\r\nHost: h:80\r\nContent-Length: 5\r\nMcp-Session-Id: \t1 \r\nmcp-param-a: 1\r\n\r\n",
+        "POST http://h/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
+        "\r\nGET / HTTP/1.0\r\nConnection: a\r\nAccept: b\r\nconnection: keep-alive\r\naccept: c\r\n\r\n",
+    ];
+    let responses = [
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "HTTP/1.1 401\r\nWWW-Authenticate: a\r\nContent-Length: 0\r\nwww-authenticate: b\r\nRetry-After: 5\r\n\r\n",
+    ];
+    let texts = requests.map(|text| (0, text)).into_iter().chain(responses.map(|text| (1, text)));
+    texts
+        .flat_map(|(kind, text)| (0..4).map(move |moves| [&[kind, moves, 9], text.as_bytes()].concat()))
+        .collect()
+}
+
+/// Event streams, each in several ways to cut them: the `Input` of the target `sse`.
+fn streams() -> Vec<Vec<u8>> {
+    let texts = [
+        "\u{feff}: x\r\nid: s1-0\r\nretry: 500\r\ndata:\r\n\r\ndata: {}\r\n\r\n",
+        "event: endpoint\ndata: /m\ndata: b\n\ndata\nid\n\n",
+        "data: a\rid: 1\revent: e\rdata: b\rid: 23\r\rid: 4\0\r\r",
+    ];
+    let sizes = [10, 200];
+    let cuts = || (0..4).flat_map(move |moves| sizes.map(|size| [size, moves, 9]));
+    texts.into_iter().flat_map(|text| cuts().map(move |cut| [&cut, text.as_bytes()].concat())).collect()
 }
 
 /// Pseudo-random bytes, which decode to arbitrary operations.

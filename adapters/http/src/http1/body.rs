@@ -1,7 +1,8 @@
 //! `BodyDecoder`: the data of a body, without its framing.
 
+use crate::bytes::split_long_run;
 use crate::http1::field_lines::{FieldLines, FieldPart};
-use crate::http1::syntax::{is_value, split_run};
+use crate::http1::syntax::is_value;
 use crate::http1::{BodyFraming, HttpError};
 
 /// Limit on the bytes of chunk extensions and trailer fields, beyond those that the data outweighs.
@@ -153,7 +154,7 @@ impl BodyDecoder {
             (State::BeforeExtension(_), _) => return bad("invalid chunk size"),
             (State::Extension(size), b'\r') => State::SizeLineFeed(size),
             (State::Extension(size), byte) if is_value(byte) => {
-                let (extension, behind) = split_run(input, is_value);
+                let (extension, behind) = split_long_run(input, is_value);
                 rest = behind;
                 self.add_overhead(extension.len())?;
                 State::Extension(size)

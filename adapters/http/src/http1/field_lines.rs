@@ -1,6 +1,7 @@
 //! `FieldLines`: splits a field section into names and values (RFC 9112, section 5).
 
-use crate::http1::syntax::{is_token, is_value, is_white_space, split_run};
+use crate::bytes::{split_long_run, split_run};
+use crate::http1::syntax::{is_token, is_value, is_white_space};
 
 /// Incremental lexer of field lines, up to and including the empty line behind them.
 ///
@@ -62,7 +63,7 @@ impl FieldLines {
                 (FieldPart::Syntax, State::ValueStart, split_run(input, is_white_space).1)
             }
             (State::ValueStart | State::Value, byte) if is_value(byte) => {
-                let (value, rest) = split_run(input, is_value);
+                let (value, rest) = split_long_run(input, is_value);
                 (FieldPart::Value(value), State::Value, rest)
             }
             (State::ValueStart | State::Value, b'\r') => (FieldPart::Syntax, State::LineFeed, rest),

@@ -120,38 +120,42 @@ impl FieldName {
 pub(super) struct NameMatcher {
     /// One bit for each row that the name has matched so far.
     candidates: u32,
-    /// Number of matched bytes. It stays at the length of the longest row.
+    /// Number of bytes of the name so far.
     position: usize,
 }
 
 impl NameMatcher {
     /// Searches all rows.
     pub(super) fn new() -> NameMatcher {
-        NameMatcher { candidates: u32::MAX, position: 0 }
+        NameMatcher { candidates: const { rows_of(Side::Server) | rows_of(Side::Client) }, position: 0 }
     }
 
     /// Searches the rows of one side.
     pub(super) fn for_side(side: Side) -> NameMatcher {
-        let mut matcher = NameMatcher::new();
-        matcher.retain(|row| match side {
-            Side::Server => row.in_requests,
-            Side::Client => row.in_responses,
-        });
-        matcher
+        let candidates = match side {
+            Side::Server => const { rows_of(Side::Server) },
+            Side::Client => const { rows_of(Side::Client) },
+        };
+        NameMatcher { candidates, position: 0 }
     }
 
     /// Compares the next piece of the name. Returns the bytes of the piece behind `mcp-param-`.
     pub(super) fn feed<'i>(&mut self, piece: &'i [u8]) -> &'i [u8] {
         let start = self.position;
         let end = start.saturating_add(piece.len());
+        let first = piece.first().map(u8::to_ascii_lowercase);
         self.retain(|row| {
+            // Most names differ in their first byte.
+            if row.name.as_bytes().get(start).copied() != first && row.field != FieldName::McpParam {
+                return false;
+            }
             let limit = if row.field == FieldName::McpParam { end.min(row.name.len()) } else { end };
             let expected = row.name.as_bytes().get(start.min(limit)..limit);
             let compared = piece.get(..limit.saturating_sub(start));
             expected.zip(compared).is_some_and(|(expected, piece)| expected.eq_ignore_ascii_case(piece))
         });
         self.position = end;
-        match self.row().filter(|row| row.field == FieldName::McpParam) {
+        match first_row(self.candidates).filter(|row| row.field == FieldName::McpParam) {
             Some(row) => piece.get(row.name.len().saturating_sub(start)..).unwrap_or_default(),
             None => &[],
         }
@@ -159,29 +163,44 @@ impl NameMatcher {
 
     /// Returns the field if the name is complete.
     pub(super) fn field(&self) -> Option<FieldName> {
+        // No name is the beginning of another one, so a complete name has one candidate.
         let is_complete = |row: &&Row| match row.field {
             FieldName::McpParam => self.position > row.name.len(),
             _ => self.position == row.name.len(),
         };
-        self.rows().find(is_complete).map(|row| row.field)
-    }
-
-    /// Returns the row if there is only one.
-    fn row(&self) -> Option<&'static Row> {
-        self.rows().next().filter(|_| self.candidates.is_power_of_two())
-    }
-
-    fn rows(&self) -> impl Iterator<Item = &'static Row> {
-        bits().zip(&ROWS).filter(|(bit, _)| self.candidates & bit != 0).map(|(_, row)| row)
+        first_row(self.candidates).filter(is_complete).map(|row| row.field)
     }
 
     fn retain(&mut self, is_match: impl Fn(&Row) -> bool) {
-        let kept = bits().zip(&ROWS).filter(|(bit, row)| self.candidates & bit != 0 && is_match(row));
-        self.candidates = kept.fold(0, |all, (bit, _)| all | bit);
+        let mut rest = self.candidates;
+        while let Some(row) = first_row(rest) {
+            let bit = rest & rest.wrapping_neg();
+            rest ^= bit;
+            if !is_match(row) {
+                self.candidates ^= bit;
+            }
+        }
     }
 }
 
-/// Returns the bits of all rows.
-fn bits() -> impl Iterator<Item = u32> {
-    core::iter::successors(Some(1_u32), |bit| bit.checked_shl(1))
+/// Returns the first of some rows, which are given as bits.
+fn first_row(rows: u32) -> Option<&'static Row> {
+    ROWS.get(usize::try_from(rows.trailing_zeros()).ok()?)
+}
+
+/// Returns the bits of the rows of one side.
+const fn rows_of(side: Side) -> u32 {
+    #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "evaluated by the compiler")]
+    let (mut candidates, mut index) = (0, 0);
+    while index < ROWS.len() {
+        let is_used = match side {
+            Side::Server => ROWS[index].in_requests,
+            Side::Client => ROWS[index].in_responses,
+        };
+        if is_used {
+            candidates |= 1 << index;
+        }
+        index += 1;
+    }
+    candidates
 }

@@ -1,11 +1,12 @@
 //! Heads of responses (RFC 9112, sections 4 and 5).
 
+use crate::bytes::split_long_run;
 use crate::fields::HeaderFields;
 use crate::http1::field_buffer::FieldBuffer;
 use crate::http1::framing::{announced, keeps_alive};
 use crate::http1::head::{HEAD_TOO_LONG, HeadDecoder, StartLine};
 use crate::http1::names::{FieldName, Side};
-use crate::http1::syntax::{is_value, split_run};
+use crate::http1::syntax::is_value;
 use crate::http1::version::VersionMatcher;
 use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
@@ -176,7 +177,7 @@ impl StartLine for StatusLine {
             (State::Status(3) | State::Reason, b'\r') if self.status >= 100 => State::LineFeed,
             (State::Status(_), _) => return bad_line("invalid status"),
             (State::Reason, byte) if is_value(byte) => {
-                rest = split_run(input, is_value).1;
+                rest = split_long_run(input, is_value).1;
                 State::Reason
             }
             (State::Reason, _) => return bad_line("invalid reason phrase"),

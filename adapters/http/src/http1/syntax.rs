@@ -1,8 +1,10 @@
 //! Character classes and lists of HTTP.
 
+use crate::bytes::split_run;
+
 /// Whether the byte belongs to a token (RFC 9110, section 5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'0'..=b'9' | b'A'..=b'Z' | b'^'..=b'z' | b'|' | b'~')
 }
 
 /// Whether a field value may contain the byte (RFC 9110, section 5.5).
@@ -20,12 +22,6 @@ pub(super) fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=[]:".contains(&byte)
 }
 
-/// Splits off the bytes at the front for which the predicate holds.
-pub(super) fn split_run(bytes: &[u8], is_member: fn(u8) -> bool) -> (&[u8], &[u8]) {
-    let length = bytes.iter().position(|byte| !is_member(*byte)).unwrap_or(bytes.len());
-    bytes.split_at_checked(length).unwrap_or((bytes, &[]))
-}
-
 /// Returns the bytes without white space at both ends.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     trim_end(split_run(bytes, is_white_space).1)
@@ -33,8 +29,7 @@ pub(super) fn trim(bytes: &[u8]) -> &[u8] {
 
 /// Returns the bytes without white space at their end.
 pub(super) fn trim_end(mut bytes: &[u8]) -> &[u8] {
-    while let Some((last, rest)) = bytes.split_last().filter(|(last, _)| is_white_space(**last)) {
-        _ = last;
+    while let Some((b' ' | b'\t', rest)) = bytes.split_last() {
         bytes = rest;
     }
     bytes

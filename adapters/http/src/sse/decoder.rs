@@ -2,6 +2,7 @@
 
 use mcp_proto::{Buffer, Millis};
 
+use crate::bytes::split_long_run;
 use crate::sse::event_buffer::{EventBuffer, Full};
 
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
@@ -77,6 +78,8 @@ pub struct SseEvent<'a> {
     pub name: &'a [u8],
     /// The data, whose lines are joined with LF. It is empty in a priming event of MCP.
     pub data: &'a [u8],
+    /// The last event id, from this event or an earlier one. Empty if there is none.
+    pub last_event_id: &'a [u8],
 }
 
 impl<'b> SseDecoder<'b> {
@@ -168,7 +171,9 @@ impl<'b> SseDecoder<'b> {
             name => name,
         };
         match self.buffer.data() {
-            Some(data) if !self.is_too_long => SseItem::Event(SseEvent { name, data }),
+            Some(data) if !self.is_too_long => {
+                SseItem::Event(SseEvent { name, data, last_event_id: self.buffer.current_id() })
+            }
             _ => SseItem::TooLong,
         }
     }
@@ -199,9 +204,7 @@ impl<'b> SseDecoder<'b> {
             State::Name { length, name } => self.name(length, name, first),
             State::ValueStart(field) if first == b' ' => State::Value(field),
             State::ValueStart(field) | State::Value(field) => {
-                let length =
-                    input.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(input.len());
-                let (value, rest) = input.split_at_checked(length).unwrap_or((input, &[]));
+                let (value, rest) = split_long_run(input, |byte| byte != b'\r' && byte != b'\n');
                 self.state = State::Value(self.value(field, value));
                 return rest;
             }

@@ -3,6 +3,7 @@
 use mcp_proto::{Millis, WriteText};
 
 use crate::WriteError;
+use crate::bytes::split_long_run;
 use crate::write::SliceWriter;
 
 /// A comment that keeps a connection open. A server may send it between events.
@@ -103,8 +104,6 @@ impl<'b> SseWriter<'b> {
 
 /// Splits text at its first line end: CRLF, CR or LF. The rest is `None` without a line end.
 fn split_line(text: &[u8]) -> (&[u8], Option<&[u8]>) {
-    let end = text.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-    let Some((line, rest)) = end.and_then(|end| text.split_at_checked(end)) else { return (text, None) };
-    let behind = rest.strip_prefix(b"\r\n").or(rest.get(1..));
-    (line, behind)
+    let (line, rest) = split_long_run(text, |byte| byte != b'\r' && byte != b'\n');
+    (line, rest.strip_prefix(b"\r\n").or(rest.get(1..)))
 }
