@@ -1,6 +1,6 @@
 //! Error types: protocol errors, configuration errors, refused sends.
 //!
-//! A [`ProtocolError`] reports an error of the peer or of a handler, which the machine has already handled.
+//! A [`ProtocolError`] reports an error of the peer or of a handler. The machine has already handled this error.
 //! [`ConfigError`] and [`SendError`] are returned to the caller.
 
 use crate::json::{ScanError, WriteText, prints};
@@ -9,122 +9,131 @@ use crate::rpc::code;
 /// An error that the machine has handled. The connection continues.
 ///
 /// [`by_host`](ProtocolError::by_host) distinguishes errors of the application from errors of the peer.
-/// [`code`](ProtocolError::code) is the code that the peer received.
+/// [`code`](ProtocolError::code) returns the code of the error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// A line is not valid JSON, or [the link lost a part of it](crate::json::ScanErrorKind::GivenUp).
+    /// A line that is not valid JSON, or [has a gap](crate::json::ScanErrorKind::GivenUp).
     NotJson(ScanError),
-    /// A line is longer than the receive buffer. The machine discarded it as it arrived.
+    /// A line that is longer than the receive buffer. The machine discarded the bytes of the line on arrival.
     LineTooLong {
-        /// Maximum length of a line in bytes, its newline included.
+        /// Maximum length of a line in bytes, including its newline.
         limit: usize,
     },
-    /// A message is nested deeper than the limit.
+    /// A message that is nested deeper than the limit.
     TooDeep {
         /// Maximum nesting depth.
         limit: u8,
     },
-    /// The input ended in the middle of a message.
+    /// End of input in the middle of a message.
     Truncated,
-    /// A batch, or an element of a batch, that is not accepted.
+    /// A batch or batch element that the machine does not accept.
     ///
-    /// The machine or the revision does not support batches, or the element is an array or not allowed in a batch.
+    /// Either the machine or the revision does not support batches, or the batch contains an element that is not
+    /// allowed.
     Batch,
     /// A batch without elements.
     EmptyBatch,
-    /// A batch with too many requests: their error responses might not fit.
+    /// A batch with too many requests. The error responses to these requests might not fit into the transmit buffer.
     BatchTooLarge {
-        /// Maximum number of requests when the batch arrived.
+        /// Maximum number of requests at the time when the batch arrived.
         limit: usize,
     },
-    /// A message is valid JSON but not an object.
+    /// A message that is valid JSON but not an object.
     NotAnObject,
-    /// `jsonrpc` is missing or not `"2.0"`.
+    /// A message whose `jsonrpc` is missing or not `"2.0"`.
     WrongJsonRpcVersion,
-    /// A request id is neither a string nor an integer, or a response has no id.
+    /// An invalid or missing id.
+    ///
+    /// The id of a request is neither a string nor an integer, or a response has no id.
     InvalidId,
-    /// A request id is longer than the limit.
+    /// A request id that is longer than the limit.
     IdTooLong {
         /// Maximum length of an id in bytes, as written in the message.
         limit: usize,
     },
-    /// A request has the id of another request in flight. The earlier request continues.
+    /// A request with the id of another request in flight. The earlier request continues.
     DuplicateId,
-    /// `method` is missing or not a string.
+    /// A message whose `method` is missing or not a string.
     InvalidMethod,
-    /// The method does not exist, is not part of the revision, or its capability was not declared.
+    /// An unknown method.
+    ///
+    /// The method does not exist, the revision lacks the method, or the receiver did not declare the method's
+    /// capability.
     UnknownMethod,
-    /// The parameters of a request or notification do not match its method.
+    /// Parameters that do not match the method of the message.
     InvalidParams,
-    /// The requested tool does not exist.
+    /// A call of a tool that does not exist.
     UnknownTool,
-    /// The requested prompt does not exist.
+    /// A request for a prompt that does not exist.
     UnknownPrompt,
-    /// The requested resource or template does not exist.
+    /// A request for a resource or template that does not exist.
     UnknownResource {
         /// Code of the error response: -32002, or -32602 since `2026-07-28`.
         code: i32,
     },
-    /// A request requires a capability that it does not declare (`2026-07-28`).
+    /// A request without the declaration of a required capability (`2026-07-28`).
     MissingClientCapability,
-    /// The buffer for resource subscriptions is full.
+    /// A subscription that exceeds the buffer for resource subscriptions.
     TooManyWatched {
-        /// Size of the buffer in bytes. Each subscription takes the length of its URI and 11 bytes.
+        /// Size of the buffer in bytes. Each subscription requires 11 bytes and the length of its URI.
         limit: usize,
     },
-    /// A cursor was not issued by this server.
+    /// A cursor that this server did not issue.
     BadCursor,
-    /// A request arrived before the handshake.
+    /// A request before the handshake.
     NotInitialized,
-    /// An `initialize` request arrived on an open session.
+    /// An `initialize` request in an open session.
     AlreadyInitialized,
-    /// The requested revision is not supported. In a handshake the server offered another one.
+    /// A request for an unsupported revision. In a handshake, the server offered a supported revision.
     UnsupportedRevision,
-    /// A request was refused because all slots for requests in flight are taken.
+    /// A request that arrived while all slots were taken.
     TooManyInFlight {
         /// Maximum number of requests in flight.
         limit: usize,
     },
-    /// A request arrived during shutdown.
+    /// A request during shutdown.
     ShuttingDown,
-    /// A response matches no request in flight.
+    /// A response that matches no request in flight.
     UnknownResponse,
-    /// A response has both a result and an error, or an error that is not an object.
+    /// A malformed response.
+    ///
+    /// The response has both a result and an error, or its error is not an object.
     MalformedResponse,
-    /// An error response without an id: the peer could not read a message.
+    /// An error response without an id. The peer could not read a message.
     ErrorWithoutId {
-        /// Code of the error; 0 if the code is not an integer or is out of range.
+        /// Code of the error. Zero if the code is not an integer or is out of range.
         code: i32,
     },
-    /// A cancellation matches no request in flight.
+    /// A cancellation that matches no request in flight.
     UnknownCancel,
-    /// A progress notification matches no request in flight that accepts progress.
+    /// A progress notification without a request in flight that accepts progress.
     UnknownProgress,
-    /// A notification belongs to no acknowledged open subscription, although its method requires one.
+    /// A subscription notification without an acknowledged open subscription.
     UnknownSubscription,
-    /// A notification has no meaning for this role or revision.
+    /// A notification without a meaning for this role or revision.
     UnknownNotification,
     /// Too many invalid messages in a row.
     ///
     /// The machine sends no further error responses until a valid message arrives.
     Muted,
-    /// Application error: a handler dropped a request without a response. The machine responded with an error.
+    /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
-    /// The timeout of a deferred request expired. The machine responded with an error.
+    /// The timeout of a deferred request. The machine responded with an error.
     TookTooLong,
-    /// Application error: a reply exceeded its limit. The machine responded with an error.
+    /// Application error: a reply that exceeds its limit. The machine responded with an error.
     ReplyTooLarge {
         /// Maximum length of the reply in bytes.
         limit: usize,
     },
-    /// Application error: a handler wrote something other than one JSON value. The machine responded with an error.
+    /// Application error: a reply that is not exactly one JSON value. The machine responded with an error.
     InvalidReply,
-    /// Application error: a request for input (`inputRequests`) was invalid. The machine responded with an error.
+    /// Application error: an invalid request for input (`inputRequests`). The machine responded with an error.
     ///
-    /// The client cannot send the request again, no input was requested, or a key was used twice.
+    /// The method or revision does not permit input requests, a key repeats, or the handler passed neither inputs nor
+    /// state.
     NoRoundTrip,
-    /// Application error: entries of a list were larger than a page. The machine omitted them.
+    /// Application error: list entries that are larger than a page. The machine omitted these entries.
     EntriesLeftOut {
         /// Number of omitted entries.
         count: usize,
@@ -132,10 +141,11 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// Returns the code of the error response to the peer. `None` if this error has no response.
+    /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
     ///
-    /// Whether a response was sent also depends on the message. Notifications and responses never get an error
-    /// response, and a client never responds to invalid messages.
+    /// A code does not prove that the machine sent a response. The machine never sends an error response to a
+    /// notification or a response. A client responds to an invalid message only in one case. The message is a request
+    /// with an intact id, and the request is too long, is too deep, or has a gap.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {
@@ -173,12 +183,12 @@ impl ProtocolError {
         })
     }
 
-    /// Returns the code of the error response; `INTERNAL_ERROR` if this error has no code.
+    /// Returns the code of the error response. The default is `INTERNAL_ERROR`.
     pub(crate) fn response_code(&self) -> i32 {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
-    /// Returns whether the error was caused by the application, not by the peer.
+    /// Returns whether the application, not the peer, caused the error.
     #[must_use]
     pub fn by_host(&self) -> bool {
         matches!(
@@ -228,8 +238,9 @@ impl ProtocolError {
         }
     }
 
-    /// Returns the `message` of the error response, in two parts: a prefix for its code, and the description without
-    /// numbers.
+    /// Returns the two parts of the error response's `message`.
+    ///
+    /// The first part is a prefix for the code. The second part is the description without numbers.
     pub(crate) fn message(&self) -> (&'static str, &'static str) {
         let prefix = match self.code() {
             _ if matches!(
@@ -293,51 +304,53 @@ impl core::error::Error for ProtocolError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The transmit buffer is too small for the largest message that the machine itself writes.
+    /// A transmit buffer that is too small for the machine's own messages.
     TxTooSmall {
         /// Required size in bytes.
         needed: usize,
     },
-    /// The receive buffer is too small for the id of an oversized line.
+    /// A receive buffer that is too small for an oversized line's id.
     RxTooSmall {
         /// Required size in bytes.
         needed: usize,
     },
-    /// The text lent for requests in flight is too small for the number of slots.
+    /// A request text buffer that is too small for the slots.
     TextTooSmall {
         /// Required size in bytes, for all slots.
         needed: usize,
     },
-    /// Raw JSON of the application, such as a schema, is not valid.
+    /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
         /// Index of the catalogue entry.
         entry: usize,
         /// The error in the JSON.
         error: ScanError,
     },
-    /// A schema or a `_meta` is valid JSON but not an object.
+    /// A schema or `_meta` that is valid JSON but not an object.
     NotAnObject {
         /// Index of the catalogue entry.
         entry: usize,
     },
+    /// A duplicate name.
+    ///
     /// Two catalogue entries share a name, URI or URI template, or two arguments of a prompt share a name.
     DuplicateName {
-        /// Index of the second entry, or of the prompt.
+        /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
-    /// A URI template cannot be matched.
+    /// A URI template that the server cannot match.
     ///
     /// Braces must enclose names, as in `{name}` or `{+name}`. No `{name}` may follow a `{+name}`.
     InvalidTemplate {
         /// Index of the template.
         entry: usize,
     },
-    /// The name of an extension has no prefix or contains invalid characters.
+    /// An extension name without a prefix or with invalid characters.
     InvalidName {
         /// Index of the catalogue entry.
         entry: usize,
     },
-    /// No protocol revision is enabled.
+    /// A configuration without a protocol revision.
     NoRevision,
 }
 
@@ -383,20 +396,25 @@ impl core::error::Error for ConfigError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The transmit buffer has too little free space. An event reports when the space is sufficient.
+    /// Too little free space in the transmit buffer. An event reports when the space is sufficient.
     Busy,
-    /// The request has ended: by a response, cancellation or timeout, or with its connection.
+    /// An ended request.
+    ///
+    /// A response, a cancellation, a timeout or the end of the connection has ended the request.
     Gone,
-    /// All slots for requests in flight are taken.
+    /// No free slot for a request in flight.
     Full,
-    /// The handshake is not complete, or the connection is closing.
+    /// An incomplete handshake, or a closing connection.
     NotConnected,
-    /// The message is larger than the transmit buffer allows, or not valid JSON. A retry fails again.
+    /// A message that is not valid JSON, or is too large. The transmit buffer limits the size. A retry fails again.
     Unwritable,
+    /// A message that the peer or the revision does not support.
+    ///
     /// The peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
-    /// The peer did not request this notification, its progress has not increased, or its log level is not severe
-    /// enough.
+    /// A notification that the peer does not expect.
+    ///
+    /// The peer did not request the notification, its progress has not increased, or its log level is too low.
     NotWanted,
 }
 

@@ -1,4 +1,4 @@
-//! `Machine` and `Action`: the interface between a machine and its pump.
+//! `Machine` and `Action`: interface between a machine and its pump.
 
 use crate::framing::InputSink;
 use crate::framing::outbound_message::StreamId;
@@ -11,19 +11,21 @@ use crate::time::Millis;
 /// The enum is exhaustive on purpose, because a new variant requires a change in the loop of every caller.
 #[derive(Debug)]
 pub enum Action<'a> {
-    /// Move bytes in one or both directions, then poll again. Poll at the deadline at the latest.
+    /// Write bytes, read bytes, or both, and then poll again. Poll no later than at the deadline.
     Io(Io<'a>),
-    /// An event is pending: call `event()`.
+    /// A pending event. Call `event()` to receive the event.
     Event,
-    /// The connection is closed. [`reset`](crate::Server::reset) prepares the machine for another one.
+    /// The end of the connection. [`reset`](crate::Server::reset) prepares the machine for another connection.
     Closed,
 }
 
-/// Interface of a server or client to a pump. One pump serves both roles.
+/// Interface between a machine and a pump. The same pump can drive a server or a client.
 pub trait Machine: sealed::Sealed {
-    /// Handles timeouts and buffered input, and returns the caller's next step. `now` is the current time.
+    /// Handles timeouts and buffered input, and returns the caller's next step.
     ///
-    /// Poll again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
+    /// `now` is the current time.
+    ///
+    /// The caller polls again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -33,8 +35,8 @@ pub(crate) mod sealed {
 
 /// Bytes to write, space for reads, and deadline of the next poll.
 ///
-/// Either half may be empty. [`split`](Io::split) is for a caller that waits for both directions. [`next`](Io::next) is
-/// for a caller that performs one operation at a time.
+/// The bytes or the space may be empty. [`split`](Io::split) is for a caller that waits for both directions.
+/// [`next`](Io::next) is for a caller that performs one operation at a time.
 #[derive(Debug)]
 pub struct Io<'a> {
     transmit: Transmit<'a>,
@@ -42,14 +44,16 @@ pub struct Io<'a> {
     deadline: Option<Millis>,
 }
 
-/// One operation, for a caller that performs one at a time.
+/// One operation, for a caller that performs one operation at a time.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// Write some or all of these bytes.
     Write(Transmit<'a>),
-    /// No bytes to write: read some bytes.
+    /// Read some bytes. No bytes are waiting to be written.
     Read(Receive<'a>),
-    /// No bytes to write and no input accepted: the machine waits for replies of the application, or for its deadline.
+    /// Wait for a reply of the application, or for the deadline.
+    ///
+    /// The machine has no bytes to write and accepts no input.
     Wait,
 }
 
@@ -58,13 +62,16 @@ impl<'a> Io<'a> {
         Io { transmit, receive, deadline }
     }
 
-    /// Returns both halves.
+    /// Returns the bytes to write and the space for reads.
     #[must_use]
     pub fn split(self) -> (Transmit<'a>, Receive<'a>) {
         (self.transmit, self.receive)
     }
 
-    /// Returns the next operation: a write if bytes are unsent, else a read if input is accepted, else a wait.
+    /// Returns the next operation.
+    ///
+    /// Unsent bytes have priority and require a write. Without unsent bytes, the operation is a read if the machine
+    /// accepts input, and a wait otherwise.
     #[must_use = "the machine waits for one of the two"]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes().is_empty() {
@@ -76,7 +83,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Returns the latest time of the next poll. `None` if no timeout is running.
+    /// Returns the latest time of the next poll. Returns `None` if no timeout is running.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
@@ -93,39 +100,41 @@ impl<'a> Receive<'a> {
         Receive { input }
     }
 
-    /// Returns whether input is accepted. Input is refused after its end, and while buffered input waits for transmit
-    /// space or for the application.
+    /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
+    /// refuses input while buffered input waits for transmit space or for the application.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.input.is_ready()
     }
 
-    /// Returns the space for a read. It is empty only if [`is_ready`](Receive::is_ready) returns `false`.
+    /// Returns the space for a read. The space is empty only if [`is_ready`](Receive::is_ready) returns `false`.
     #[must_use]
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
 
-    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode they are one whole message.
+    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes are one whole
+    /// message.
     ///
     /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
-    /// machine then drops the line. If it received the id of a request, it responds with an error. Otherwise it sends
-    /// no response.
+    /// machine then drops the line. If the machine received the id of a request before the gap, the machine responds
+    /// with an error. Otherwise the machine sends no response.
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);
     }
 
     /// Reports a whole message of `n` bytes from `stream` in [`space`](Receive::space). Message mode only.
     ///
-    /// The space of a growing buffer is only the part allocated so far. [`message`](Receive::message) has no such
-    /// limit.
+    /// The space of a growing buffer is only the part that is already allocated. [`message`](Receive::message) grows
+    /// the buffer instead.
     pub fn framed(self, n: usize, stream: StreamId) {
         self.input.filled(n, stream);
     }
 
-    /// Copies one whole message from `stream`: a WebSocket, a queue or an HTTP body. Message mode only.
+    /// Copies one whole message from `stream`. Message mode only.
     ///
-    /// The message may contain newlines. The machine responds to an oversized message as to an oversized line.
+    /// The stream is a WebSocket, a queue or an HTTP body. The message may contain newlines. The machine responds to an
+    /// oversized message in the same way as to an oversized line.
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -149,16 +158,17 @@ impl<'a> Receive<'a> {
         }
     }
 
-    /// Reports that a stream has closed. Message mode only. Examples are an HTTP response that the client abandoned,
-    /// and an exchange that failed.
+    /// Reports that a stream has closed. Message mode only.
     ///
-    /// A server cancels the requests and subscriptions of `2026-07-28` on this stream. It emits
-    /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each of them, and sends no response. Requests of a
-    /// handshake session continue, because the client may reconnect and receive the responses. The
+    /// Examples are an HTTP response that the client abandoned, and an HTTP exchange that failed.
+    ///
+    /// A server cancels the requests and subscriptions of `2026-07-28` on this stream. The server emits
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each request or subscription, and sends no response.
+    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. The
     /// [stream of a session](crate::SessionKey::stream) ends the session: its requests are cancelled, requests to its
-    /// client fail, and its subscriptions end. If a client has sent a
-    /// request on this stream, the request fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The
-    /// machine still offers messages that it wrote before for this stream. The caller drops these messages.
+    /// client fail, and its subscriptions end. A request that a client has sent on this stream fails with
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers earlier messages for this
+    /// stream. The caller drops these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -1,6 +1,7 @@
 //! Code that depends on the target: division and byte moves.
 //!
-//! All implementations of a kernel return the same results. All are compiled and tested on every target.
+//! Each operation has several implementations with the same results. Every target compiles and tests all
+//! implementations.
 #![allow(
     clippy::as_conversions,
     reason = "a remainder is less than its 32-bit divisor, and a word has 32 bits"
@@ -8,16 +9,19 @@
 
 use core::cell::Cell;
 
-/// Whether the target is bare metal, where code size matters more than speed.
+/// Whether the target is bare metal. Code size then matters more than speed.
 pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
-/// True for ARM since the Cortex-M3. `cfg` distinguishes these processors from a Cortex-M0 by their atomic operations.
+/// True for ARM since the Cortex-M3. Unlike a Cortex-M0, these processors have atomic operations, which `cfg` can
+/// detect.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
-/// Whether a bare-metal processor divides 32 bits with one instruction: ARM since the Cortex-M3, and RISC-V.
+/// Whether a bare-metal processor divides 32 bits with one instruction.
+///
+/// True for ARM since the Cortex-M3, and for RISC-V.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Returns the quotient and the remainder. Both are zero for a division by zero.
@@ -46,7 +50,8 @@ const fn divide_word(value: u32, by: u32) -> (u64, u32) {
     }
 }
 
-/// Divides bit by bit. The 64-bit division of the compiler's library takes more flash on small processors.
+/// Divides bit by bit. The compiler's library function for a 64-bit division occupies more flash memory on small
+/// processors.
 const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
     if quotient >> 32 == 0 {
@@ -54,7 +59,7 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
         (quotient, bits) = (quotient << 32, u32::BITS);
     }
     while bits > 0 {
-        // A remainder of more than 32 bits is at least `by`.
+        // A remainder of more than 32 bits is larger than `by`.
         let overflows = remainder >> 31 != 0;
         remainder = remainder << 1 | (quotient >> 63) as u32;
         quotient <<= 1;
@@ -69,7 +74,7 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
 
 /// Copies `source` to the front of `target`, up to the shorter length.
 ///
-/// `copy_from_slice` would link a panic for different lengths, even where the lengths are equal.
+/// `copy_from_slice` would link a panic for different lengths, even if the lengths are always equal.
 #[inline]
 pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     if UNALIGNED_WORDS { copy_by_words(target, source) } else { copy_by_bytes(target, source) }
@@ -96,7 +101,7 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
     copy_by_bytes(target, source);
 }
 
-/// Moves the bytes from offset `by` on to the front.
+/// Moves all bytes behind the first `by` bytes to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
 }
@@ -104,8 +109,8 @@ pub(crate) fn shift(bytes: &mut [u8], by: usize) {
 /// Moves up to `length` bytes from offset `from` down to offset `to`. No effect if `to` is greater than `from`.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
     let end = from.saturating_add(length).min(bytes.len());
-    // This check lets the compiler prove that `copy_within` stays in bounds. Without the check, the compiler links a
-    // panic.
+    // This check lets the compiler prove that the call of `copy_within` is in bounds. Without the check, the compiler
+    // links a panic.
     if to <= from && from <= end {
         if BARE_METAL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
     }

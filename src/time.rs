@@ -1,15 +1,16 @@
 //! Time as an input: milliseconds of any monotonic clock.
-#![allow(clippy::as_conversions, reason = "a widening conversion, and `From` is not usable in constants")]
+#![allow(clippy::as_conversions, reason = "the conversion widens, and `From` is not usable in constants")]
 
 /// A point in time or a duration, in milliseconds.
 ///
-/// Points come from any clock that never runs backwards. The machine only compares them with each other, so the origin
-/// does not matter. It never reads a clock, so the same input at the same times gives the same output.
+/// The caller takes the time from any clock that never runs backwards. The machine only compares points with each
+/// other, so the origin does not matter. The machine never reads a clock. The same input at the same times therefore
+/// gives the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// A duration of zero; as a point, the origin.
+    /// The duration of zero, or the point of origin.
     pub const ZERO: Millis = Millis(0);
 
     /// Converts seconds to milliseconds.
@@ -18,13 +19,13 @@ impl Millis {
         Millis((seconds as u64).saturating_mul(1000))
     }
 
-    /// Returns the point `span` after this point, or the sum of two durations. Saturates at the maximum.
+    /// Adds the duration `span` to a point or a duration. Saturates at the maximum.
     #[must_use]
     pub const fn plus(self, span: Millis) -> Millis {
         Millis(self.0.saturating_add(span.0))
     }
 
-    /// Returns the duration from `earlier` to this point. Zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this point. Returns zero if `earlier` is later than this point.
     #[must_use]
     pub const fn since(self, earlier: Millis) -> Millis {
         Millis(self.0.saturating_sub(earlier.0))

@@ -3,10 +3,10 @@
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-/// Buffer for one direction of a connection.
+/// Buffer for sent or received bytes of a connection.
 ///
-/// A buffer is a slice lent by the caller or, with the feature `alloc`, a `Vec`. The `Vec` grows to a limit and shrinks
-/// when idle.
+/// A buffer is a slice that the caller lends. With the feature `alloc`, a buffer can also be a `Vec`. The `Vec` grows
+/// up to a limit and shrinks when idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;
@@ -26,25 +26,25 @@ enum Store<'b> {
     Grown {
         bytes: Vec<u8>,
         limit: usize,
-        /// Maximum number of bytes in use since the buffer was last empty.
+        /// Maximum number of used bytes since the buffer was last empty.
         used: usize,
-        /// Number of consecutive uses that needed only a small part of the buffer.
+        /// Number of consecutive uses of only a small part of the buffer.
         small_uses: u8,
     },
 }
 
-/// Number of bytes that a grown buffer keeps when idle.
+/// Size, in bytes, below which an idle buffer does not shrink.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
 /// Number of consecutive small uses after which a grown buffer shrinks.
 ///
-/// The number is so high that a buffer with alternating message sizes keeps its memory.
+/// The number is high, so that a buffer with alternating message sizes does not shrink.
 #[cfg(feature = "alloc")]
 const SMALL_USES: u8 = 32;
 
 impl<'b> Buffer<'b> {
-    /// Creates a buffer on the heap that grows on demand to at most `limit` bytes.
+    /// Creates a heap buffer that grows on demand, up to `limit` bytes.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
@@ -71,7 +71,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Returns the bytes that are allocated at the moment: all bytes of a lent buffer.
+    /// Returns the allocated bytes. For a lent buffer, these are all bytes.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -103,7 +103,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Provides at least `end` bytes. A transport uses it to collect a message.
+    /// Provides at least `end` bytes. A transport calls this method to collect a message.
     ///
     /// Returns `None` if the [limit](Buffer::limit) is lower, or the heap is exhausted.
     pub fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
@@ -129,14 +129,14 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer that is much larger than its
-    /// recent uses. No effect on a lent buffer.
+    /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer that is much larger than
+    /// its recent uses. No effect on a lent buffer.
     pub fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
             Store::Grown { bytes, used: max, small_uses, .. } => {
-                // The size of the use is at least the number that `record_use` was called with.
+                // `record_use` may have recorded a larger size.
                 let used = used.max(core::mem::take(max));
                 if bytes.len() <= FLOOR || used > bytes.len() / 4 {
                     *small_uses = 0;
@@ -160,7 +160,7 @@ impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
     }
 }
 
-/// Mutable borrow of a [`Buffer`], with one lifetime instead of two.
+/// Mutable borrow of a [`Buffer`]. The type has only one lifetime.
 #[derive(Debug)]
 pub(crate) enum BufferMut<'a> {
     Lent(&'a mut [u8]),
@@ -169,7 +169,7 @@ pub(crate) enum BufferMut<'a> {
         bytes: &'a mut Vec<u8>,
         limit: usize,
     },
-    /// No storage: a writer over it only measures the length of its output.
+    /// No storage. A writer without storage only measures the length of its output.
     Measure,
 }
 
@@ -224,8 +224,8 @@ fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
     }
 }
 
-/// Grows the buffer to at least `end` bytes. Not inlined, because growth is rare and every write of output contains
-/// a call. Returns `None` like [`BufferMut::ensure`].
+/// Grows the buffer to at least `end` bytes. Returns `None` in the same cases as [`BufferMut::ensure`]. Not inlined,
+/// because growth is rare and every write of output contains a call.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]
@@ -233,8 +233,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // Doubling keeps growth rare. For a single large text, the buffer grows to only a quarter more than `end`, because
-    // `resize` zeroes all new bytes.
+    // Because the buffer doubles, it rarely grows. For a single large text, the buffer grows to only a quarter more
+    // than `end`, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FLOOR).min(limit);
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);

@@ -68,7 +68,7 @@ fn grown_buffer_shrinks_after_many_small_uses() {
     assert_eq!(use_buffer(&mut buffer, SMALL_USES, 20_000), 40_000, "half of the buffer in use");
     assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR);
     assert_eq!(use_buffer(&mut buffer, SMALL_USES, 0), FLOOR, "the minimum size");
-    // An occasional large use keeps the memory.
+    // A buffer with an occasional large use does not shrink.
     let mut buffer = grown();
     for _ in 0..3 {
         assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 1), 80_000);

@@ -1,4 +1,4 @@
-//! Client capabilities as declared in `initialize`, or in each request (`2026-07-28`).
+//! Declaration of client capabilities in `initialize`, or in each request (`2026-07-28`).
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*, *Capability negotiation*; 2026-07-28, *Base protocol*, *`_meta`*.
 
@@ -13,10 +13,12 @@ use crate::client::config::ClientConfig;
 pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
 
 impl<'i> ClientConfig<'i> {
-    /// Sets the capabilities that the client offers to servers. Default: none. A request for a declared capability
-    /// becomes an event ([`Event::ServerRequest`](crate::client::Event::ServerRequest),
-    /// [`Event::InputRequired`](crate::client::Event::InputRequired)). The client refuses requests for other
-    /// capabilities. A server sees only the capabilities that its revision defines.
+    /// Sets the capabilities that the client declares to servers. Default: none.
+    ///
+    /// The client emits an event for each request that requires a declared capability:
+    /// [`Event::ServerRequest`](crate::client::Event::ServerRequest) or
+    /// [`Event::InputRequired`](crate::client::Event::InputRequired). The client refuses requests that require other
+    /// capabilities. The client declares only the capabilities that the revision defines.
     ///
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
@@ -87,8 +89,8 @@ impl<'i> ClientConfig<'i> {
         out.end_object();
     }
 
-    /// Checks that all settings of extensions and experimental capabilities are objects. The `entry` of an error counts
-    /// the extensions first, then the experimental capabilities.
+    /// Checks that all settings of extensions and experimental capabilities are objects. The `entry` of an error is an
+    /// index into the extensions, followed by the experimental capabilities.
     pub(crate) fn check_declared(&self) -> Result<(), ConfigError> {
         for (entry, (_, text)) in self.extensions.iter().chain(self.experimental).enumerate() {
             let json =

@@ -40,9 +40,10 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// The sequence number of the next request. Each request has its own round of ids, so this is also the round.
+    /// The sequence number of the next request. Each request reserves one round of ids, so this number also counts the
+    /// rounds.
     type Rounds = u64;
-    /// One id in each round belongs to no slot: the connecting request takes it.
+    /// The number of ids per round for the connecting request. This request has no slot.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
@@ -69,34 +70,34 @@ pub(crate) struct Connecting {
 pub(crate) struct ClientState<'b> {
     pub(crate) config: &'b ClientConfig<'b>,
     pub(crate) peer: Peer<'b, role::Client>,
-    /// Cached `_meta` members: those that are the same in all requests of a revision.
+    /// Cached `_meta` members. These members are the same in all requests of a revision.
     pub(crate) meta_cache: MemberCache,
     pub(crate) connecting: Option<Connecting>,
-    /// Revisions that the client has requested.
+    /// Revisions that the client has already requested.
     pub(crate) tried: Revisions,
-    /// Revision and trigger of the connecting request while it waits for transmit space.
+    /// Revision and trigger of a connecting request that waits for transmit space.
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
-    /// Whether the probe was abandoned. Its response may still arrive, possibly without an id.
+    /// Whether the client abandoned the probe. The response to the probe may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the client repeated the probe, because the server is stateless but missed the probe timeout.
+    /// Whether the client repeated the probe. The cause is a stateless server that missed the probe timeout.
     pub(crate) probe_repeated: bool,
-    /// Whether `notifications/initialized` is not written yet.
+    /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
-    /// Whether `notifications/roots/list_changed` is not written yet.
+    /// Whether `notifications/roots/list_changed` waits to be written.
     pub(crate) roots_changed_pending: bool,
     /// The id of the server request to which the application is responding.
     pub(crate) request_id: Span,
-    /// Whether a server request for the application waits until the output has space for the response.
+    /// Whether a server request waits for transmit space for its response.
     pub(crate) server_request_waits: bool,
 }
 
 /// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
 pub(crate) const ID_LIMIT: usize = 64;
 
-/// Maximum size, excluding the id, of a response that the client writes by itself.
+/// Maximum size, without the id, of a response from the client itself.
 const MAX_OWN_RESPONSE_SIZE: usize = 168;
 
-/// Bytes reserved for a response that the client writes by itself.
+/// Number of bytes reserved for a response from the client itself.
 const RESERVE: usize = ID_LIMIT + MAX_OWN_RESPONSE_SIZE;
 
 /// The size limit of the connecting request without its parameters.
@@ -120,7 +121,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// Resets the connection, and keeps the requests in flight.
+    /// Resets the connection without removing the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.peer.reset_connection();
         (self.connecting, self.unsent_connect, self.tried) = (None, None, Revisions::NONE);
@@ -128,7 +129,7 @@ impl<'b> ClientState<'b> {
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }
 
-    /// The size of the largest message that the client writes by itself, in bytes.
+    /// The size in bytes of the largest message from the client itself.
     pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = RESERVE;
         for revision in self.config.revisions.newest_first() {
@@ -141,7 +142,7 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size limit of a response that the client writes by itself, in bytes.
+    /// The size limit in bytes of a response from the client itself.
     pub(crate) fn own_response_size(&self) -> usize {
         RESERVE.saturating_add(self.peer.output.overhead())
     }
@@ -157,7 +158,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The free space that a request may use. If the revision has server requests, a reserve for responses is excluded.
+    /// The free space for a request. If the server may send requests, a reserve for responses is excluded.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
@@ -183,7 +184,7 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Like [`begin_request`](Self::begin_request), but the caller passes the kind of the request as `method`.
+    /// Sends a request whose kind the caller passes as `method`. Otherwise like [`begin_request`](Self::begin_request).
     pub(crate) fn begin_request_as(
         &mut self,
         method: Method,
@@ -204,10 +205,11 @@ impl<'b> ClientState<'b> {
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
         let data = SentRequest::new(self.peer.rounds, method, maximum, level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
-        // The deadline is immediate: the next poll starts the timeout.
+        // The deadline is immediate, because the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
         let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {
-            // Writing a queued cancellation or error frees its slot: report when the transmit buffer has space.
+            // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has
+            // space.
             self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
@@ -256,8 +258,9 @@ impl<'b> ClientState<'b> {
         self.peer.session.map(|session| session.revision.era())
     }
 
-    /// Writes one queued message, such as the connecting request, a cancellation or the request for a next page.
-    /// Returns `false` if no message is queued, or the transmit buffer lacks space.
+    /// Writes one queued message, such as a cancellation.
+    ///
+    /// Returns `false` if no message is queued, or if the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
         let is_waiting =
@@ -325,7 +328,7 @@ impl<'b> ClientState<'b> {
         true
     }
 
-    /// Writes a notification without parameters. Returns whether it fits.
+    /// Writes a notification without parameters. Returns whether the notification fits.
     fn write_own(&mut self, method: &str, space: usize) -> bool {
         let body = &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_| true);
         self.send(Routing::NOTIFICATION, space, body).is_ok()
@@ -344,8 +347,8 @@ impl<'b> ClientState<'b> {
         self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
     }
 
-    /// Abandons a request, and notifies the server when there is transmit space. A notification that waits carries the
-    /// reason only if the slot's text can hold it.
+    /// Abandons a request, and notifies the server when there is transmit space. A notification that has to wait
+    /// contains the reason only if the slot's text has space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {
@@ -368,18 +371,20 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// Returns the outbound request of a ticket, unless the application cancelled it or its end was reported.
+    /// Returns the open outbound request of a ticket.
+    ///
+    /// A request is not open if the application cancelled it, or if an event has reported its end.
     pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&Outbound<SentRequest>> {
         let is_closed = |state| matches!(state, OutboundState::CancelPending | OutboundState::Closed);
         self.peer.in_flight.outbound(ticket).filter(|outbound| !is_closed(outbound.state))
     }
 
-    /// Whether the output has space for a response that the client writes by itself.
+    /// Whether the output has space for a response from the client itself.
     pub(crate) fn has_own_response_space(&mut self) -> bool {
         self.peer.output.free() >= self.own_response_size()
     }
 
-    /// Responds to a server request: with `error`, or with an empty result if `error` is `None`.
+    /// Responds to a server request with `error`, or with an empty result.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
         let _ = match error {
@@ -396,7 +401,7 @@ impl<'b> ClientState<'b> {
         };
     }
 
-    /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era, which has no `ping`.
+    /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era.
     pub(crate) fn write_ping(&mut self) {
         let Some(session) = self.peer.session else { return };
         let method = match session.revision.era() {

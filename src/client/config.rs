@@ -12,7 +12,7 @@ use crate::time::Millis;
 use crate::client::capabilities::RawMembers;
 use crate::client::options::Meta;
 
-/// The identity and behavior of a client. Usually a `static`.
+/// The identity and behavior of a client. Usually a `static` value.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Connect};
@@ -34,37 +34,43 @@ pub struct ClientConfig<'i> {
     pub(crate) rounds: u32,
 }
 
-/// The era that a client tries.
+/// The era in which a client connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connect {
-    /// Sends `server/discover` first, and `initialize` if the server is of the handshake era. The client assumes the
-    /// handshake era if the server does not respond within the [probe timeout](Timeouts::probe). A response that is
-    /// neither a valid result nor an error of the stateless era has the same effect.
+    /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
+    ///
+    /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
+    /// A response that is neither a valid result nor an error of the stateless era also selects the handshake era.
     #[default]
     Automatic,
-    /// Only `2026-07-28`. The client still sends `server/discover` first, because a handshake server might execute a
-    /// stateless request.
+    /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might
+    /// execute a stateless request.
     Stateless,
-    /// Only the revisions with a handshake.
+    /// Connects only in the revisions with a handshake.
     Handshake,
 }
 
 /// The timeouts of a client, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the response to `server/discover`. When this timeout expires, the client assumes the handshake era. Default:
-    /// three seconds. If the server then rejects `initialize` with an error of the stateless era, the client sends
-    /// `server/discover` once more.
+    /// The timeout for the response to `server/discover`. Default: three seconds.
+    ///
+    /// When this timeout expires, the client assumes the handshake era. If the server then rejects `initialize` with an
+    /// error of the stateless era, the client sends `server/discover` once more.
     pub probe: Millis,
-    /// For the response to `initialize`, or to `server/discover` where no handshake can follow. Default: thirty
-    /// seconds.
+    /// The timeout for the response to `initialize`. Default: thirty seconds.
+    ///
+    /// Also the timeout for the response to `server/discover` if the client cannot fall back to the handshake.
     pub initialize: Millis,
-    /// For the response to a request that sets no timeout. Progress restarts it. Default: one minute.
+    /// The timeout for the response to a request without its own timeout. Progress restarts this timeout. Default: one
+    /// minute.
     pub request: Millis,
-    /// For the response to a request, regardless of progress. Also for the application's response to a
-    /// [deferred](crate::client::ServerRequest::defer) server request. Default: ten minutes.
+    /// The maximum duration of a request, regardless of progress. Default: ten minutes.
+    ///
+    /// Also the timeout for the application's response to a [deferred](crate::client::ServerRequest::defer) server
+    /// request.
     pub maximum: Millis,
-    /// For output that is not sent yet when the client shuts down. Default: two seconds.
+    /// The timeout for sending the remaining output during shutdown. Default: two seconds.
     pub grace: Millis,
 }
 
@@ -86,7 +92,7 @@ impl Default for Timeouts {
 }
 
 impl<'i> ClientConfig<'i> {
-    /// A configuration for a client of this name and version.
+    /// Creates a configuration for a client with this name and version.
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ClientConfig {
@@ -112,7 +118,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the icons (from `2025-11-25` on). In `2026-07-28` every request carries them.
+    /// Sets the icons (from `2025-11-25` on). In `2026-07-28`, every request contains the icons.
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {
         self.identity = self.identity.icons(Icons::new(icons));
@@ -133,7 +139,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the era to try. Default: [`Connect::Automatic`].
+    /// Sets the era in which the client connects. Default: [`Connect::Automatic`].
     #[must_use]
     pub const fn connect(mut self, connect: Connect) -> Self {
         self.connect = connect;
@@ -168,30 +174,34 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Treats an empty cursor like any other cursor in all revisions, not only in `2026-07-28`. By default an empty
-    /// cursor ends a list of an earlier revision, because some servers mark the last page in this way.
+    /// Accepts an empty cursor in all revisions, not only in `2026-07-28`.
+    ///
+    /// By default, an empty cursor ends a list in earlier revisions, because some servers mark the last page in this
+    /// way.
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {
         self.empty_cursors = true;
         self
     }
 
-    /// Accepts messages without `jsonrpc`, as if they contained `"2.0"`. Another value is still refused. By default a
-    /// missing `jsonrpc` is refused, too.
+    /// Accepts messages without the member `jsonrpc`. The client still refuses a value other than `"2.0"`. By default,
+    /// the client also refuses messages without this member.
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
         self.missing_jsonrpc = true;
         self
     }
 
-    /// Sets how often a server may require input for one request (`2026-07-28`). Default: ten times.
+    /// Sets the limit of input-required results per request (`2026-07-28`). Default: ten.
     #[must_use]
     pub const fn rounds(mut self, limit: u32) -> Self {
         self.rounds = limit;
         self
     }
 
-    /// Writes `_meta` of a request: the members that the stateless era requires, and those of this request.
+    /// Writes the `_meta` of a request.
+    ///
+    /// The object contains the members that the stateless era requires, and the members of this request.
     pub(crate) fn write_meta(
         &self,
         revision: Revision,

@@ -44,8 +44,10 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends the connecting request, or queues it until the transmit buffer has space. In both cases, starts the
-    /// timeout of the request. The request fits into an empty buffer, because `Client::new` checks the size.
+    /// Sends or queues the connecting request, and starts its timeout.
+    ///
+    /// The queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
+    /// the size.
     fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
@@ -59,7 +61,7 @@ impl ClientState<'_> {
         None
     }
 
-    /// Writes the connecting request. Returns `false` if there is no such request, or if the transmit buffer lacks
+    /// Writes the connecting request. Returns `false` if the client is not connecting, or if the transmit buffer lacks
     /// space.
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
@@ -75,13 +77,13 @@ impl ClientState<'_> {
         sent.is_ok()
     }
 
-    /// Whether the client may fall back to the handshake after a failed probe.
+    /// Whether the client can fall back to the handshake after a probe.
     fn may_fall_back(&self) -> bool {
         self.config.connect == Connect::Automatic
             && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
-    /// Starts the handshake with the revision `offered`. If it is `None`, uses the newest supported revision.
+    /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest supported revision.
     fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
@@ -98,7 +100,8 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles a connecting request without a response. Falls back to the handshake, or fails with `failure`.
+    /// Handles a connecting request without a response. The client falls back to the handshake, or fails with
+    /// `failure`.
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
@@ -121,8 +124,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles a probe response that no stateless server sends. Falls back to the handshake if possible, because some
-    /// handshake servers respond to unknown methods with an empty result.
+    /// Handles a probe response that no stateless server sends. The client falls back to the handshake if possible,
+    /// because some handshake servers respond to unknown methods with an empty result.
     fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -202,8 +205,8 @@ impl ClientState<'_> {
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
-        // A server that reads the abandoned probe late becomes stateless and rejects `initialize`. The client then
-        // repeats the probe.
+        // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize`. The client
+        // then repeats the probe.
         let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
         match self
             .tried
@@ -297,7 +300,7 @@ impl<'a> Connected<'a> {
         self.result.get("instructions")?.string()
     }
 
-    /// All revisions that the server declares, including unknown revisions. Empty before `2026-07-28`.
+    /// All revisions that the server declares, including unknown revisions. The iterator is empty before `2026-07-28`.
     pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
@@ -314,7 +317,7 @@ impl<'a> Connected<'a> {
         object(self.result, "_meta")
     }
 
-    /// The whole result, as the server wrote it.
+    /// The whole result, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result

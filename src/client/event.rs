@@ -24,12 +24,13 @@ use crate::protocol::objects::tool_result::ToolResultView;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The client is connected and accepts requests.
+    /// A completed connection. The client accepts requests.
     Connected(Connected<'a>),
-    /// Connecting has failed. The connection closes.
+    /// A failed connection attempt. The connection closes.
     ConnectFailed(ConnectFailure<'a>),
-    /// A request has ended. The client emits this event exactly once for each request, with two exceptions. A request
-    /// that the application cancelled has no such event. A complete list ends with its last page instead.
+    /// The end of a request. The client emits this event exactly once for each request, with two exceptions. The client
+    /// does not emit the event for a request that the application cancelled. A complete list ends with its last page
+    /// instead.
     Response(Response<'a>),
     /// A page of the list of tools.
     Tools(ToolsPage<'a>),
@@ -43,35 +44,37 @@ pub enum Event<'a> {
     Progress(Progress<'a>),
     /// A log message of the server.
     Log(LogMessage<'a>),
-    /// A list of the server has changed. Cached copies of the list are out of date.
+    /// A change of one of the server's lists. Cached copies of the list are out of date.
     Changed {
         /// The changed list.
         listed: Listed,
         /// The subscription that reported the change (`2026-07-28`).
         subscription: Option<Ticket>,
     },
-    /// A subscribed resource has changed. Cached copies of the resource are out of date.
+    /// A change of a subscribed resource. Cached copies of the resource are out of date.
     Updated {
         /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
         /// The subscription that reported the change (`2026-07-28`).
         subscription: Option<Ticket>,
     },
-    /// The server has acknowledged a subscription (`2026-07-28`).
+    /// The acknowledgment of a subscription by the server (`2026-07-28`).
     Acknowledged(Acknowledged<'a>),
-    /// The server requires input before it completes a request (`2026-07-28`).
+    /// An input-required result: the server needs input for a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
-    /// The server requests input (up to `2025-11-25`). The client has declared the capability for this input.
+    /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input.
     ServerRequest(ServerRequest<'a>),
-    /// The server or the end of the connection has cancelled a [deferred](ServerRequest::defer) request. The client
-    /// sends no response, and the ticket is invalid.
+    /// The cancellation of a [deferred](ServerRequest::defer) request.
+    ///
+    /// The server or the end of the connection has cancelled the request. The client sends no response, and the ticket
+    /// is invalid.
     Cancelled {
         /// The ticket of the request.
         ticket: Ticket,
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The deadline of a deferred server request expired. The client responds with an error, and the ticket is invalid.
+    /// The timeout of a deferred server request. The client responds with an error, and the ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
@@ -80,9 +83,9 @@ pub enum Event<'a> {
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
     },
-    /// The transmit buffer has space again after a refusal with [`SendError::Busy`](crate::SendError::Busy).
+    /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy).
     Writable,
-    /// The server does not respond to pings.
+    /// A failed keep-alive: the server does not respond to pings.
     PeerUnresponsive,
     /// A protocol error that the client has handled.
     ProtocolError(ProtocolError),
@@ -104,17 +107,17 @@ pub enum Listed {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {
-    /// The configuration has no revision that the client can request.
+    /// A configuration without a revision that the client can request.
     NoRevision,
-    /// Client and server have no revision in common. Contains the server's result or error.
+    /// No revision that both client and server support. Contains the server's result or error.
     NoCommonRevision(Json<'a>),
-    /// The server responded to the connecting request with an error.
+    /// An error response to the connecting request.
     Refused(RpcError<'a>),
-    /// The server's response is invalid.
+    /// An invalid response of the server.
     InvalidResponse,
-    /// The server did not respond in time.
+    /// No response within the timeout.
     TimedOut,
-    /// The connection ended before the server responded.
+    /// The end of the connection before a response of the server.
     Closed,
 }
 
@@ -144,13 +147,13 @@ pub struct Response<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) method: Method,
     pub(crate) outcome: Outcome<'a>,
-    /// The [required member](Method::member) of the result.
+    /// The [required member](Method::member) of the result, such as `content`.
     pub(crate) member: Option<Json<'a>>,
     /// The result, for member lookup.
     pub(crate) result: Option<Object<'a>>,
 }
 
-/// Omits `member` and `result`, because both repeat the outcome.
+/// Omits `member` and `result`, because `outcome` contains both.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Response { ticket, method, outcome, .. } = self;
@@ -172,9 +175,10 @@ impl<'a> Response<'a> {
         self.outcome
     }
 
-    /// Whether the request [failed](Outcome::Failed) and the application may safely repeat it. Lists, reads, prompts,
-    /// completions, pings and `subscriptions/listen` are retryable. Other requests, such as tool calls, are not,
-    /// because they may have side effects.
+    /// Whether the request [failed](Outcome::Failed) and can be repeated safely.
+    ///
+    /// The application can repeat lists, reads, prompts, completions, pings and `subscriptions/listen`. Other requests,
+    /// such as tool calls, may have side effects.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_)) && self.method.is_repeatable()
@@ -205,7 +209,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The proposed values of an argument, if the request was `completion/complete` and succeeded.
+    /// The proposed values, if the request was `completion/complete` and succeeded.
     #[must_use]
     pub fn completion(&self) -> Option<CompletionView<'a>> {
         match (self.method, self.outcome) {

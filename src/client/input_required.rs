@@ -1,7 +1,7 @@
 //! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
-//! A server that needs input responds to a request with input requests. The client sends the request again, with the
-//! input responses. The application sees one request with one ticket.
+//! A server that needs input responds to a request with input requests. The client sends the request again with the
+//! input responses. The application sees only one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -30,10 +30,10 @@ use crate::protocol::sampling::result::{Sampled, write_sampled};
 /// An input-required result: the server needs input to complete a request.
 ///
 /// [`Client::resume`] sends the request again with the responses, and [`Client::cancel`] cancels the request. The
-/// [maximum](crate::client::Options::maximum) duration of the request also covers the time until the application
-/// resumes it.
+/// [maximum](crate::client::Options::maximum) duration of the request includes the time before the application calls
+/// `resume`.
 ///
-/// The input requests borrow the receive buffer. An application that responds later copies the parts that it needs.
+/// The input requests borrow the receive buffer. An application that responds later must copy the parts that it needs.
 #[derive(Debug, Clone, Copy)]
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
@@ -47,8 +47,8 @@ impl<'a> InputRequired<'a> {
         self.ticket
     }
 
-    /// The input requests, each with the key of its response. If there are none, the application resumes the request
-    /// after a delay.
+    /// The input requests, each with the key for its response. Without input requests, the application resumes the
+    /// request after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
@@ -57,7 +57,7 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server sent a `requestState`. The client stores this state and sends it back.
+    /// Whether the server sent a `requestState`. The client returns this state with the resumed request.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
@@ -80,7 +80,7 @@ pub struct InputResponses<'w, 'a> {
 }
 
 impl InputResponses<'_, '_> {
-    /// Responds that the user has submitted the form. `content` writes the names and values of the fields.
+    /// Responds that the user has submitted the form. `content` writes the field names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let (revision, mut content) = (self.revision, once(content));
         self.write_response(key, &mut |out| {
@@ -93,24 +93,25 @@ impl InputResponses<'_, '_> {
         self.action(key, Action::Accept);
     }
 
-    /// Responds that the user declines a form or a URL. To decline another input request, cancel the whole request.
+    /// Responds that the user declines a form or a URL. The application declines any other input request by cancelling
+    /// the whole request.
     pub fn decline(&mut self, key: &str) {
         self.action(key, Action::Decline);
     }
 
-    /// Responds that the user has dismissed a form or a URL without a choice.
+    /// Responds that the user has dismissed a form or a URL.
     pub fn cancel(&mut self, key: &str) {
         self.action(key, Action::Cancel);
     }
 
-    /// Responds with the roots. `roots` adds them one by one.
+    /// Responds with the roots. The closure `roots` adds each root.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
         self.write_response(key, &mut |out| write_roots(out, &mut roots));
     }
 
-    /// Responds with a model's message: see
-    /// [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled).
+    /// Responds with a model's message. [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled)
+    /// describes the parameters.
     pub fn sampled(
         &mut self,
         key: &str,
@@ -144,14 +145,15 @@ impl InputResponses<'_, '_> {
 
 impl Client<'_> {
     /// Sends a request again, with responses to the server's input requests ([`InputRequired`]). The client does not
-    /// store the parameters, so `params` writes the same members as in the first request. For a tool call these are
-    /// `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including `_meta`.
+    /// store the parameters, so `params` must write the same members as in the first request. A tool call has the
+    /// members `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including
+    /// `_meta`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
     /// as for [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit
-    /// buffer or not valid JSON, or the number of responses differs from the number of input requests. After an error
-    /// the client has sent nothing, and the application may try again.
+    /// buffer or not valid JSON. This error also occurs if the number of responses differs from the number of input
+    /// requests. After an error, the client has sent nothing, and the application may try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,
@@ -162,10 +164,10 @@ impl Client<'_> {
         self.state.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
     }
 
-    /// Resumes a tool call with arguments of any type that serializes to an object.
+    /// Resumes a tool call with any arguments that serialize to an object.
     ///
     /// # Errors
-    /// As [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
+    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
     #[cfg(feature = "serde")]
     pub fn resume_call<T: serde_core::Serialize + ?Sized>(
         &mut self,
@@ -181,10 +183,10 @@ impl Client<'_> {
         self.resume_call_dyn(ticket, tool, &mut arguments, responses)
     }
 
-    /// Resumes a tool call with arguments as JSON text, which must be an object.
+    /// Resumes a tool call with the JSON text of an object.
     ///
     /// # Errors
-    /// As [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
+    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
     pub fn resume_call_json(
         &mut self,
         ticket: Ticket,
@@ -244,7 +246,8 @@ impl ClientState<'_> {
         is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight under its ticket.
+    /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight with the same
+    /// ticket.
     pub(crate) fn handle_input_required(
         &mut self,
         ticket: Ticket,
@@ -268,7 +271,8 @@ impl ClientState<'_> {
             outbound.state = OutboundState::NeedsInput;
             outbound.last_progress = SortKey::NONE;
         }
-        // Before the first poll after sending, `maximum` is a duration. Afterwards it is a deadline.
+        // Until the first poll after the request was sent, `maximum` is a duration. From then on, `maximum` is a
+        // deadline.
         let deadline = match outbound.timing.timer() {
             Timer::Stopped => Millis::ZERO,
             _ => outbound.data.maximum,

@@ -66,10 +66,9 @@ impl List {
 }
 
 impl ClientState<'_> {
-    /// Handles a page of a list. Unless the page is the last, queues the request for the next page, or fails the list.
+    /// Handles a page of a list. After any page but the last, queues the request for the next page, or fails the list.
     pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
-        // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is like
-        // any other.
+        // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is valid.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
         let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
@@ -92,7 +91,7 @@ impl ClientState<'_> {
             if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
                 (outbound.data.partial_results, outbound.state) = (pages, OutboundState::NextPage);
             }
-            // The timeout includes the time that the request waits for transmit space.
+            // The timeout starts now and includes the wait for transmit space.
             let deadline = outbound.deadline_from(self.peer.now);
             self.peer.in_flight.set_deadline(ticket, Some(deadline));
             self.peer.in_flight.enqueue(ticket);

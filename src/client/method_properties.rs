@@ -16,7 +16,7 @@ pub(crate) enum Method {
     GetPrompt,
     Complete,
     Listen,
-    /// Another request without side effects: a ping, or one page of a list.
+    /// Another request without side effects, such as a ping.
     ReadOnly,
     Other,
 }
@@ -51,7 +51,7 @@ impl Method {
         }
     }
 
-    /// Whether the request may be repeated without harm.
+    /// Whether the application can repeat the request without side effects.
     pub(crate) fn is_repeatable(self) -> bool {
         !matches!(self, Method::CallTool | Method::Other)
     }

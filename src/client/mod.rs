@@ -12,17 +12,17 @@
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
 //! | cancel | [`Client::cancel`] | nothing |
-//! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether a failed request may be sent again |
+//! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether the application can repeat a failed request |
 //!
-//! A server requests input from the client: roots, a form or a URL for the user, or a message of a model. Up to
+//! A server may request input from the client: roots, a form or a URL for the user, or a message of a model. Up to
 //! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately, or defers the
 //! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request arrives as
-//! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases an [`InputRequest`]
+//! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an [`InputRequest`]
 //! describes the input.
 //!
 //! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
-//! constructor `from_json`, so the application can copy JSON and view the copy later. A server writes the type of the
-//! same name without `View`, such as `server::Tool`.
+//! constructor `from_json`. The application can therefore copy JSON and view the copy later. For writing, a server uses
+//! the type with the same name without `View`, such as `server::Tool`.
 
 mod capabilities;
 mod client_state;
@@ -125,10 +125,10 @@ pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 pub struct Client<'b> {
     input: LineDecoder<'b>,
     state: ClientState<'b>,
-    /// The event that `event` returns next.
+    /// The event that the next call of `event` returns.
     pending_event: Option<PendingEvent>,
     grace_deadline: Option<Millis>,
-    /// The first slot that `drain` has not processed yet while the connection closes.
+    /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
 }
 
@@ -152,20 +152,20 @@ impl Client<'_> {
         self.state.peer.lifecycle.state()
     }
 
-    /// The negotiated revision. `None` until the client is connected.
+    /// The negotiated revision. The value is `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.state.peer.session.map(|session| session.revision)
     }
 
-    /// The capabilities that the server declared. `None` until the client is connected.
+    /// The capabilities that the server declared. The value is `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         self.state.peer.session.map(|session| session.capabilities)
     }
 
     /// Ends the connection. [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect). Every other
-    /// request of the application fails with [`RequestFailure::Closed`]. The client still writes unsent output during
+    /// request of the application fails with [`RequestFailure::Closed`]. The machine still offers unsent output during
     /// the [grace period](Timeouts::grace). The caller then closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
@@ -221,10 +221,11 @@ impl Client<'_> {
         peer.next_deadline(&[self.grace_deadline, connecting, keep_alive])
     }
 
-    /// Performs one step. Returns `false` if the client is closed, or waits for input, transmit space or a deadline.
+    /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a
+    /// deadline.
     fn step(&mut self) -> bool {
         if self.state.peer.output.is_broken() {
-            // Process the input received before: the server may have responded before the output broke.
+            // Process the earlier input, because the server may have responded before the output broke.
             self.state.peer.output.clear();
             self.input.end();
         }
@@ -264,7 +265,7 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has expired. If a request was just sent, its timeout starts. Any other
+    /// Handles one request whose deadline has expired. If the request was just sent, starts its timeout. Any other
     /// request fails, expires or is cancelled.
     fn expire_due_request(&mut self) -> bool {
         let peer = &mut self.state.peer;
@@ -394,7 +395,7 @@ impl Client<'_> {
             return false;
         }
         if self.input.line().is_some() {
-            // A request of the server waits for transmit space, but no longer than the grace period.
+            // A request of the server may wait for transmit space until the end of the grace period.
             let ends = self.grace_deadline();
             if self.state.peer.now < ends {
                 return false;
@@ -407,13 +408,14 @@ impl Client<'_> {
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
-    /// The end of the grace period. The first call starts this period.
+    /// The end of the grace period. The first call of this function starts the grace period.
     fn grace_deadline(&mut self) -> Millis {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
-    /// Ends one request. If no request is left, ends the connection as soon as all output is sent, the grace period is
-    /// over, or the output is broken.
+    /// Ends one request, or ends the connection after the last request.
+    ///
+    /// The connection ends when all output is sent, the grace period is over, or the output is broken.
     fn drain(&mut self) -> bool {
         if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;

@@ -21,7 +21,7 @@ pub struct Options<'o> {
     pub maximum: Option<Millis>,
     /// Whether the client requests progress notifications.
     pub progress: bool,
-    /// Whether progress leaves the timeout unchanged instead of restarting it.
+    /// Whether the timeout is independent of progress.
     pub ignore_progress: bool,
     /// The minimum level of log messages for this request.
     pub log_level: Option<Level>,
@@ -47,8 +47,8 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Sets the maximum duration, in milliseconds. Progress does not extend it. The maximum duration of a list covers
-    /// all pages.
+    /// Sets the maximum duration, in milliseconds. Progress does not extend this duration. For a list, the duration
+    /// includes all pages.
     #[must_use]
     pub const fn maximum(mut self, time: Millis) -> Self {
         self.maximum = Some(time);
@@ -69,7 +69,7 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Requests log messages of at least this level for this request. The request carries the level only in
+    /// Requests log messages of at least this level for this request. The request contains the level only in
     /// `2026-07-28`, and only if the server declared `logging`. In earlier revisions,
     /// [`Client::set_log_level`](crate::Client::set_log_level) sets the level for all requests.
     #[must_use]
@@ -80,7 +80,7 @@ impl<'o> Options<'o> {
 
     /// Sets the additional members of `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. The client repeats
     /// these members in the request for each further page of a list, and in a [resumed](crate::Client::resume) request.
-    /// For this purpose, the client stores them in the text of the slot: see
+    /// The client therefore stores these members in the text of the slot: see
     /// [`Client::in_flight`](crate::Client::in_flight).
     ///
     /// The request fails with [`SendError::Unwritable`] if `object` is not a JSON object, or has a member that the

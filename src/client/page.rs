@@ -60,7 +60,7 @@ macro_rules! page {
                 object(self.result, "_meta")
             }
 
-            /// The whole result, as the server wrote it.
+            /// The whole result, exactly as the server wrote it.
             #[must_use]
             pub fn raw(&self) -> Json<'a> {
                 self.result

@@ -11,8 +11,8 @@ use crate::client::lists::List;
 use crate::client::method_properties::Method;
 use crate::client::server_requests::Context;
 
-/// The event that `Client::event` returns next. Its parts are spans of the line, so the event borrows nothing between
-/// calls.
+/// The event that the next call of `Client::event` returns. Its parts are spans of the line, so the event borrows
+/// nothing between calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
@@ -37,7 +37,7 @@ pub(crate) enum PendingEvent {
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingOutcome {
-    /// `member` is the [required member](Method::member) of the result, or empty.
+    /// A result. `member` is the [required member](Method::member) of the result, or empty.
     Result {
         result: Span,
         member: Span,

@@ -15,13 +15,13 @@ use crate::client::pending_event::{PendingEvent, PendingOutcome};
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
-    /// Starts a new connection on the same buffers. The new server may be the same server or an equivalent one. The
-    /// client connects by itself.
+    /// Starts a new connection on the same buffers. The new connection may lead to the same server or to an equivalent
+    /// server. The client connects by itself.
     ///
-    /// Open [subscriptions](Client::listen) keep their tickets. After connecting, the client sends each subscription
-    /// again, and the server acknowledges it again. The client does not report changes that happen between the two
-    /// connections. A subscription fails with [`RequestFailure::Closed`] if its filter could not be stored. All
-    /// subscriptions fail with this reason if the new server is of the handshake era.
+    /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
+    /// subscription again, and the server acknowledges the subscription again. The client does not report changes that
+    /// occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the slot could not
+    /// store its filter. All subscriptions fail with this reason if the new server belongs to the handshake era.
     ///
     /// Every other request of the application also fails with [`RequestFailure::Closed`].
     /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request
@@ -41,8 +41,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts an unfetched event whose line was dropped. Preserves the event if it ends a request, and returns `None`
-    /// otherwise.
+    /// Converts a pending event whose line was dropped. Returns an event if the pending event ends a request, and
+    /// `None` otherwise.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -68,7 +68,7 @@ impl PendingEvent {
 
 impl ClientState<'_> {
     /// Parks a subscription for the next connection. Returns `false` if the request is not an open subscription, or if
-    /// its filter could not be stored.
+    /// the slot has no stored filter.
     pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
         let has_filter = !self.peer.in_flight.text(ticket).is_empty();
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
@@ -81,8 +81,8 @@ impl ClientState<'_> {
         can_park
     }
 
-    /// Ends the requests of the old connection. Parks subscriptions, and releases requests whose end was reported. The
-    /// next polls report the end of all other requests.
+    /// Ends the requests of the old connection. Parks subscriptions, and releases requests whose end the client has
+    /// reported. The next polls report the end of all other requests.
     fn end_connection(&mut self) {
         self.peer.in_flight.clear_queue();
         let mut next = 0;

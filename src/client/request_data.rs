@@ -15,16 +15,21 @@ use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 
-/// Data of a request that the client sent. Each slot stores one, so the type is small.
+/// Data of a request that the client sent. The type is small, because each slot stores one value.
 #[derive(Debug, Clone, Copy)]
 pub struct SentRequest {
-    /// The sequence number, which forms the id together with the slot. Values from `NO_SEQUENCE` on match no response.
+    /// The sequence number. The id consists of this number and the slot. No response matches `NO_SEQUENCE` or a larger
+    /// number.
     pub(crate) sequence: u64,
-    /// The maximum duration. Once the timeout has started, the deadline that progress cannot extend.
+    /// The maximum duration. After the timeout has started, this value is the deadline that progress cannot extend.
     pub(crate) maximum: Millis,
-    /// The number of partial results so far: pages of a list, or results that require input.
+    /// The number of partial results so far.
+    ///
+    /// A partial result is a page of a list, or a result that requires input.
     pub(crate) partial_results: u32,
-    /// The length of the additional `_meta` at the start of the slot's text, for when the request is sent again.
+    /// The length of the additional `_meta` in the slot's text.
+    ///
+    /// The `_meta` is at the start of the text. The client writes this `_meta` again if it sends the request again.
     pub(crate) meta_length: u16,
     pub(crate) level: Option<Level>,
     pub(crate) method: Method,
@@ -32,8 +37,8 @@ pub struct SentRequest {
 
 const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
-/// The first sequence number that no request uses. A request that needs input stores `NO_SEQUENCE` plus the number of
-/// its input requests.
+/// The first sequence number that no sent request uses. A request that needs input stores `NO_SEQUENCE` plus the number
+/// of its input requests.
 pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
 impl OutboundData for SentRequest {
@@ -47,7 +52,7 @@ impl OutboundData for SentRequest {
 }
 
 impl ClientState<'_> {
-    /// The id of a request in a slot, or of the connecting request.
+    /// The id of the request in `slot`, or of the connecting request.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
     }
@@ -58,14 +63,14 @@ impl ClientState<'_> {
 
     /// Finds the last request that was sent on this stream.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
-        // All ids are below this bound. Find the largest of them whose low 32 bits are the stream.
+        // All ids are below this bound. Find the largest id whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.rounds, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
         let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };
         id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
     }
 
-    /// Writes a request, in a message of at most `space` bytes.
+    /// Writes a request as a message of at most `space` bytes.
     pub(crate) fn write_request(
         &mut self,
         id: u64,
@@ -95,7 +100,9 @@ impl ClientState<'_> {
         self.peer.output.end_message(Routing::related_request(stream_of(id)), to)
     }
 
-    /// Sends the request of a slot again under a new id: for the next page of a list, with input responses, or on a new
+    /// Sends the request of a slot again under a new id.
+    ///
+    /// The new request asks for the next page of a list, contains input responses, or renews a subscription on a new
     /// connection. `params` writes the members of the parameters from the text stored in the slot.
     pub(crate) fn resend(
         &mut self,
@@ -134,8 +141,9 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Stores the additional `_meta` of a request that may be sent again. Returns `false` if the `_meta` of a list does
-    /// not fit. Returns `true` for a resumable request even then: the request fails only if the server requires input.
+    /// Stores the additional `_meta` for sending a request again. Returns `false` if the `_meta` of a list does not
+    /// fit. For a resumable request, returns `true` even if the `_meta` does not fit. Such a request fails only if the
+    /// server requires input.
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
         let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
         let may_resend = is_resumable || matches!(method, Method::List(_));
@@ -152,20 +160,19 @@ impl SentRequest {
         SentRequest { sequence, maximum, partial_results: 0, meta_length: 0, level, method }
     }
 
-    /// The number of input requests of a request that needs input.
+    /// The number of input requests for a request that needs input.
     pub(crate) fn input_requests(&self) -> u64 {
         self.sequence.saturating_sub(NO_SEQUENCE)
     }
 
-    /// Splits the text of the slot into the additional `_meta`, if there is any, and the text after it.
+    /// Splits the slot's text into the additional `_meta` and the remaining text.
     pub(crate) fn split_text<'t>(&self, text: &'t [u8]) -> (Option<Json<'t>>, &'t [u8]) {
         let (meta, rest) = text.split_at_checked(self.meta_length.into()).unwrap_or((b"", text));
         ((!meta.is_empty()).then(|| Json::trusted(meta)), rest)
     }
 }
 
-/// The stream of a request with this id, in message mode: the low 32 bits of the id. Ids grow, so no two requests in
-/// flight share a stream.
+/// The request's stream in message mode: the id's low 32 bits. Ids grow, so no two requests in flight share a stream.
 pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
 }

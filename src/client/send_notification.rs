@@ -11,8 +11,7 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 
 impl Client<'_> {
-    /// Sends a notification that the client does not send by itself. `params` writes the keys and values of the
-    /// parameters.
+    /// Sends any notification of the application. `params` writes the keys and values of the parameters.
     ///
     /// Use this function for messages outside the protocol. For example, a server modeled on the Language Server
     /// Protocol expects the [`request`](Client::request) `shutdown`. After the response, this server expects the
@@ -20,9 +19,9 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28` clients
-    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer lacks space, and
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
-    /// parameters are larger than the transmit buffer, or not valid JSON.
+    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer lacks space.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the parameters
+    /// are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.state.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
@@ -53,8 +52,8 @@ impl ClientState<'_> {
         sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// The error for an unsent message of the application. `Unwritable` if the message is invalid or too large, and
-    /// `Busy` if the transmit buffer lacks space.
+    /// The error for an unsent message of the application. The error is `Unwritable` if the message is invalid or too
+    /// large. The error is `Busy` if the transmit buffer currently lacks space.
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.peer.output.is_empty() {
             return SendError::Unwritable;
@@ -63,8 +62,8 @@ impl ClientState<'_> {
     }
 }
 
-/// Writes a notification. The closure `params` writes the parameters, and returns whether they are valid. If it writes
-/// nothing, the message has no member `params`.
+/// Writes a notification. The closure `params` writes the parameters. It returns `false` if the parameters are not
+/// valid. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

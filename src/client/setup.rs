@@ -13,8 +13,10 @@ use crate::peer::request::Request;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
-    /// Creates a client on these buffers: lent slices, or `Buffer::grown` (with `alloc`). To send requests, the client
-    /// also needs [slots](Client::in_flight).
+    /// Creates a client on two buffers.
+    ///
+    /// Each buffer is a lent slice or, with the feature `alloc`, a `Buffer::grown`. To send requests, the client also
+    /// needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
@@ -48,21 +50,22 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends slots for requests in flight. Each slot has an equal part of `text`. This part stores one of these:
+    /// Lends slots for requests in flight. Each slot has an equal part of `text`. This part stores one of the
+    /// following:
     /// - the cursor of a list,
     /// - the state of a request that [requires input](crate::client::InputRequired),
     /// - the filter of a [subscription](Client::listen),
     /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server.
     ///
-    /// Lists and resumable requests also store their additional [`_meta`](crate::client::Options::meta) there. Without
-    /// slots, every request fails with [`SendError::Full`](crate::SendError::Full).
+    /// For a list or a resumable request, this part also stores the additional [`_meta`](crate::client::Options::meta).
+    /// Without slots, every request fails with [`SendError::Full`](crate::SendError::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
         self
     }
 
-    /// Allocates slots on the heap as needed: up to `limit` slots, each with up to 4 KiB of text.
+    /// Allocates up to `limit` slots on the heap as needed. Each slot has up to 4 KiB of text.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {
@@ -70,7 +73,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Replaces the request table, but keeps the seed. The order of the setup calls therefore does not matter.
+    /// Replaces the request table, but preserves the seed. The order of the setup calls therefore does not matter.
     fn set_in_flight(&mut self, mut table: InFlight<'b, Request<InputKind, SentRequest>>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
@@ -85,11 +88,11 @@ impl<'b> Client<'b> {
     }
 
     /// Limits each response to the server to `bytes` of the transmit buffer. The client emits a request of the server
-    /// only when this space is free. By default, a response may use the whole of a lent buffer. The client then emits a
-    /// request only when the buffer is empty.
+    /// only when this space is free. By default, a response may use the whole lent buffer. The client then emits a
+    /// request of the server only when the buffer is empty.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the messages that the client itself writes need more space.
+    /// [`ConfigError::TxTooSmall`]: `bytes` is too small for the messages that the client itself writes.
     pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.checked()
@@ -98,7 +101,7 @@ impl<'b> Client<'b> {
     /// Transfers whole messages instead of lines, for WebSockets and queues.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: each message takes some additional bytes in the transmit buffer.
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small, because each message needs some additional bytes.
     pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
         self.input.use_message_mode();
         self.state.peer.output.use_message_mode();

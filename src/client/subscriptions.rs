@@ -22,7 +22,7 @@ use crate::client::options::Options;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
 use crate::client::request_data::SentRequest;
 
-/// The set of changes that a subscription covers.
+/// The changes that a subscription reports.
 ///
 /// ```
 /// use mcp_proto::client::Filter;
@@ -88,7 +88,7 @@ const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
 const URIS: &str = "resourceSubscriptions";
 
-/// The server's acknowledgment of a subscription. The acknowledged filter may be only a part of the requested filter.
+/// The server's acknowledgment of a subscription. The server may acknowledge only a part of the requested filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged<'a> {
     pub(crate) ticket: Ticket,
@@ -138,16 +138,17 @@ impl<'a> Acknowledged<'a> {
 
 impl Client<'_> {
     /// Subscribes to the changes in `filter` (`2026-07-28`). [`Event::Acknowledged`] reports the part of the filter
-    /// that the server supports. The subscription then stays open until the application [cancels](Client::cancel) it,
-    /// or the server ends it ([`Event::Response`]). Several subscriptions may be open. The timeout covers the time
-    /// until the acknowledgment. The client ignores the maximum duration and the progress option.
+    /// that the server supports. The subscription then remains open until the application [cancels](Client::cancel) the
+    /// request, or the server ends the subscription ([`Event::Response`]). Several subscriptions may be open at the
+    /// same time. The timeout ends with the acknowledgment. The client ignores the options for the maximum duration and
+    /// for progress.
     ///
     /// If the text of a slot can hold the filter, the subscription continues on the next connection: see
     /// [`reconnect`](Client::reconnect).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server is of the handshake era. Such a server reports changes of lists without a
-    /// subscription, and changes of resources after [`subscribe`](Client::subscribe). Other errors: as for
+    /// [`SendError::Unsupported`]: the server is of the handshake era. A server of this era reports changes of lists
+    /// without a subscription, and changes of resources after [`subscribe`](Client::subscribe). Other errors: as for
     /// [`call_with`](Client::call_with).
     ///
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
@@ -171,7 +172,7 @@ impl Client<'_> {
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
 impl Outbound<SentRequest> {
-    /// Whether this is a subscription that has not ended.
+    /// Whether this request is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         let is_open = self.state.awaits_response()
             || matches!(self.state, OutboundState::Parked | OutboundState::Resubscribe);
@@ -180,8 +181,8 @@ impl Outbound<SentRequest> {
 }
 
 impl ClientState<'_> {
-    /// Finds the subscription of a notification. The subscription must be in `state`. Its id in the notification must
-    /// be a number, because the client sent a number.
+    /// Finds the subscription of a notification. The state of the subscription must be `state`. The id in the
+    /// notification must be a number, because the client sent a number.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
         id.filter(|id| id.kind() == Kind::Number)
@@ -240,7 +241,8 @@ impl ClientState<'_> {
                 let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
                 Ok(Some(PendingEvent::Response { ticket, method, outcome }))
             }
-            // The server ended the subscription before the client sent its cancellation, so the client sends none.
+            // The server ended the subscription before the client sent a cancellation. The client therefore sends no
+            // cancellation.
             Some((ticket, outbound))
                 if outbound.data.method == Method::Listen
                     && outbound.state == OutboundState::CancelPending =>

@@ -1,9 +1,9 @@
-//! Space for reads in the receive buffer: moves bytes to the front and grows the buffer.
+//! Read space: moves buffered bytes to the front and grows the buffer.
 
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Read space, in bytes, that a growing buffer provides when it grows.
+/// Read space, in bytes, after a growing buffer has grown.
 pub(super) const READ_AHEAD: usize = 4096;
 
 /// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.
@@ -13,12 +13,14 @@ pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 const MIN_READ_AHEAD: usize = READ_AHEAD / 4;
 
 impl LineDecoder<'_> {
-    /// Provides space for reads: moves buffered bytes to the front, grows the buffer, or starts to discard the line.
+    /// Provides space for reads.
     ///
-    /// The machine calls this method while no line is complete, or while it cannot handle the complete line.
+    /// To gain space, moves buffered bytes to the front, grows the buffer, or starts to discard the line.
+    ///
+    /// The machine calls this method while no line is complete, or while the machine cannot handle the complete line.
     #[inline]
     pub(crate) fn make_room(&mut self) {
-        // A line at the front with ample space behind it needs no change.
+        // If the line is at the front and the read space is sufficient, no change is necessary.
         if self.start > 0 || self.read_space() < MIN_READ_AHEAD {
             self.move_or_grow();
         }
@@ -32,7 +34,7 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Bytes move only over at least their own length, or to complete a line in a full buffer. So each byte moves
+        // Move bytes only by at least their own length, or to complete a line in a full buffer. Each byte then moves
         // about once. A complete line that waits for transmit space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding && worth_it {
@@ -50,14 +52,15 @@ impl LineDecoder<'_> {
     }
 
     fn reserve(&mut self) {
-        // Grow only when little space is left, so that a shrunk buffer does not grow at the first bytes of a line.
+        // Grow only when little space remains. Otherwise a shrunk buffer would grow at the first bytes of a line.
         if self.read_space() < MIN_READ_AHEAD && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.reborrow().ensure(ahead);
         }
     }
 
-    /// Doubles a growing buffer that a read has filled. More input may be pending. An unused buffer shrinks later.
+    /// Doubles a growing buffer that a read has filled. More input may then be pending. A buffer that is too large
+    /// shrinks later.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {

@@ -1,4 +1,4 @@
-//! `LineDecoder`: finds lines in received bytes and resynchronizes after an oversized one.
+//! `LineDecoder`: finds lines in received bytes and discards oversized lines.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) trait InputSink {
     fn eof(&mut self);
 }
 
-/// The current line, which stays in the buffer until it is released.
+/// The current line, which remains in the buffer until its release.
 ///
 /// [`LineDecoder::bytes`] returns its text. [`LineDecoder::envelope`] returns its members as spans from the start of
 /// the line.
@@ -32,14 +32,14 @@ pub(crate) struct Line {
 pub(crate) enum Content {
     /// A valid message.
     Message,
-    /// Not valid JSON, or nested too deeply.
+    /// Text that is not valid JSON, or is nested too deeply.
     Broken(ScanError),
-    /// Longer than the buffer, and discarded. [`LineDecoder::bytes`] returns the captured id, or an empty slice if
-    /// there is none.
+    /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
+    /// slice for a line without an id.
     TooLong { id_fits: bool, limit: usize },
-    /// The input ended in the middle of the message.
+    /// A message that the end of input has cut off.
     Truncated,
-    /// Not a message: the stream of this line has closed.
+    /// The end of this line's stream. The line contains no message.
     StreamClosed,
 }
 
@@ -48,7 +48,9 @@ pub(crate) enum Content {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release frees: the line, then its newline or the remaining batch.
+    /// Number of bytes that a release frees.
+    ///
+    /// These bytes are the line and its newline, or the line and the remaining batch.
     pub(super) release_length: usize,
 }
 
@@ -58,14 +60,14 @@ pub(super) enum LineKind {
     Message,
     /// Only white space.
     Blank,
-    /// Not valid JSON.
+    /// Text that is not valid JSON.
     Invalid,
     TooDeep,
-    /// The link lost a part of the line and marked the gap with [`CANCEL`].
+    /// Text with a gap, which the link marked with [`CANCEL`].
     GivenUp,
     TooLong,
     Truncated,
-    /// Message mode: the stream of this line has closed. The line contains no message.
+    /// The end of this line's stream (message mode). The line contains no message.
     StreamClosed,
 }
 
@@ -81,35 +83,36 @@ impl LineKind {
     }
 }
 
-/// Receive buffer, split into lines or, in message mode, into whole messages.
+/// Receive buffer that is split into lines. In message mode, it contains whole messages.
 ///
-/// The buffer holds one current line at `start`. Each byte is scanned once, on arrival.
+/// The current line is at the offset `start`. The decoder scans each byte once, on arrival.
 pub(crate) struct LineDecoder<'b> {
     pub(super) buffer: Buffer<'b>,
     /// Offset of the current line.
     pub(super) start: usize,
-    /// End of the scanned bytes and of a complete line. While a line is discarded: length of its captured id.
+    /// End of the scanned bytes. For a complete line, also the end of the line. For a discarded line, the length of its
+    /// captured id.
     pub(super) scanned: usize,
     /// End of the received bytes.
     pub(super) end: usize,
     pub(super) scanner: Scanner,
     /// Number of bytes that a release of the complete line frees.
     pub(super) release_length: usize,
-    /// Message mode only. A reference, so that a program without message mode does not link its code.
+    /// Framing of message mode. A reference, so that a program without message mode does not link its code.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
     pub(super) id_limit: usize,
-    /// Message mode: the stream of the message in the buffer.
+    /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
-    /// Kind of the complete line. `None` while the current line is incomplete.
+    /// Kind of the current line. `None` while the line is incomplete.
     pub(super) line: Option<LineKind>,
-    /// Whether the current line is oversized and its bytes are discarded.
+    /// Whether the decoder discards the current line, because it is oversized.
     pub(super) is_discarding: bool,
-    /// Whether a byte order mark was skipped before the current line. The decoder skips only one per line.
+    /// Whether the decoder skipped a byte order mark before the current line. The decoder skips only one mark per line.
     has_skipped_mark: bool,
     pub(super) eof: bool,
 }
 
-/// ASCII *cancel*, which valid JSON never contains. A link inserts it where it has lost bytes.
+/// ASCII *cancel*, which valid JSON never contains. A link that has lost bytes inserts this byte in their place.
 const CANCEL: u8 = 0x18;
 
 pub(super) const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
@@ -136,7 +139,7 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// Returns the smallest receive buffer that works for ids of `id_limit` bytes.
+    /// Returns the minimum receive buffer size for ids of `id_limit` bytes.
     pub(crate) fn min_buffer_size(id_limit: usize) -> usize {
         id_limit.saturating_add(1).saturating_add(MIN_READ_SIZE)
     }
@@ -164,7 +167,7 @@ impl<'b> LineDecoder<'b> {
         self.eof
     }
 
-    /// Refuses further input. Buffered lines are still returned.
+    /// Refuses further input. The decoder still returns buffered lines.
     pub(crate) fn end(&mut self) {
         self.eof = true;
     }
@@ -181,11 +184,11 @@ impl<'b> LineDecoder<'b> {
         self.eof = true;
     }
 
-    /// Returns the current line. Returns `None` while the line is incomplete. Repeated calls return the same line until
-    /// its release.
+    /// Returns the current line, or `None` while the line is incomplete. Repeated calls return the same line until its
+    /// release.
     #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
-        // Only new bytes or the end of input complete a line.
+        // Only new bytes or the end of input can complete a line.
         let may_end = self.scanned < self.end || self.eof || self.is_discarding;
         if self.line.is_some() || may_end { self.find_or_get_line() } else { None }
     }
@@ -237,29 +240,30 @@ impl<'b> LineDecoder<'b> {
         &self.scanner
     }
 
-    /// Returns the index of the members of `params` or `result`. Returns `None` if the scanner did not record them.
+    /// Returns the index of the members of `params` or `result`. Returns `None` if the scanner did not record these
+    /// members.
     #[inline]
     pub(crate) fn member_index(&self, member: Member) -> Option<&MemberIndex> {
         self.scanner.inner(member)
     }
 
-    /// Stores the spans of an event until the line is released. The spans replace the envelope, because memory is
-    /// scarce on a microcontroller.
+    /// Stores the spans of an event until the release of the line. The spans overwrite the envelope to save memory on a
+    /// microcontroller.
     pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
         self.scanner.set_table(spans);
     }
 
-    /// Returns the spans of the event that holds the line.
+    /// Returns the stored spans of the event.
     pub(crate) fn event_spans(&self) -> &[Span; 6] {
         self.scanner.table()
     }
 
-    /// Returns the stream that the current line arrived on.
+    /// Returns the stream on which the current line arrived.
     pub(crate) fn stream(&self) -> StreamId {
         self.stream
     }
 
-    /// Returns the bytes of the current line. For an oversized line, returns its captured id.
+    /// Returns the bytes of the current line. If the line is oversized, returns its captured id.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.between(self.line_range())
     }
@@ -322,7 +326,8 @@ impl<'b> LineDecoder<'b> {
 
     /// Scans received bytes up to the next newline.
     ///
-    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
+    /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
+    /// newline.
     fn scan_buffered(&mut self) -> Option<(FoundLine, bool)> {
         let is_new = self.scanned < self.end || self.eof;
         if !is_new || self.is_partial_byte_order_mark() {
@@ -377,13 +382,16 @@ impl<'b> LineDecoder<'b> {
         !self.eof && BYTE_ORDER_MARK.starts_with(head)
     }
 
-    /// Returns whether the decoder holds a message or the end of a stream, in message mode.
+    /// Returns whether message mode is on and the buffer is occupied.
+    ///
+    /// The buffer contains a message or the end of a stream.
     pub(super) fn has_message(&self) -> bool {
         self.message_framing.is_some() && (self.end > 0 || self.is_discarding || self.line.is_some())
     }
 
-    /// Returns whether input is accepted: the input has not ended and, in message mode, the previous message was
-    /// released.
+    /// Returns whether the decoder accepts input.
+    ///
+    /// The input must not have ended. In message mode, the previous message must also be released.
     pub(super) fn is_open(&self) -> bool {
         !self.eof && !self.has_message()
     }

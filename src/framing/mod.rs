@@ -1,8 +1,7 @@
-//! Newline framing, message mode and batches: bytes to messages.
+//! Newline framing, message mode and batches: converts bytes to messages.
 //!
-//! A line ends with LF. A CR before it, blank lines and a byte order mark are tolerated. Each byte is scanned once, on
-//! arrival. An oversized line costs no memory: its bytes are scanned and discarded, and only the text of its `id` stays
-//! in the buffer.
+//! A line ends with LF. The decoder tolerates a CR before the LF, blank lines and a byte order mark. The decoder scans
+//! each byte once, on arrival. The decoder discards an oversized line and keeps only the text of its `id`.
 //!
 //! Specification: every revision, *Transports*, *stdio*.
 

@@ -1,15 +1,15 @@
-//! Outbound messages in message mode: kind, and relation to a stream.
+//! Outbound messages in message mode: their kind and relation to a stream.
 
-/// Identifier of a stream of messages: an HTTP exchange, a WebSocket, a topic.
+/// Identifier of a message stream, such as an HTTP exchange.
 ///
 /// The caller chooses the identifiers for a server. The server reports the identifier with every message that belongs
-/// to the stream. A client chooses an identifier for each request that it sends. The caller passes this identifier in
-/// with every message received on the stream.
+/// to the stream. A client chooses an identifier for each request that it sends. The caller passes this identifier to
+/// the client with every message that arrives on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
 impl StreamId {
-    /// The stream of a caller that has only one.
+    /// The identifier for a caller with only one stream.
     pub const NONE: StreamId = StreamId(0);
 
     /// Returns the identifier of a stream that carries requests of one of several sessions: see
@@ -49,11 +49,11 @@ impl SessionKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutboundMessageKind {
-    /// The result of a request, or the responses to a batch. It is the last message for that request on its stream.
+    /// The result of a request, or the responses to a batch. No further message for the request follows on the stream.
     Result,
-    /// The error response to a request. It is the last message for that request on its stream.
+    /// The error response to a request. No further message for the request follows on the stream.
     Error {
-        /// The JSON-RPC error code, which decides the status of an HTTP response.
+        /// The JSON-RPC error code. An HTTP transport derives the status code of the response from this code.
         code: i32,
     },
     /// A notification.
@@ -67,25 +67,26 @@ pub enum OutboundMessageKind {
 }
 
 impl OutboundMessageKind {
-    /// Returns whether the message responds to a request: a result or an error.
+    /// Returns whether the message is a response: a result or an error.
     #[must_use]
     pub fn is_response(self) -> bool {
         matches!(self, OutboundMessageKind::Result | OutboundMessageKind::Error { .. })
     }
 }
 
-/// Connection, request or subscription that an outbound message belongs to.
+/// The connection, request or subscription of an outbound message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Relation {
-    /// The message belongs to the connection as a whole.
+    /// The connection as a whole.
     Connection,
-    /// The message belongs to one of several sessions as a whole.
+    /// One of several sessions as a whole.
     Session(SessionKey),
-    /// The message belongs to a request on this stream: a response, progress, a log message, a cancellation, or a
-    /// client's request itself.
+    /// A request on this stream.
+    ///
+    /// The message is a response, progress, a log message, a cancellation, or the request of a client.
     Request(StreamId),
-    /// The message belongs to a subscription opened on this stream.
+    /// A subscription that was opened on this stream.
     Subscription(StreamId),
 }
 
@@ -97,7 +98,7 @@ pub struct OutboundMessage<'a> {
 }
 
 impl<'a> OutboundMessage<'a> {
-    /// Returns the message: one JSON text, without a newline.
+    /// Returns the message as one JSON text without a newline.
     #[must_use]
     pub fn message(&self) -> &'a [u8] {
         self.message
@@ -116,7 +117,7 @@ impl<'a> OutboundMessage<'a> {
     }
 }
 
-/// Kind and relation of an outbound message. A transport routes the message by both.
+/// Kind and relation of an outbound message. A transport uses this information to route the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Routing {
     pub(crate) kind: OutboundMessageKind,
@@ -163,7 +164,7 @@ impl Routing {
         Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
     }
 
-    /// A request that belongs to an inbound request, or that a client sends on this stream.
+    /// A client's request, or a request related to an inbound request.
     pub(crate) fn related_request(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
@@ -210,10 +211,10 @@ impl Routing {
     }
 }
 
-/// Interface between the transmit buffer and message headers. Without message mode, a program does not link the
+/// Interface between the transmit buffer and message headers. A program without message mode does not link the
 /// implementation.
 pub(crate) trait HeaderFormat: Sync {
-    /// Writes the header of a message. `bytes` holds space for the header, then the message.
+    /// Writes the header of a message. `bytes` contains space for the header, followed by the message.
     fn write(&self, bytes: &mut [u8], routing: Routing);
     /// Returns the first buffered message without its header, and its routing.
     fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)>;
@@ -221,7 +222,8 @@ pub(crate) trait HeaderFormat: Sync {
 
 struct Headers;
 
-/// Implementation of the headers. The transmit buffer stores a reference to this reference, which takes one word.
+/// Implementation of the headers. The transmit buffer stores a reference to this reference, because `&&dyn` takes one
+/// word.
 pub(crate) static HEADERS: &dyn HeaderFormat = &Headers;
 
 impl HeaderFormat for Headers {

@@ -5,7 +5,7 @@ use crate::json::{Member, Scanner, find};
 use crate::platform::{copy, shift};
 
 impl LineDecoder<'_> {
-    /// Starts to discard the current line, an incomplete line that fills the buffer.
+    /// Starts to discard an incomplete line that fills the buffer.
     ///
     /// The front of the buffer then holds the captured id. The remaining buffer is space for reads.
     pub(super) fn start_discarding(&mut self) {
@@ -22,14 +22,16 @@ impl LineDecoder<'_> {
         (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
     }
 
-    /// Returns the space for the captured id. The space exceeds the id limit by one byte, to detect longer ids.
+    /// Returns the space for the captured id. The space is one byte larger than the id limit, so that the decoder
+    /// detects longer ids.
     pub(super) fn id_capture_size(&self) -> usize {
         self.id_limit.saturating_add(1)
     }
 
     /// Scans and drops bytes of the discarded line.
     ///
-    /// Returns the complete line. The flag is `true` if the end of input, not a newline, completed the line.
+    /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
+    /// newline.
     pub(super) fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
         let id_size = self.id_capture_size();
         let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;
@@ -56,9 +58,10 @@ impl LineDecoder<'_> {
     }
 }
 
-/// Scans `text`, a part of a discarded line, and appends bytes of the `id` to `captured`.
+/// Scans a part of a discarded line and captures its `id`.
 ///
-/// `length` is the number of bytes in `captured`. A later `id` member replaces an earlier one.
+/// Appends the bytes of the id to `captured`, which already contains `length` bytes. A later member `id` replaces an
+/// earlier member `id`.
 pub(super) fn capture_id(scanner: &mut Scanner, length: &mut usize, text: &[u8], captured: &mut [u8]) {
     let before = scanner.position();
     scanner.feed(text);

@@ -8,7 +8,7 @@ macro_rules! bits {
             /// The empty set.
             pub const NONE: $name = $name(0);
 
-            /// Whether the set contains all of `other`.
+            /// Whether the set contains all capabilities of `other`.
             #[must_use]
             pub const fn has(self, other: $name) -> bool {
                 self.0 & other.0 == other.0
@@ -35,7 +35,9 @@ macro_rules! bits {
     };
 }
 
-/// The capabilities that a client declares: in `initialize`, or in the `_meta` of each request (`2026-07-28`).
+/// The capabilities that a client declares.
+///
+/// The client declares them in `initialize`, or in the `_meta` of each request (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -48,7 +50,9 @@ impl ClientCapabilities {
     pub const ROOTS: ClientCapabilities = ClientCapabilities(1);
     /// `sampling`
     pub const SAMPLING: ClientCapabilities = ClientCapabilities(2);
-    /// `elicitation` in form mode: the only mode before `2025-11-25`, and the meaning of an empty object.
+    /// `elicitation` in form mode.
+    ///
+    /// Before `2025-11-25`, this mode is the only mode. An empty object also declares this mode.
     pub const ELICITATION_FORM: ClientCapabilities = ClientCapabilities(4);
     /// `elicitation.url`
     pub const ELICITATION_URL: ClientCapabilities = ClientCapabilities(8);
@@ -114,7 +118,9 @@ impl ClientCapabilities {
     }
 }
 
-/// The capabilities that a server declares: in its response to `initialize`, or to `server/discover` (`2026-07-28`).
+/// The capabilities that a server declares.
+///
+/// The server declares them in its response to `initialize`, or to `server/discover` (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -159,7 +165,9 @@ impl ServerCapabilities {
     }
 }
 
-/// Whether a value declares a capability: an object, or `true`, which some implementations write.
+/// Whether a value declares a capability.
+///
+/// Such a value is an object. Some implementations write `true` instead.
 fn is_declared(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }

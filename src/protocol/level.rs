@@ -2,7 +2,7 @@
 
 use crate::json::Str;
 
-/// The severity of a log message, in ascending order.
+/// The severity of a log message. The levels are in ascending order.
 ///
 /// Specification: *Logging*; RFC 5424 (names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

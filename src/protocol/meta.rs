@@ -15,14 +15,14 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
-/// The members of a request's `_meta` that the client itself writes.
+/// The `_meta` members that the client itself writes in a request.
 pub(crate) const OF_REQUESTS: [&str; 5] =
     [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
 /// The metadata of a request of the stateless era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestMeta {
-    /// The span in `_meta` of the revision's name.
+    /// The span of the revision's name in `_meta`.
     pub(crate) version: Span,
     /// The revision, if it is known.
     pub(crate) revision: Option<Revision>,

@@ -1,7 +1,7 @@
 //! Table of the protocol's methods: revisions, senders, required capabilities.
 //!
-//! Server and client look revisions up in this table. A test compares the table with the official schemas, and
-//! generates the tables of `docs/protocol.md`. Proxies and routers can also use the table.
+//! The server and the client read the revisions of a method from this table. A test compares the table with the
+//! official schemas, and generates the tables in `docs/protocol.md`. Proxies and routers can also use the table.
 //!
 //! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
 
@@ -74,7 +74,7 @@ impl Method {
         self.name
     }
 
-    /// Whether the method is a request. If not, it is a notification.
+    /// Whether the method is a request. Any other method is a notification.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         self.is_request
@@ -92,21 +92,25 @@ impl Method {
         self.by_server
     }
 
-    /// The revisions in which a server sends the method inside a result: `inputRequests` of `2026-07-28`.
+    /// The revisions in which a server sends the method inside a result.
+    ///
+    /// The member of the result is `inputRequests` (`2026-07-28`).
     #[must_use]
     pub const fn in_results(&self) -> Revisions {
         self.in_results
     }
 
-    /// The revisions in which only the extension *Tasks* has the method. Clients send the requests of the extension,
-    /// and servers send the notifications.
+    /// The revisions in which only the extension *Tasks* defines the method. Clients send the requests of the
+    /// extension, and servers send its notifications.
     #[must_use]
     pub const fn by_extension(&self) -> Revisions {
         self.by_extension
     }
 
-    /// The required capability, prefixed with the side that declares it: `server.tools.listChanged`.
-    /// `completion/complete` requires none before `2025-03-26`.
+    /// The required capability, such as `server.tools.listChanged`.
+    ///
+    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix.
+    /// `completion/complete` requires no capability before `2025-03-26`.
     #[must_use]
     pub const fn capability(&self) -> Option<&'static str> {
         self.capability
@@ -122,7 +126,7 @@ const RESOURCE_SUBSCRIPTIONS: Revisions = WireFeature::ResourceSubscriptions.rev
 const ELICITATION: Revisions = WireFeature::Elicitation.revisions();
 const TASKS_CORE: Revisions = WireFeature::Tasks.revisions();
 
-/// Defines the constants and their list, so that the list is complete.
+/// Defines the constants and their list. The list is therefore always complete.
 macro_rules! table {
     ($($(#[$doc:meta])* $constant:ident = $kind:ident($name:literal)$(.$set:ident($($value:expr)?))*;)*) => {
         $($(#[$doc])* pub const $constant: Method = Method::$kind($name)$(.$set($($value)?))*;)*
@@ -171,7 +175,7 @@ table! {
     /// Requests input from the user.
     ELICITATION_CREATE = request("elicitation/create")
         .sent_by_server(SERVER_REQUESTS.and(ELICITATION)).sent_in_results().needs("client.elicitation");
-    /// Requests the roots that the server may work in.
+    /// Requests the roots in which the server may work.
     ROOTS_LIST = request("roots/list").sent_by_server(SERVER_REQUESTS).sent_in_results().needs("client.roots");
     /// Gets the status of a task.
     TASKS_GET = request("tasks/get")
@@ -190,7 +194,7 @@ table! {
 
     /// Completes the handshake.
     INITIALIZED = notification("notifications/initialized").sent_by_client(HANDSHAKE);
-    /// Cancels a request of the sender. In `2026-07-28` a server sends it for `subscriptions/listen` only.
+    /// Cancels a request. In `2026-07-28`, a server cancels only `subscriptions/listen`.
     CANCELLED = notification("notifications/cancelled").sent_by_client(ALL_REVISIONS).sent_by_server(ALL_REVISIONS);
     /// Reports progress of a request with a progress token.
     PROGRESS = notification("notifications/progress").sent_by_client(SERVER_REQUESTS).sent_by_server(ALL_REVISIONS);
@@ -219,7 +223,7 @@ table! {
     /// Reports the status of a task.
     TASKS_STATUS = notification("notifications/tasks/status")
         .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).needs("tasks");
-    /// Reports the status of a task, in the extension.
+    /// Reports the status of a task of the extension.
     TASKS = notification("notifications/tasks").with_extension().needs("tasks");
 }
 

@@ -1,15 +1,15 @@
 //! Table of the protocol's revisions and their wire features.
 //!
-//! To add a revision, add a row to [`Revision`]. Its additions and removals are rows of [`WireFeature`]. No other file
-//! compares revisions.
+//! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe its additions and removals. No
+//! other file compares revisions.
 
 use crate::json::{Str, WriteText, prints};
 
 /// Defines the revisions and their names, oldest first.
 macro_rules! revisions {
     ($($(#[$doc:meta])* $revision:ident = $name:literal,)*) => {
-        /// A revision of the protocol. Revisions are ordered by age. [`WireFeature`] lists the features of each
-        /// revision.
+        /// A revision of the protocol. Revisions are ordered from old to new. [`WireFeature`] lists the features of
+        /// each revision.
         ///
         /// Specification: every revision, *Versioning*.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,11 +42,11 @@ revisions! {
     V2025_06_18 = "2025-06-18",
     /// `2025-11-25`: icons, URL elicitation, tool errors for invalid arguments.
     V2025_11_25 = "2025-11-25",
-    /// `2026-07-28`: no handshake; every request carries its version and capabilities.
+    /// `2026-07-28`: no handshake. Every request contains its revision and capabilities.
     V2026_07_28 = "2026-07-28",
 }
 
-/// Defines the features. Each has a first revision and, if removed, a last revision.
+/// Defines the features. Each feature has a first revision. A removed feature also has a last revision.
 macro_rules! features {
     ($($(#[$doc:meta])* $feature:ident = $first:ident $(..= $last:ident)?,)*) => {
         /// A part of the protocol that some revisions lack.
@@ -78,13 +78,13 @@ macro_rules! features {
 }
 
 features! {
-    /// The handshake `initialize`, the session that it opens, and `ping`.
+    /// The handshake `initialize`, its session, and `ping`.
     Handshake = V2024_11_05..=V2025_11_25,
     /// Requests that a server sends as separate messages.
     ServerRequests = V2024_11_05..=V2025_11_25,
     /// `resources/subscribe` and `resources/unsubscribe`.
     ResourceSubscriptions = V2024_11_05..=V2025_11_25,
-    /// `logging/setLevel`, the log level of a session.
+    /// The request `logging/setLevel` for the log level of a session.
     SessionLogLevel = V2024_11_05..=V2025_11_25,
     /// `notifications/roots/list_changed` and its capability.
     RootsListChanged = V2024_11_05..=V2025_11_25,
@@ -98,7 +98,7 @@ features! {
     ToolAnnotations = V2025_03_26,
     /// `message` in progress notifications.
     ProgressMessages = V2025_03_26,
-    /// The capability `completions`. Completion itself is older.
+    /// The capability `completions`. The method `completion/complete` is older.
     CompletionsCapability = V2025_03_26,
     /// `title` in base metadata.
     Titles = V2025_06_18,
@@ -106,7 +106,7 @@ features! {
     ObjectMeta = V2025_06_18,
     /// `lastModified` in annotations.
     LastModified = V2025_06_18,
-    /// Structured results of tools: objects.
+    /// Structured results of tools. The value is an object.
     StructuredContent = V2025_06_18,
     /// The schema of a tool's structured results.
     OutputSchemas = V2025_06_18,
@@ -114,7 +114,7 @@ features! {
     ResourceLinks = V2025_06_18,
     /// The values of other arguments in a completion request.
     CompletionContext = V2025_06_18,
-    /// Requests for input of the user: forms.
+    /// Requests for user input with forms.
     Elicitation = V2025_06_18,
     /// Icons of implementations and list entries.
     Icons = V2025_11_25,
@@ -132,13 +132,13 @@ features! {
     SamplingTools = V2025_11_25,
     /// Several content blocks in a sampling message.
     SamplingBlocks = V2025_11_25,
-    /// Tool results that report invalid arguments, so that the model can correct them.
+    /// Tool results that report invalid arguments. The model can then correct the arguments.
     ArgumentErrorResults = V2025_11_25,
     /// Error responses that omit an unknown `id`. Other revisions write `null`.
     OmittedErrorIds = V2025_11_25,
     /// Tasks as a part of the specification.
     Tasks = V2025_11_25..=V2025_11_25,
-    /// Requests that carry their revision and capabilities in `_meta`, and `server/discover`.
+    /// The request `server/discover`, and requests with revision and capabilities in `_meta`.
     StatelessRequests = V2026_07_28,
     /// `resultType` and cache hints in results.
     ResultTypes = V2026_07_28,
@@ -156,7 +156,7 @@ features! {
     StructuredValues = V2026_07_28,
     /// The error code -32021 for a missing client capability. Other revisions use -32600.
     MissingCapabilityCode = V2026_07_28,
-    /// Empty cursors, which are valid like any other cursor.
+    /// Empty cursors as valid cursors.
     EmptyCursors = V2026_07_28,
 }
 
@@ -169,18 +169,18 @@ impl WireFeature {
     }
 }
 
-/// The connection model: a handshake with a session, or self-contained requests.
+/// The connection model: a handshake with a session, or stateless requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// `initialize` opens a session (revisions up to `2025-11-25`).
+    /// Sessions that `initialize` opens (up to `2025-11-25`).
     Handshake,
-    /// Every request carries its revision and capabilities (since `2026-07-28`).
+    /// Requests that contain their revision and capabilities (since `2026-07-28`).
     Stateless,
 }
 
 impl Revision {
     /// Whether the revision has this feature.
-    // Always inline, because the check of a constant feature is one comparison.
+    // Always inlined, because the check of a constant feature is only one comparison.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, feature: WireFeature) -> bool {
@@ -188,7 +188,7 @@ impl Revision {
         first.position() <= self.position() && self.position() <= last.position()
     }
 
-    /// The revision with exactly this name. Names are not compared by order or prefix.
+    /// The revision with exactly this name. The function accepts neither prefixes nor unknown dates.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
@@ -256,19 +256,19 @@ impl Revisions {
     /// The revisions without a handshake.
     pub const STATELESS: Revisions = WireFeature::StatelessRequests.revisions();
 
-    /// The set of this revision only.
+    /// The set that contains only this revision.
     #[must_use]
     pub const fn only(revision: Revision) -> Revisions {
         Revisions(revision.bit())
     }
 
-    /// This revision and every later one.
+    /// This revision and every later revision.
     #[must_use]
     pub const fn since(revision: Revision) -> Revisions {
         Revisions(Revisions::ALL.0 & !revision.bit().wrapping_sub(1))
     }
 
-    /// This revision and every earlier one.
+    /// This revision and every earlier revision.
     #[must_use]
     pub const fn until(revision: Revision) -> Revisions {
         Revisions(revision.bit() | revision.bit().wrapping_sub(1))
@@ -304,7 +304,7 @@ impl Revisions {
         self.0 == 0
     }
 
-    /// The revisions of the set in order of preference: newest first.
+    /// The revisions of the set, starting with the newest.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
         let mut left = self;
         core::iter::from_fn(move || left.take_latest())

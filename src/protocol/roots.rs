@@ -1,4 +1,4 @@
-//! Roots: a server's request, and the list in the client's response.
+//! Roots: the request of a server, and the response of a client.
 //!
 //! Specification: *Roots*.
 
@@ -8,7 +8,8 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::revision::Revisions;
 
-/// A request for the roots: the directories that the server may work in. Read the result with [`RootsView::from_json`].
+/// A request for the roots. The roots are the directories in which the server may work. [`RootsView::from_json`] reads
+/// the result.
 ///
 /// Specification: *Roots*.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,7 +35,7 @@ impl Sealed for ListRoots {
     }
 }
 
-/// Writes the roots of a client, one by one.
+/// Writes the roots of a client.
 #[derive(Debug)]
 pub struct Roots<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -42,10 +43,12 @@ pub struct Roots<'w, 'a> {
 }
 
 impl Roots<'_, '_> {
-    /// Adds a root: its URI, and its human-readable name unless the name is empty. The URI must start with `file://`
-    /// and be percent-encoded (`file:///my%20files`).
+    /// Adds a root with its URI and its human-readable name.
+    ///
+    /// The client omits an empty name. The URI must start with `file://` and must be percent-encoded
+    /// (`file:///my%20files`).
     pub fn add(&mut self, uri: &str, name: &str) {
-        // A URI consists of these characters. RFC 3986 requires percent-encoding for all others.
+        // A URI consists of these characters. RFC 3986 requires percent-encoding for all other characters.
         let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
         self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
         self.out.begin_object();
@@ -76,7 +79,7 @@ pub struct RootsView<'a> {
     elements: Elements<'a>,
 }
 
-/// A location that a server may work in.
+/// A directory in which a server may work.
 #[derive(Debug, Clone, Copy)]
 pub struct RootView<'a> {
     uri: Str<'a>,
@@ -84,7 +87,7 @@ pub struct RootView<'a> {
 }
 
 impl<'a> RootsView<'a> {
-    /// Reads a result. Returns `None` if it is not a result of `roots/list`.
+    /// Reads a result. Returns `None` if the result is not a result of `roots/list`.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<RootsView<'a>> {
         let roots = result.get("roots").filter(|roots| roots.kind() == Kind::Array)?;
@@ -92,7 +95,7 @@ impl<'a> RootsView<'a> {
     }
 }
 
-/// Invalid roots are skipped.
+/// Skips invalid roots.
 impl<'a> Iterator for RootsView<'a> {
     type Item = RootView<'a>;
 

@@ -2,9 +2,9 @@
 
 use crate::schema::Schema;
 
-/// The arguments of a tool. The derive macro of the same name implements this trait for a struct or an enum.
+/// The arguments of a tool. The derive macro with the same name implements this trait for a struct or an enum.
 ///
-/// See [`schema`](crate::schema) for the generated code. Use the type with
+/// The module [`schema`](crate::schema) describes the generated code. Use the type with
 /// [`Tool::with_arguments`](crate::server::Tool::with_arguments) and [`Call::with`](crate::server::Call::with).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",

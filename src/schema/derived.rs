@@ -1,4 +1,4 @@
-//! Runtime support for derived decoders. Public only because derived code uses it.
+//! Runtime support for derived decoders. These items are public because derived code uses them.
 
 use core::marker::PhantomData;
 
@@ -47,7 +47,7 @@ pub enum Unknown {
     Member,
     /// Refuse the name as an unknown variant.
     Variant,
-    /// Return `names.len()`, so that the decoder skips the member.
+    /// Return `names.len()`, and let the decoder skip the member.
     Ignored,
 }
 
@@ -75,13 +75,13 @@ impl Visitor<'_> for Name {
         }
     }
 
-    /// Returns the index that the decoder has already looked up for the name.
+    /// Returns `index`, which the decoder has already looked up.
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
 }
 
-/// A seed that decodes a value and checks it.
+/// A seed that decodes and checks a value.
 pub struct Checked<T, C> {
     check: C,
     requirement: &'static str,
@@ -104,7 +104,7 @@ impl<'de, T: serde_core::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSee
     }
 }
 
-/// Decodes the value of a member, and refuses a duplicate.
+/// Decodes the value of a member, and refuses a duplicate member.
 #[inline(never)]
 pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     place: &mut Option<S::Value>,
@@ -127,12 +127,12 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
     members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
-/// Returns the value of a field, or `T::absent()` if the field is missing.
+/// Returns the value of a field. For a missing field, returns `T::absent()`.
 pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
-/// Reads the first member, the tag, and returns the index of the variant.
+/// Reads the tag and returns the index of the variant. The tag must be the first member.
 pub fn variant<'de, A: MapAccess<'de>>(
     members: &mut A,
     tag: &'static [&'static str],
@@ -212,7 +212,7 @@ impl<T: Characters> Characters for Option<T> {
     }
 }
 
-/// A list of variable length, or an `Option` of such a list.
+/// A variable-length list, or an `Option` of a variable-length list.
 #[diagnostic::on_unimplemented(
     message = "`min_items` and `max_items` are for lists that have no fixed length",
     label = "not for `{Self}`"

@@ -1,7 +1,8 @@
 //! JSON Schemas of tool arguments, generated at compile time from types.
 //!
 //! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
-//! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the schema.
+//! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the
+//! schema.
 //!
 //! ```
 //! use mcp_proto::server::Tool;
@@ -43,11 +44,13 @@
 //!
 //! # Accepted values
 //!
-//! - Duplicate members are refused. Unknown members are refused unless the type allows unknown fields.
+//! - The decoder refuses duplicate members. The decoder also refuses unknown members, unless the type allows unknown
+//!   fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
 //! - An [`Option`] may be missing or `null`.
-//! - The schema has no limit for floating-point numbers, but a number that the type of the field cannot hold is
-//!   refused. The decoder compares bounds after the conversion: an `f32` field reads 0.50000000001 as 0.5.
+//! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
+//!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
+//!   as 0.5.
 //!
 //! # Types of other crates
 //!
@@ -67,7 +70,7 @@
 //! }
 //! # assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":8}"#));
 //! ```
-#![allow(clippy::as_conversions, reason = "evaluated at compile time only, and `From` is not constant")]
+#![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 
 pub(crate) mod arguments;
 #[doc(hidden)]
@@ -77,7 +80,7 @@ pub(crate) mod text;
 
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
-/// A type that has a JSON Schema for its values. Implement this trait by hand for a type with its own `Deserialize`.
+/// A type with a JSON Schema for its values. Implement this trait manually for a type with a manual `Deserialize`.
 ///
 /// ```
 /// use mcp_proto::schema::{Node, Schema};
@@ -110,7 +113,7 @@ pub trait Schema {
 macro_rules! integers {
     ($($integer:ident)*) => {$(
         impl Schema for $integer {
-            #[allow(clippy::unnecessary_cast, reason = "the cast is unnecessary for some of the types")]
+            #[allow(clippy::unnecessary_cast, reason = "the cast is necessary only for some of the types")]
             const NODE: Node = Node::Integer {
                 minimum: if $integer::MIN == 0 { Whole::ZERO } else { Whole::new($integer::MIN as i128) },
                 maximum: Whole::positive($integer::MAX as u128),

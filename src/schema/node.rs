@@ -1,8 +1,9 @@
 //! Schema nodes: a constant tree that describes the values of a type.
 //!
-//! The description is a tree, because a generic `impl` can refer to constants, but cannot concatenate string constants.
+//! The description is a tree, because a generic `impl` cannot concatenate string constants, but can refer to other
+//! constants.
 
-/// The description of a type's values, and the source of its JSON Schema.
+/// The description of a type's values. The JSON Schema is generated from this description.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Node {
@@ -22,7 +23,7 @@ pub enum Node {
         /// The maximum, as JSON text.
         maximum: Option<&'static str>,
     },
-    /// A string. Its length is counted in characters.
+    /// A string. The length of a string is its number of characters.
     String {
         /// The minimum number of characters.
         shortest: usize,
@@ -46,7 +47,7 @@ pub enum Node {
     OneOf(&'static OneOf),
     /// The inner value or `null`. A field of this kind may be absent.
     Optional(&'static Node),
-    /// The inner value with a description, which the description of a field overrides.
+    /// The inner value with a description. The description of a field overrides this description.
     Described(&'static str, &'static Node),
 }
 
@@ -55,7 +56,7 @@ pub enum Node {
 pub struct Names {
     /// The strings.
     pub names: &'static [&'static str],
-    /// The description of each string; empty if there is none.
+    /// The description of each string. The description may be empty.
     pub descriptions: &'static [&'static str],
 }
 
@@ -77,7 +78,7 @@ pub struct Field {
     pub description: Option<&'static str>,
     /// The description of the member's values.
     pub node: &'static Node,
-    /// Whether the member may be absent although its node is not [`Optional`](Node::Optional).
+    /// Whether the member may be absent without being [`Optional`](Node::Optional).
     pub has_default: bool,
     /// The default for an absent member, as JSON text.
     pub default: Option<&'static str>,
@@ -103,7 +104,7 @@ pub struct Variant {
     pub fields: &'static Fields,
 }
 
-/// An integer of 128 bits and a sign. It can hold the bounds of every integer type.
+/// An integer with 128 bits and a sign. The type can hold the bounds of every integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole {
     negative: bool,
@@ -150,13 +151,13 @@ impl Node {
         Node::Integer { minimum: Whole::new(minimum), maximum: Whole::new(maximum) }
     }
 
-    /// Creates the node of a string with a minimum and maximum number of characters.
+    /// Creates the node of a string with length limits in characters.
     #[must_use]
     pub const fn string(shortest: usize, longest: Option<usize>) -> Node {
         Node::String { shortest, longest }
     }
 
-    /// Creates the node of an array with a minimum and maximum number of elements.
+    /// Creates the node of an array with limits for its length.
     #[must_use]
     pub const fn array(items: &'static Node, fewest: usize, most: Option<usize>) -> Node {
         Node::Array { items, fewest, most }
@@ -173,7 +174,7 @@ impl Node {
     }
 }
 
-// The compiler evaluates the following functions for derived types: a failed assertion is a compile error.
+// The compiler evaluates the following functions for derived types. A failed assertion is therefore a compile error.
 
 /// A numeric bound from a derive attribute.
 #[doc(hidden)]
@@ -253,9 +254,9 @@ impl Node {
         self
     }
 
-    /// Returns the fields of an object node. Fails to compile for any other node.
+    /// Returns the fields of an object node. Any other node is a compile error.
     #[must_use]
-    #[expect(clippy::panic, reason = "evaluated at compile time only")]
+    #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
     pub const fn fields(self) -> &'static Fields {
         match self.inner() {
             Node::Object(fields) => fields,

@@ -1,8 +1,8 @@
 //! Writes schemas and error texts at compile time from nodes.
 //!
-//! The compiler evaluates each text twice: first for its length, then for its content.
-#![allow(clippy::as_conversions, reason = "evaluated at compile time only, and `From` is not constant")]
-// Evaluated at compile time only: an index or an overflow error is a compile error.
+//! The compiler evaluates each text twice: once for the length, and once for the content.
+#![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
+// The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
@@ -31,7 +31,9 @@ pub const fn requirement_length(node: &Node) -> usize {
     text.length
 }
 
-/// Writes the requirement of a number, string or array: "expected an integer from 0 to 100".
+/// Writes the requirement of a number, string or array.
+///
+/// An example is "expected an integer from 0 to 100".
 #[must_use]
 pub const fn requirement<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text { bytes: [0; LENGTH], length: 0 };
@@ -48,7 +50,7 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// Properties that the use of a value determines, not its type.
+/// Properties that depend on a value's use, not on its type.
 #[derive(Clone, Copy)]
 struct Context {
     description: Option<&'static str>,
@@ -58,7 +60,7 @@ struct Context {
     nullable: bool,
 }
 
-/// A text buffer. A buffer of length zero only counts.
+/// A text buffer. A buffer of length zero only counts bytes.
 struct Text<const LENGTH: usize> {
     bytes: [u8; LENGTH],
     length: usize,
@@ -154,7 +156,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.byte(b'}');
     }
 
-    /// Writes the members of a schema that has a type.
+    /// Writes the members of a schema with the member `type`.
     const fn single(&mut self, node: &Node, context: Context) {
         self.text("\"type\":");
         let name = match node {
@@ -307,7 +309,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
     }
 
     const fn one_of(&mut self, one_of: &OneOf, context: Context) {
-        // The type is also written outside `oneOf`, for readers that ignore `oneOf`.
+        // Also write the type outside `oneOf`, for readers that ignore `oneOf`.
         self.single(&Node::OneOf(&OneOf { tag: "", variants: &[] }), context);
         self.text(",\"oneOf\":");
         let mut before = b'[';

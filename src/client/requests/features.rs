@@ -15,33 +15,33 @@ use crate::client::method_properties::Method;
 use crate::client::options::Options;
 
 impl Client<'_> {
-    /// Lists the resources. Each page is an event [`Event::Resources`](crate::client::Event::Resources). The client
-    /// requests the next page by itself.
+    /// Lists the resources. The client emits an [`Event::Resources`](crate::client::Event::Resources) for each page.
+    /// The client requests the next page by itself.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
-    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, and
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
-    /// request is larger than the transmit buffer, or its `_meta` is not valid. For a list, this error also means that
-    /// the `_meta` does not fit into the text of the slot.
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the request is
+    /// larger than the transmit buffer, or its `_meta` is not valid. For a list, this error also means that the `_meta`
+    /// does not fit into the text of the slot.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
 
-    /// Lists the resource templates. Each page is an event [`Event::Templates`](crate::client::Event::Templates). The
-    /// client requests the next page by itself.
+    /// Lists the resource templates. The client emits an [`Event::Templates`](crate::client::Event::Templates) for each
+    /// page. The client requests the next page by itself.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources).
+    /// Same as [`list_resources`](Client::list_resources).
     pub fn list_templates(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Templates, options)
     }
 
-    /// Lists the prompts. Each page is an event [`Event::Prompts`](crate::client::Event::Prompts). The client requests
-    /// the next page by itself.
+    /// Lists the prompts. The client emits an [`Event::Prompts`](crate::client::Event::Prompts) for each page. The
+    /// client requests the next page by itself.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no prompts.
     pub fn list_prompts(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Prompts, options)
     }
@@ -54,7 +54,7 @@ impl Client<'_> {
     /// Reads a resource. [`Response::resource`](crate::client::Response::resource) returns its contents.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources).
+    /// Same as [`list_resources`](Client::list_resources).
     pub fn read_resource(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::RESOURCES)?;
         self.begin_with_uri(methods::RESOURCES_READ.name, uri, options)
@@ -64,8 +64,8 @@ impl Client<'_> {
     /// reports a change. The result of the request is empty.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no resource
-    /// subscriptions, or the revision is `2026-07-28`, which uses [`listen`](Client::listen) instead.
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no resource
+    /// subscriptions, or the revision is `2026-07-28`. In `2026-07-28`, call [`listen`](Client::listen) instead.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::ResourceSubscriptions, ServerCapabilities::RESOURCES_SUBSCRIBE)?;
         self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
@@ -74,7 +74,7 @@ impl Client<'_> {
     /// Cancels a subscription to a resource (handshake era only). The result of the request is empty.
     ///
     /// # Errors
-    /// As [`subscribe`](Client::subscribe).
+    /// Same as [`subscribe`](Client::subscribe).
     pub fn unsubscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::ResourceSubscriptions, ServerCapabilities::RESOURCES_SUBSCRIBE)?;
         self.begin_with_uri(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
@@ -91,7 +91,7 @@ impl Client<'_> {
     /// [`Response::prompt`](crate::client::Response::prompt) returns the messages.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no prompts.
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no prompts.
     pub fn get_prompt(
         &mut self,
         name: &str,
@@ -107,12 +107,14 @@ impl Client<'_> {
     }
 
     /// Requests proposals for the value of an argument. `value` is the prefix that the user has typed. `context`
-    /// contains the arguments that already have a value. Revisions before `2025-06-18` have no context, so the client
-    /// omits the context there. [`Response::completion`](crate::client::Response::completion) returns the proposals.
+    /// contains the arguments that already have a value. In revisions before `2025-06-18`, which do not define
+    /// `context`, the client omits this member. [`Response::completion`](crate::client::Response::completion) returns
+    /// the proposals.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no completion.
-    /// `2024-11-05` has no capability for completion, so the client sends the request without this check.
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no completion. In
+    /// `2024-11-05`, the client sends the request without this check, because the revision has no capability for
+    /// completion.
     pub fn complete(
         &mut self,
         reference: Reference<'_>,
@@ -146,8 +148,8 @@ impl Client<'_> {
     /// `2026-07-28`, [`Options::log_level`] sets the level of each request.
     ///
     /// # Errors
-    /// As [`list_resources`](Client::list_resources); [`SendError::Unsupported`]: the server has no logging, or the
-    /// revision is `2026-07-28`.
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no logging, or
+    /// the revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::SessionLogLevel, ServerCapabilities::LOGGING)?;
         self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {

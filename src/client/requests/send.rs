@@ -17,9 +17,9 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, and
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space. [`SendError::Unwritable`]: the
-    /// request is larger than the transmit buffer, or its arguments or `_meta` are not valid.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the request is
+    /// larger than the transmit buffer, or its arguments or `_meta` are not valid.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -32,10 +32,10 @@ impl Client<'_> {
         })
     }
 
-    /// Calls a tool with arguments of any type that serializes to an object.
+    /// Calls a tool with any arguments that serialize to an object.
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with).
+    /// Same as [`call_with`](Client::call_with).
     #[cfg(feature = "serde")]
     pub fn call<T: serde_core::Serialize + ?Sized>(
         &mut self,
@@ -49,10 +49,10 @@ impl Client<'_> {
         })
     }
 
-    /// Calls a tool with arguments as JSON text, which must be an object.
+    /// Calls a tool with the JSON text of an object as arguments.
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with).
+    /// Same as [`call_with`](Client::call_with).
     pub fn call_json(
         &mut self,
         tool: &str,
@@ -77,24 +77,25 @@ impl Client<'_> {
         })
     }
 
-    /// Lists the tools. Each page is an event [`Event::Tools`](crate::client::Event::Tools). The client requests the
-    /// next page by itself, so one call lists all tools. [`is_last`](crate::client::ToolsPage::is_last) marks the end
-    /// of the list.
+    /// Lists the tools. The client emits an [`Event::Tools`](crate::client::Event::Tools) for each page. The client
+    /// requests the next page by itself, so one call lists all tools. [`is_last`](crate::client::ToolsPage::is_last)
+    /// marks the end of the list.
     ///
     /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
-    /// [`cancel`](Client::cancel) the request after a match. Before the next poll, the cancellation sends nothing,
-    /// because the client has not requested the next page yet.
+    /// [`cancel`](Client::cancel) the request after a match. A cancellation before the next poll sends nothing, because
+    /// the client has not requested the next page yet.
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with).
+    /// Same as [`call_with`](Client::call_with).
     pub fn list_tools(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Tools, options)
     }
 
-    /// Checks that the server responds. Sends `ping`, or `server/discover` in `2026-07-28`, which has no `ping`.
+    /// Checks that the server responds. The request is `ping`. In `2026-07-28`, which has no `ping`, the request is
+    /// `server/discover`.
     ///
     /// # Errors
-    /// As [`call_with`](Client::call_with).
+    /// Same as [`call_with`](Client::call_with).
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         let stateless = self.state.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
@@ -106,11 +107,11 @@ impl Client<'_> {
     ///
     /// If the client has a function for the method, the request has the same events as a call of that function. A
     /// `tools/call`, for example, may [require input](crate::client::InputRequired), and ends with a
-    /// [`tool_result`](crate::client::Response::tool_result). Lists are the exception: the client does not request
+    /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception. The client does not request
     /// further pages, and the request ends with an [`Event::Response`](crate::client::Event::Response).
     ///
     /// # Errors
-    /// As for [`call_with`](Client::call_with), but the server needs no capability.
+    /// Same as [`call_with`](Client::call_with), but the client does not check the server's capabilities.
     pub fn request(
         &mut self,
         method: &str,
@@ -121,7 +122,9 @@ impl Client<'_> {
         self.state.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
     }
 
-    /// Cancels a request, and notifies the server if the server has not responded. The ticket becomes invalid.
+    /// Cancels a request. The ticket becomes invalid.
+    ///
+    /// The client notifies the server, unless the server has already responded.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has already ended.
@@ -134,20 +137,20 @@ impl Client<'_> {
     /// Returns the reply to a [deferred](crate::client::ServerRequest::defer) request of the server.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has a response, was cancelled, has expired, or its connection has ended.
-    /// [`SendError::Busy`]: the transmit buffer lacks space for a response, and
-    /// [`Event::Writable`](crate::client::Event::Writable) reports when it has space.
+    /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
+    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.state.reply(ticket)
     }
 
     /// Notifies the server that the roots have changed. The client sends the notification when the transmit buffer has
-    /// space. Several calls before that moment cause one notification.
+    /// space. Several calls before this notification cause only one notification.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the client has not
     /// declared [`ROOTS_LIST_CHANGED`](crate::ClientCapabilities::ROOTS_LIST_CHANGED), or the revision has no such
-    /// notification. In `2026-07-28`, servers request the roots when they need them.
+    /// notification. In `2026-07-28`, a server requests the roots on demand.
     pub fn roots_changed(&mut self) -> Result<(), SendError> {
         if !self.state.is_connected() {
             return Err(SendError::NotConnected);

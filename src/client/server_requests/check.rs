@@ -77,8 +77,9 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message. Stores the number of ids, and a sum of their hashes that does not depend on
-/// the order. The comparison of two sets takes constant time and memory, because the server controls the number of ids.
+/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes, which does not depend on
+/// the order. The comparison of two sets must take constant time and memory, because the server controls the number of
+/// ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -93,8 +94,8 @@ impl Ids {
     }
 }
 
-/// Whether tool uses and tool results match. A message with results has only results. Each result belongs to a use in
-/// the previous message, and each use has a result in the next message.
+/// Whether tool uses and tool results match. A message with tool results must contain no other blocks. Each result must
+/// belong to a use in the previous message. Each use must have a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {
@@ -242,7 +243,7 @@ mod tests {
                 };
             }
             messages += if messages.is_empty() { "" } else { "," };
-            // A single block is written without an array.
+            // The test writes a single block without an array.
             let content = if pieces == 1 { blocks } else { format!("[{blocks}]") };
             messages += &format!(r#"{{"role":"{role}","content":{content}}}"#);
         }

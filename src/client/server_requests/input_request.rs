@@ -10,7 +10,7 @@ use crate::protocol::sampling::CreateMessageView;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum InputRequest<'a> {
-    /// The roots: the directories that the server may work in.
+    /// The roots: the directories in which the server may work.
     Roots,
     /// A form for the user to fill in.
     Elicit(FormView<'a>),
@@ -64,7 +64,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// The whole parameters. For [`Roots`](InputRequest::Roots), an empty object.
+    /// All parameters. For [`Roots`](InputRequest::Roots), the parameters are an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {
@@ -75,7 +75,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// Views validated parameters.
+    /// Creates a view of validated parameters.
     pub(crate) fn from_json(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
         match kind {
             InputKind::Roots => InputRequest::Roots,

@@ -37,8 +37,8 @@ pub(crate) struct Pending<'a> {
     pub(crate) context: Context,
 }
 
-/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state, so
-/// that a reply has only one lifetime.
+/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state. A
+/// reply therefore has only one lifetime.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>));
 }
@@ -51,8 +51,8 @@ impl StateAccess for ClientState<'_> {
 
 /// A request of the server for input, with its reply. The parameters borrow the receive buffer.
 ///
-/// A response consumes the request, and cannot fail. If the application drops the request without a response, the
-/// client responds with an error (-32603) at the next poll.
+/// Every function that responds consumes the request and cannot fail. If the application drops the request without a
+/// response, the client responds with an error (-32603) at the next poll.
 ///
 /// ```
 /// use mcp_proto::client::{ServerRequest, InputRequest};
@@ -75,10 +75,10 @@ pub struct ServerRequest<'a> {
 
 /// The reply to a request of the server.
 ///
-/// A response consumes the reply, and cannot fail. If a response does not fit, is of the wrong kind, or cannot be
-/// expressed in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
+/// Every function that responds consumes the reply and cannot fail. If a response does not fit, has the wrong kind, or
+/// is not possible in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
 ///
-/// Dropping the reply sends no response: a [deferred](ServerRequest::defer) request stays in flight.
+/// Dropping the reply sends no response. A [deferred](ServerRequest::defer) request then remains in flight.
 #[must_use = "a request needs a response"]
 pub struct ServerRequestReply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
@@ -104,40 +104,40 @@ impl<'a> ServerRequest<'a> {
         self.reply.stream()
     }
 
-    /// Responds that the user accepts: see [`ServerRequestReply::accept`].
+    /// Responds that the user accepts, like [`ServerRequestReply::accept`].
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         self.reply.accept(content);
     }
 
-    /// Responds that the user declines: see [`ServerRequestReply::decline`].
+    /// Responds that the user declines, like [`ServerRequestReply::decline`].
     pub fn decline(self) {
         self.reply.decline();
     }
 
-    /// Responds that the user dismisses the request: see [`ServerRequestReply::cancel`].
+    /// Responds that the user dismisses the request, like [`ServerRequestReply::cancel`].
     pub fn cancel(self) {
         self.reply.cancel();
     }
 
-    /// Responds with the roots: see [`ServerRequestReply::roots`].
+    /// Responds with the roots, like [`ServerRequestReply::roots`].
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         self.reply.roots(roots);
     }
 
-    /// Responds with a model's message: see [`ServerRequestReply::sampled`].
+    /// Responds with a model's message, like [`ServerRequestReply::sampled`].
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         self.reply.sampled(model, stop_reason, content);
     }
 
-    /// Answers with a JSON-RPC error.
+    /// Responds with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
         self.reply.error(code, message);
     }
 
-    /// Reports progress before the response: see [`ServerRequestReply::progress`].
+    /// Reports progress before the response, like [`ServerRequestReply::progress`].
     ///
     /// # Errors
-    /// As for [`ServerRequestReply::progress`]. After an error, the request stays open.
+    /// Same as [`ServerRequestReply::progress`]. After an error, the request remains open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -150,12 +150,12 @@ impl<'a> ServerRequest<'a> {
     /// Defers the response, for example until the user has decided. [`Client::reply`](crate::Client::reply) returns the
     /// reply for the ticket. A deferred request occupies a slot.
     ///
-    /// The request expires after `time`. If `time` is `None`, it expires after the client's
+    /// The request expires after `time`. If `time` is `None`, the request expires after the client's
     /// [`maximum`](crate::client::Timeouts::maximum). The client then responds with an error and emits
     /// [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// # Errors
-    /// Returns the request if no slot is free, or if the id of the request does not fit into the text of a slot.
+    /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a slot.
     pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let ServerRequestReply { state, pending: Pending { source, context } } = &mut self.reply;
         let mut ticket = None;
@@ -177,10 +177,11 @@ impl ServerRequestReply<'_> {
         self.pending.context.stream
     }
 
-    /// Responds that the user has submitted the form, or agrees to open the URL. For a form, `content` writes the names
-    /// and values of the fields. For a URL, the client does not call `content`.
+    /// Responds that the user accepts a form or a URL.
     ///
-    /// Values are strings, numbers and booleans. From `2025-11-25` on, they may also be arrays of strings.
+    /// For a form, `content` writes the field names and values. For a URL, the client does not call `content`.
+    ///
+    /// Values are strings, numbers and booleans. From `2025-11-25` on, a value may also be an array of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
         let mut content = Some(content);
@@ -192,7 +193,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    /// Accepts a form with fields of any type that serializes to an object.
+    /// Accepts a form with any content that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
         let revision = self.pending.context.revision;
@@ -217,8 +218,8 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// Responds that the user has dismissed the request without a choice. If the request is not an elicitation, the
-    /// response is an error (-1).
+    /// Responds that the user has dismissed the request. If the request is not an elicitation, the response is an error
+    /// (-1).
     pub fn cancel(self) {
         match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Cancel),
@@ -228,7 +229,7 @@ impl ServerRequestReply<'_> {
         }
     }
 
-    /// Responds with the roots. `roots` adds them one by one.
+    /// Responds with the roots. The closure `roots` adds each root.
     pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         if self.pending.context.kind != InputKind::Roots {
             return self.refuse_wrong_kind();
@@ -238,8 +239,8 @@ impl ServerRequestReply<'_> {
     }
 
     /// Responds with a model's message. `model` is the name of the model, and `content` writes the content blocks.
-    /// `stop_reason` is `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another reason; the client omits an empty
-    /// one.
+    /// `stop_reason` is `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another reason. The client omits an empty
+    /// `stop_reason`.
     pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
         if self.pending.context.kind != InputKind::Sample {
             return self.refuse_wrong_kind();
@@ -249,7 +250,7 @@ impl ServerRequestReply<'_> {
         self.result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
-    /// Answers with a JSON-RPC error.
+    /// Responds with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
         self.respond(OutboundMessageKind::Error { code }, &mut |out| {
             out.key("error");
@@ -262,12 +263,12 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    /// Reports progress, if the request has a progress token. The progress must grow each time.
+    /// Reports progress, if the request has a progress token. The progress must increase with each call.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, or the progress has not grown.
-    /// [`SendError::Unwritable`]: the notification would leave too little space for a response. In both cases the
-    /// request stays open.
+    /// [`SendError::NotWanted`]: the request has no progress token, or the progress has not increased.
+    /// [`SendError::Unwritable`]: the notification would leave too little space for a response. In both cases, the
+    /// request remains open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,

@@ -12,7 +12,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
 
 impl ClientState<'_> {
-    /// The capabilities declared to this server. Empty until the client is connected.
+    /// The capabilities that the client declared to this server. The set is empty until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
@@ -51,12 +51,12 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether a request of the server holds or awaits transmit space for its response.
+    /// Whether a server request holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }
 
-    /// Responds to the current request with an error if the application dropped it.
+    /// Responds with an error if the application dropped the current request.
     pub(crate) fn respond_to_dropped_request(&mut self, line: &[u8], stream: StreamId) {
         if core::mem::take(&mut self.peer.response_pending) {
             let id = line.get(self.request_id.range()).unwrap_or_default();
@@ -69,7 +69,7 @@ impl ClientState<'_> {
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         let deferred = self.peer.in_flight.deferred(ticket).ok_or(SendError::Gone)?;
         let (kind, stream) = (deferred.context, deferred.stream);
-        // Deferred requests end with their connection, so the revision of this connection applies.
+        // A deferred request ends with its connection, so the revision of the current connection applies.
         let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         self.peer.reserve_reply(self.holds_reply_space())?;

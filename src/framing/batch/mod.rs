@@ -1,6 +1,6 @@
-//! Batches: makes each message of an array the current line in turn.
+//! Batches: makes one array element after another the current line.
 //!
-//! The iteration needs no state of its own: the byte after an element shows whether another element follows.
+//! The iteration stores no state, because the byte after an element shows whether another element follows.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
@@ -10,7 +10,7 @@ use crate::json::next_value;
 impl LineDecoder<'_> {
     /// Makes the first element of an array the current line.
     ///
-    /// Returns `false` if the array is empty or an element of a batch.
+    /// Returns `false` if the array is empty, or is itself an element of a batch.
     pub(crate) fn open_batch(&mut self) -> bool {
         let is_element = !self.bytes_after_line().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
@@ -20,10 +20,10 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Releases the current line. If it is an element of a batch, the next element becomes the current line.
+    /// Releases the current line. After an element of a batch, the next element becomes the current line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
-        // Another element takes at least two bytes: a comma and a digit.
+        // A further element takes at least two bytes: a comma and a digit.
         let may_follow = self.release_length > length.saturating_add(1);
         let next = match self.line {
             Some(LineKind::Message) if may_follow => {
@@ -40,13 +40,17 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the bytes that a release frees after the line: its newline, or the remaining batch.
+    /// Returns the bytes after the line that a release also frees.
+    ///
+    /// These bytes are the newline or the remaining batch.
     fn bytes_after_line(&self) -> &[u8] {
         let to = self.start.wrapping_add(self.release_length);
         self.buffer.bytes().get(self.scanned..to).unwrap_or_default()
     }
 
-    /// Selects the value after the first `skipped` bytes of the line as the current line. Returns `false` if no value
+    /// Selects the next value of the batch as the current line.
+    ///
+    /// The search for the value starts `skipped` bytes after the start of the line. Returns `false` if no value
     /// follows.
     fn select_value(&mut self, skipped: usize) -> bool {
         let from = self.start.wrapping_add(skipped);

@@ -7,7 +7,7 @@ use crate::framing::outbound_message::StreamId;
 use std::string::String;
 use std::vec::Vec;
 
-/// Returns the messages of `input`, with indented batch elements.
+/// Returns the messages of `input`. Batch elements are indented.
 fn messages(input: &str) -> Vec<String> {
     let mut buffer = [0; 100];
     let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
@@ -42,7 +42,7 @@ fn batch_yields_its_elements_and_ends_at_its_line() {
         ("[1,2]\n[3]\n{}\n", &["  1", "  2", "  3", "{}"]),
         ("[ {\"id\":7} ,\t\"a,b]\" , null ] \r\n{}", &["  {\"id\":7}", "  \"a,b]\"", "  null", "{}"]),
         ("[{\"a\":[1,2],\"id\":7},{}]\n{\"id\":7}", &["  {\"a\":[1,2],\"id\":7}", "  {}", "{\"id\":7}"]),
-        // A nested batch is not split.
+        // The decoder does not split a nested batch.
         ("[[1,2],[],[3]]\n4", &["  [1,2]", "  []", "  [3]", "4"]),
         ("[[1,2]]\n4", &["  [1,2]", "4"]),
         ("[]\n[ ]\n1\n", &["[]", "[ ]", "1"]),

@@ -1,6 +1,7 @@
 //! Message mode: receives whole messages instead of lines.
 //!
-//! The decoder reaches this code only through [`MessageFraming`], so a program that receives lines does not link it.
+//! The decoder calls this code only through [`MessageFraming`]. A program that receives lines therefore does not link
+//! the code.
 
 use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
@@ -10,8 +11,7 @@ use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) trait MessageFraming: Sync {
-    /// Copies a whole message into the buffer. `envelope` holds the message's members if the caller has parsed the
-    /// message.
+    /// Copies a whole message into the buffer. If the caller has parsed the message, `envelope` contains its members.
     fn receive(
         &self,
         input: &mut LineDecoder<'_>,
@@ -25,8 +25,8 @@ pub(super) trait MessageFraming: Sync {
 
 struct WholeMessages;
 
-/// The trait object of message mode. The decoder stores a reference to it, because `&&dyn` takes one word and `&dyn`
-/// takes two.
+/// The trait object of message mode. The decoder stores a reference to this object, because `&&dyn` takes one word and
+/// `&dyn` takes two.
 pub(super) static WHOLE_MESSAGES: &dyn MessageFraming = &WholeMessages;
 
 impl MessageFraming for WholeMessages {

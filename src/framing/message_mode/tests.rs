@@ -96,7 +96,7 @@ fn parsed_message_is_not_scanned_again() {
     let envelope = Message::parse(message).map(|message| message.envelope()).ok();
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
-    // The decoder accepts invalid JSON, so it does not scan the message.
+    // The decoder accepts invalid JSON, because it does not scan a parsed message.
     assert!(input.message(b"{\"id\":!!!!!}", envelope, StreamId(1)));
     assert_eq!(current(&mut input), Some((String::from("{\"id\":!!!!!}"), 1)));
     assert_eq!(Some(input.envelope()), envelope);

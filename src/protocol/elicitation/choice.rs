@@ -1,4 +1,4 @@
-//! Values of a choice field, written in each revision's schema, and viewed.
+//! Values of a choice field: written for each revision, and viewed.
 
 use crate::json::{Str, Writer};
 
@@ -32,7 +32,9 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
     options.iter().any(|option| option.title.is_some())
 }
 
-/// Writes values without titles as `enum`, and values with titles under the key `titled`.
+/// Writes the values as a part of a schema.
+///
+/// Values without titles become `enum`. Values with titles become a member with the key `titled`.
 pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     if !has_titles(options) {
         out.key("enum");
@@ -70,6 +72,6 @@ pub(super) fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Wr
 pub struct ChoiceView<'a> {
     /// The value in the response.
     pub value: Str<'a>,
-    /// The title for the user; the value if there is no title.
+    /// The title for the user. Without a title, this field repeats the value.
     pub title: Str<'a>,
 }

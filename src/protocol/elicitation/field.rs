@@ -1,4 +1,4 @@
-//! Fields of a form: written as a schema of each revision, and viewed.
+//! Fields of a form: written for each revision, and viewed.
 //!
 //! Specification: *Elicitation*, *Requested schema*.
 
@@ -9,10 +9,10 @@ use crate::protocol::elicitation::choice::{
 use crate::protocol::objects::view::{number, text};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A field of a [`Form`](super::Form). Optional by default; see [`required`](Field::required).
+/// A field of a [`Form`](super::Form). A field is optional unless it is made [`required`](Field::required).
 ///
-/// Features that a revision lacks are omitted or replaced. Fields with several choices, and defaults other than
-/// booleans, exist from `2025-11-25` on. In older revisions the user chooses only one value.
+/// The schema omits or replaces the features that a revision lacks. Fields with several choices, and defaults other
+/// than booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -68,13 +68,13 @@ impl<'a> Field<'a> {
         Field::formatted(name, "uri")
     }
 
-    /// A field for a date: `2026-07-28`.
+    /// A field for a date, such as `2026-07-28`.
     #[must_use]
     pub const fn date(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date")
     }
 
-    /// A field for a date with a time: `2026-07-28T12:00:00Z`.
+    /// A field for a date with a time, such as `2026-07-28T12:00:00Z`.
     #[must_use]
     pub const fn date_time(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date-time")
@@ -108,7 +108,7 @@ impl<'a> Field<'a> {
         Field::new(name, Kind::Choice { options })
     }
 
-    /// A field for any number of these values. Clients before `2025-11-25` respond with one value.
+    /// A field for any number of these values. In revisions before `2025-11-25`, clients respond with only one value.
     #[must_use]
     pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choices { options, count: [None, None] })
@@ -135,8 +135,10 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the minimum and maximum length: characters of a text, or values of a multiple choice. No effect on other
-    /// fields.
+    /// Sets the minimum and maximum length.
+    ///
+    /// The length of a text is its number of characters. The length of a multiple choice is the number of chosen
+    /// values. No effect on other fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
         match &mut self.kind {
@@ -277,7 +279,7 @@ fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>)
     }
 }
 
-/// Writes the schema of a form, an object.
+/// Writes the schema of a form.
 pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
     out.begin_object();
     out.field_string("type", "object");
@@ -306,7 +308,7 @@ pub struct FieldView<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldKind {
-    /// A string; [`FieldView::format`] may restrict it.
+    /// A string. [`FieldView::format`] may restrict its content.
     Text,
     /// A number.
     Number,
@@ -318,7 +320,7 @@ pub enum FieldKind {
     Choice,
     /// Any number of the [`choices`](FieldView::choices).
     Choices,
-    /// A type unknown to the specification.
+    /// A type that the specification does not define.
     Other,
 }
 
@@ -366,7 +368,7 @@ impl<'a> FieldView<'a> {
         }
     }
 
-    /// The values to choose from, with their titles. Empty if the field is not a choice.
+    /// The choices, with their titles. The iterator is empty if the field is not a choice.
     pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
         let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
         let [list, names, one_of, any_of] =
@@ -397,8 +399,9 @@ impl<'a> FieldView<'a> {
         text(self.schema, "format")
     }
 
-    /// The minimum and maximum of a number's value, of a string's length in characters, or of the number of chosen
-    /// values.
+    /// The minimum and maximum.
+    ///
+    /// They limit the value of a number, the length of a string in characters, or the number of chosen values.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {

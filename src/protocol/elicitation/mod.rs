@@ -1,4 +1,4 @@
-//! Elicitation: forms and URLs for the user, as a server requests them and a client views them.
+//! Elicitation: forms and URLs, written by a server, viewed by a client.
 //!
 //! Specification: *Elicitation*.
 
@@ -14,10 +14,10 @@ use crate::protocol::methods;
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revisions, WireFeature};
 
-/// A form for the user to fill in (from `2025-06-18` on). Read the response with
-/// [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json).
+/// A form for the user (from `2025-06-18` on).
+/// [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) reads the response.
 ///
-/// Never request secrets in a form: the specification forbids it. Use [`OpenUrl`] for them.
+/// The specification forbids requests for secrets in a form. Use [`OpenUrl`] for secrets.
 ///
 /// ```
 /// use mcp_proto::input::{Choice, Field, Form};
@@ -40,15 +40,17 @@ enum Schema<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Creates a form with a message for the user. Field names must be unique. The schema is written in the client's
-    /// revision.
+    /// Creates a form with a message for the user. Field names must be unique. The server writes the schema for the
+    /// client's revision.
     #[must_use]
     pub const fn new(message: &'a str, fields: &'a [Field<'a>]) -> Form<'a> {
         Form { message, schema: Schema::Fields(fields) }
     }
 
-    /// Creates a form with a schema as JSON text: an object whose properties are primitive. The schema is written
-    /// verbatim, so the client's revision must allow it.
+    /// Creates a form with a schema as JSON text.
+    ///
+    /// The schema describes an object whose properties are primitive. The server sends the schema verbatim, so the
+    /// client's revision must allow the schema.
     #[must_use]
     pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {
         Form { message, schema: Schema::Raw(schema) }
@@ -87,8 +89,10 @@ impl Sealed for Form<'_> {
     }
 }
 
-/// A web page for the user to open (from `2025-11-25` on): to log in, to pay, to enter a secret. The response reports
-/// only whether the user agreed. The page must report the outcome to the server.
+/// A web page for the user to open (from `2025-11-25` on).
+///
+/// Examples are pages for a login, a payment or a secret. The response reports only whether the user agreed. The page
+/// must report the outcome to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenUrl<'a> {
     message: &'a str,
@@ -97,8 +101,8 @@ pub struct OpenUrl<'a> {
 }
 
 impl<'a> OpenUrl<'a> {
-    /// Creates a request with a message, the URL, and a unique id. The server sends the id in `2025-11-25` only.
-    /// [`Server::elicitation_complete`](crate::Server::elicitation_complete) takes the same id.
+    /// Creates a request with a message, the URL, and a unique id. The server sends the id in `2025-11-25` only. The
+    /// application passes the same id to [`Server::elicitation_complete`](crate::Server::elicitation_complete).
     #[must_use]
     pub const fn new(message: &'a str, url: &'a str, id: &'a str) -> OpenUrl<'a> {
         OpenUrl { message, url, id }
@@ -158,13 +162,15 @@ view! {
 }
 
 impl<'a> FormView<'a> {
-    /// The message for the user, which explains the request.
+    /// The message that explains the request to the user.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// The JSON Schema of the form's content: an object whose properties are primitive.
+    /// The JSON Schema of the form's content.
+    ///
+    /// The schema describes an object whose properties are primitive.
     #[must_use]
     pub fn requested_schema(&self) -> Json<'a> {
         self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
@@ -179,15 +185,17 @@ impl<'a> FormView<'a> {
 }
 
 view! {
-    /// A URL for the user to open. Show the whole URL, do not fetch it, and open it only with the user's consent. The
-    /// response reports only the consent, not the user's actions on the page.
+    /// A URL for the user to open.
+    ///
+    /// The application must show the whole URL, must not fetch the URL, and may open it only with the user's consent.
+    /// The response reports only the consent, not the user's actions on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
     OpenUrlView with meta
 }
 
 impl<'a> OpenUrlView<'a> {
-    /// The message for the user, which explains the request.
+    /// The message that explains the request to the user.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
@@ -199,13 +207,13 @@ impl<'a> OpenUrlView<'a> {
         text(self.json, "url").unwrap_or_default()
     }
 
-    /// The id by which `notifications/elicitation/complete` reports the completion (`2025-11-25`).
+    /// The id in `notifications/elicitation/complete` (`2025-11-25`).
     #[must_use]
     pub fn elicitation_id(&self) -> Option<Str<'a>> {
         text(self.json, "elicitationId")
     }
 
-    /// Whether these are valid parameters of a URL request.
+    /// Whether the parameters are valid for a URL request.
     pub(crate) fn is_one(params: Json<'_>) -> bool {
         let [message, url] = params.pick(["message", "url"]);
         [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))

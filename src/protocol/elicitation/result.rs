@@ -1,4 +1,4 @@
-//! The user's choice about a form or a URL: written by a client, viewed by a server.
+//! The user's choice: written by a client, viewed by a server.
 //!
 //! Specification: *Elicitation*, *Response actions*.
 
@@ -27,8 +27,8 @@ impl Action {
     }
 }
 
-/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From 2025-11-25 on, arrays of
-/// strings are allowed too.
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From 2025-11-25 on, a value
+/// may also be an array of strings.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -59,16 +59,16 @@ pub struct ElicitResultView<'a> {
 /// The choice of a user about an input request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ElicitAction {
-    /// The user submitted the form, or agreed to open the page.
+    /// A submitted form, or consent to open the page.
     Accept,
-    /// The user declined.
+    /// A refusal by the user.
     Decline,
-    /// The user dismissed the request without a choice.
+    /// A dismissal of the request without a choice.
     Cancel,
 }
 
 impl<'a> ElicitResultView<'a> {
-    /// Reads a result. Returns `None` if it is not a result of an elicitation.
+    /// Reads a result. Returns `None` if the result is not a result of an elicitation.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
         let [action, content] = result.pick(["action", "content"]);
@@ -91,14 +91,14 @@ impl<'a> ElicitResultView<'a> {
         self.action
     }
 
-    /// The submitted fields: an object, empty if the user submitted no field. The server must check the object against
-    /// the form.
+    /// The submitted fields as an object. The object is empty if the user submitted no field. The server must check the
+    /// object against the form.
     #[must_use]
     pub fn content(&self) -> Json<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The value of a field, if it was submitted.
+    /// The value of a submitted field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Json<'a>> {
         self.content?.get(name)
@@ -110,7 +110,7 @@ impl<'a> ElicitResultView<'a> {
     }
 }
 
-/// The elements of an array, or the value itself if it is not an array.
+/// The elements of an array. For any other value, the iterator returns only this value.
 fn one_or_many<'a>(value: Option<Json<'a>>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     let array = value.filter(|value| value.kind() == Kind::Array);
     let one = if array.is_some() { None } else { value };

@@ -1,11 +1,11 @@
 //! Input requests that a server sends to a client, and their results.
 //!
-//! A server requests input with [`ListRoots`], a [`Form`], [`OpenUrl`] or [`CreateMessage`]. It reads the results with
-//! [`RootsView`], [`ElicitResultView`] and [`SampledView`].
+//! A server requests input with [`ListRoots`], a [`Form`], [`OpenUrl`] or [`CreateMessage`]. The server reads the
+//! results with [`RootsView`], [`ElicitResultView`] and [`SampledView`].
 //!
-//! In the handshake era a server sends the requests itself: [`Server::request`](crate::Server::request). In
-//! `2026-07-28` the server responds to a client's request with input requests:
-//! [`Call::require_input`](crate::server::Call::require_input). The client then repeats its request with the input
+//! In the handshake era, a server sends the requests with [`Server::request`](crate::Server::request). In `2026-07-28`,
+//! the server responds to a client's request with input requests:
+//! [`Call::require_input`](crate::server::Call::require_input). The client then sends its request again with the input
 //! responses.
 //!
 //! | to request | write | the client must have declared | read the result with |
@@ -46,7 +46,7 @@ pub trait Input: Sealed {
     /// The capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The revisions that have the request.
+    /// The revisions that define the request.
     fn revisions(&self) -> Revisions;
 
     /// Whether a client with these capabilities accepts the request in this revision.
@@ -57,9 +57,11 @@ pub trait Input: Sealed {
 
 #[cfg(feature = "alloc")]
 impl dyn Input + '_ {
-    /// The parameters of the [`method`](Input::method) as JSON text, an object. The parameters suit a client with these
-    /// capabilities in this revision. An application that sends requests from another thread passes the parameters to
-    /// [`Server::ask_raw`](crate::Server::ask_raw). Returns `None` if the request is not valid.
+    /// The parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the request is
+    /// not valid.
+    ///
+    /// The parameters depend on the revision and on the capabilities of the client. An application that sends requests
+    /// from another thread passes the parameters to [`Server::ask_raw`](crate::Server::ask_raw).
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};
@@ -83,7 +85,7 @@ impl dyn Input + '_ {
 
 /// The private part of [`Input`], which writes the parameters.
 pub(crate) trait Sealed {
-    /// Writes the members of the parameters. Returns `false` if they are not valid.
+    /// Writes the members of the parameters. Returns `false` if the parameters are not valid.
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool;
 }
 
@@ -94,7 +96,7 @@ pub(crate) struct To {
     pub(crate) client: ClientCapabilities,
 }
 
-/// Writes `"method":…,"params":{…}`, without `params` if the closure writes nothing. Returns `false` if the parameters
+/// Writes `"method":…,"params":{…}`. Omits `params` if the closure writes nothing. Returns `false` if the parameters
 /// are not valid.
 pub(crate) fn write_request(
     out: &mut Writer<'_>,

@@ -10,7 +10,7 @@ use Revision::*;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// Returns the written parameters, or `None` if they are not valid.
+/// Returns the written parameters. Returns `None` if the parameters are not valid.
 fn written(input: &dyn Input, revision: Revision, client: C) -> Option<String> {
     let mut text = [0; 4096];
     let mut out = Writer::new(BufferMut::Lent(&mut text), 0, 4096);
@@ -82,7 +82,7 @@ fn form_schema_depends_on_revision() {
     check(&form, V2026_07_28, new);
     let twice = [Field::text("a"), Field::text("b"), Field::boolean("a")];
     assert_eq!(written(&Form::new("", &twice), V2025_06_18, C::NONE), None);
-    // Limits and defaults of the wrong type are ignored.
+    // The form ignores limits and defaults of the wrong type.
     let odd = Field::boolean("b").length(Some(1), None).range(None, Some(Decimal::ZERO)).default_text("x");
     let odd = [odd.default_number(Decimal::ZERO).default_choices(&["x"])];
     let expected = r#"{"mode":"form","message":"","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean"}}}}"#;

@@ -59,7 +59,7 @@ impl<'n> Annotations<'n> {
         self
     }
 
-    /// Sets the importance, from 0 (optional) to 1 (required). Values outside this range are clamped.
+    /// Sets the importance, from 0 (optional) to 1 (required). The writer clamps values outside this range.
     #[must_use]
     pub const fn priority(mut self, priority: Decimal) -> Self {
         self.priority = Some(priority);
@@ -73,7 +73,7 @@ impl<'n> Annotations<'n> {
         self
     }
 
-    /// Writes the member `annotations`. Omits the member if the revision supports none of the set annotations.
+    /// Writes the member `annotations`. Omits the member if the revision supports none of the annotations that are set.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         let last_modified = self.last_modified.filter(|_| revision.has(WireFeature::LastModified));
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
@@ -104,7 +104,7 @@ view! {
 }
 
 impl<'a> AnnotationsView<'a> {
-    /// The intended audience. Empty if the server specifies no known role.
+    /// The intended audience. The iterator is empty if the server specifies no known role.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Role::from_json)
     }

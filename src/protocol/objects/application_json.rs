@@ -5,8 +5,8 @@ use crate::json::{Json, Kind, ScanError, Writer};
 /// JSON texts from the application. Each text must be an object.
 pub(crate) type Objects<'t> = [Option<&'t str>; 3];
 
-/// Finds the first text that is not an object. Returns `Some(Some(error))` for invalid JSON, `Some(None)` for another
-/// JSON value, and `None` if all texts are objects.
+/// Finds the first text that is not an object. Returns `Some(Some(error))` for invalid JSON, and `Some(None)` for
+/// another JSON value. Returns `None` if all texts are objects.
 pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
         Ok(value) => (value.kind() != Kind::Object).then_some(None),
@@ -22,7 +22,7 @@ pub(crate) fn write_raw(key: &str, text: Option<&str>, out: &mut Writer<'_>) {
     }
 }
 
-/// Wraps an `FnOnce` as an `FnMut`. Calls after the first do nothing.
+/// Wraps an `FnOnce` as an `FnMut`. Any call after the first call has no effect.
 pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer<'_>) {
     let mut body = Some(body);
     move |out: &mut Writer<'_>| {
@@ -32,8 +32,8 @@ pub(crate) fn once(body: impl FnOnce(&mut Writer<'_>)) -> impl FnMut(&mut Writer
     }
 }
 
-/// Calls `body` to write one value. Returns `false` if `body` does not write exactly one valid value. After an overflow
-/// it returns `true`, because the writer reports the overflow.
+/// Calls `body` to write one value. Returns `false` if `body` does not write exactly one valid value. After an
+/// overflow, the function returns `true`, because the writer reports the overflow.
 pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Writer<'_>)>) -> bool {
     let mut write = |out: &mut Writer<'_>| {
         if let Some(body) = body.take() {
@@ -52,7 +52,7 @@ pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Write
 }
 
 /// Returns the JSON written since position `from`. Returns `None` if nothing was written. Also returns `None` after an
-/// overflow, because the server or client then discards the message.
+/// overflow, because the machine then discards the message.
 pub(crate) fn written_json<'w>(out: &'w Writer<'_>, from: usize) -> Option<Json<'w>> {
     if out.overflowed() {
         return None;

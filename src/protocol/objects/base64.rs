@@ -1,12 +1,12 @@
 //! Base64 decoding into the caller's buffer.
-#![allow(clippy::as_conversions, reason = "only the low byte is needed")]
+#![allow(clippy::as_conversions, reason = "the conversions keep only the low byte on purpose")]
 
 use crate::json::{Str, WriteText, prints};
 
-/// Binary data in base64, as the server wrote it.
+/// Binary data in base64.
 ///
-/// The decoder accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers send
-/// all these variants.
+/// The decoder accepts both alphabets of RFC 4648, with or without padding, and skips line breaks. Servers send all
+/// these variants.
 ///
 /// ```
 /// use mcp_proto::client::BlockView;
@@ -23,17 +23,17 @@ pub struct Base64<'a> {
     text: Str<'a>,
 }
 
-/// The reason why decoding failed.
+/// The reason for a decoding failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Base64Error {
-    /// The buffer is too small.
+    /// A buffer that is too small.
     TooShort {
         /// The required size, in bytes.
         needed: usize,
     },
-    /// The text is not base64. A character or the padding is invalid, or the text ends within a group. The server sent
-    /// invalid data.
+    /// Text that is not base64. A character or the padding is invalid, or the text ends within a group. The cause is
+    /// invalid data from the server.
     Invalid,
 }
 
@@ -69,8 +69,8 @@ impl<'a> Base64<'a> {
     #[must_use]
     pub fn decoded_len(self) -> usize {
         let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
-        // Four digits encode three bytes. Two remaining digits encode one byte, three remaining digits encode two
-        // bytes.
+        // Four digits encode three bytes. After the last group of four, two digits encode one byte, and three digits
+        // encode two bytes.
         (digits / 4).saturating_mul(3).saturating_add((digits % 4).saturating_sub(1))
     }
 
@@ -91,7 +91,7 @@ impl<'a> Base64<'a> {
         Ok(target.get(..length).unwrap_or_default())
     }
 
-    /// Decodes byte by byte, for data larger than any buffer. An error is the last item.
+    /// Decodes byte by byte, without a buffer for the decoded data. After an error, the iterator ends.
     pub fn bytes(self) -> impl Iterator<Item = Result<u8, Base64Error>> + use<'a> {
         Bytes { characters: self.text.chars(), bits: 0, count: 0, state: State::Digits }
     }
@@ -99,7 +99,7 @@ impl<'a> Base64<'a> {
 
 struct Bytes<'a> {
     characters: crate::json::Chars<'a>,
-    /// The last digits. The low `count` bits are not part of a returned byte yet.
+    /// The bits of the last digits. The low `count` bits do not belong to a returned byte yet.
     bits: u32,
     count: u32,
     state: State,
@@ -136,7 +136,7 @@ impl Iterator for Bytes<'_> {
                 _ => return self.invalid(),
             }
         }
-        // The last group leaves no bits, four bits after two digits, or two bits after three digits.
+        // A complete last group leaves no bits. Two digits leave four bits, and three digits leave two bits.
         let whole = match (self.count, &self.state) {
             (_, State::Digits) => self.count != 6,
             (4, State::Padding(seen)) => *seen == 2,

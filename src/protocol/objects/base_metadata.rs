@@ -1,14 +1,14 @@
-//! Base metadata of tools, resources, templates and prompts: name, title, description, icons.
+//! Base metadata of list entries: name, title, description, icons.
 
 use crate::json::Writer;
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::icon::Icons;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
-/// The names of text members, each with the revisions that have it.
+/// The names of text members, and the revisions of each member.
 pub(crate) type Names = [(&'static str, Revisions)];
 
-/// Writes each text that is set, if the revision has the member.
+/// Writes each text whose member the revision defines.
 pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
     for ((name, revisions), text) in names.iter().zip(texts) {
         if revisions.contains(revision) {
@@ -28,7 +28,7 @@ pub(crate) trait ListedObject {
     /// The JSON texts that must be objects.
     fn objects(&self) -> Objects<'_>;
 
-    /// Writes the entry with the members that the revision has.
+    /// Writes the entry with the members that the revision defines.
     fn write(&self, revision: Revision, out: &mut Writer<'_>);
 }
 
@@ -72,7 +72,7 @@ impl<'t> BaseMetadata<'t> {
         *description = Some(text);
     }
 
-    /// Writes the members that the revision has. The caller must have checked that `_meta` is an object.
+    /// Writes the members that the revision defines. The caller must have checked that `_meta` is an object.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);
@@ -140,7 +140,7 @@ macro_rules! base_metadata_view {
                 $crate::protocol::objects::view::text(self.json, "title")
             }
 
-            /// The display name: the title, or else the name.
+            /// The display name. This name is the title, or the name if there is no title.
             #[must_use]
             pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
                 self.title().filter(|title| !title.is_empty()).or_else(|| self.name())

@@ -5,18 +5,19 @@
 use crate::json::{Json, Writer};
 use crate::time::Millis;
 
-/// The lifetime and scope of a cached result. Servers up to `2025-11-25` do not send these hints, so the lifetime of
-/// their results is zero.
+/// The lifetime and scope of a cached result. Revisions up to `2025-11-25` do not define these hints. In these
+/// revisions, the lifetime is zero.
 ///
-/// A change notification invalidates a cached result at once. The application must discard it, because
+/// A change notification immediately invalidates a cached result. The application must then discard the result, because
 /// [`is_fresh`](Self::is_fresh) only compares times.
 ///
 /// Specification: 2026-07-28, *Caching*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Freshness {
-    /// The lifetime in milliseconds, counted from the receipt of the result.
+    /// The lifetime in milliseconds, starting with the receipt of the result.
     pub fresh_for: Millis,
-    /// Whether the result is the same for all users. If `false`, do not show it to other users.
+    /// Whether the result is the same for all users. If the value is `false`, the application must not show the result
+    /// to other users.
     pub shared: bool,
 }
 
@@ -38,7 +39,7 @@ impl Freshness {
         }
     }
 
-    /// Whether a result received at `since` is still fresh at `now`.
+    /// Whether a result from the time `since` is fresh at `now`.
     #[must_use]
     pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
         now < since.plus(self.fresh_for)

@@ -6,7 +6,7 @@
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::view::{list, view};
 
-/// The prompt or resource template that has the argument to complete.
+/// The prompt or resource template with the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reference<'r> {
@@ -31,7 +31,7 @@ impl Reference<'_> {
     }
 }
 
-/// The prompt or resource template that has the argument to complete.
+/// The prompt or resource template with the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceView<'a> {
     /// The prompt with this name.
@@ -57,12 +57,12 @@ impl<'a> ReferenceView<'a> {
 /// Maximum number of values in one response.
 const MAX_VALUES: usize = 100;
 
-/// Size limit for the end of a response. The longest end is `],"total":18446744073709551615,"hasMore":false}` with the
-/// closing brackets of the response.
+/// Size limit, in bytes, for the end of a response. The longest end is
+/// `],"total":18446744073709551615,"hasMore":false}` followed by the closing brackets of the response.
 const TAIL: usize = 56;
 
-/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`, or another value would
-/// exceed the limit or the space.
+/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops before a value
+/// that would exceed the maximum number of values or the space.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,
@@ -108,7 +108,7 @@ impl<'a> CompletionView<'a> {
         self.json.get("completion").unwrap_or(Json::NULL)
     }
 
-    /// The proposed values, at most 100, the best first.
+    /// The proposed values, starting with the best. The specification allows at most 100 values.
     pub fn values(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.inner(), "values").filter_map(Json::string)
     }

@@ -1,4 +1,4 @@
-//! Content blocks of results, prompts and messages, written and viewed.
+//! Content blocks of results, prompts and messages: written and viewed.
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
@@ -14,8 +14,8 @@ use crate::protocol::objects::tool_result::ToolResultView;
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A content block. First set annotations and `_meta`. Then write the block with `text`, `image`, `audio`,
-/// `resource_text`, `resource_blob` or `link`.
+/// A content block. First set annotations and `_meta`. Then write the block with one of the functions `text`, `image`,
+/// `audio`, `resource_text`, `resource_blob` and `link`.
 ///
 /// ```
 /// # use mcp_proto::server::Call;
@@ -33,7 +33,7 @@ pub struct ContentBlock<'w, 'a> {
     out: &'w mut Writer<'a>,
     items: &'w mut ResultArray,
     revision: Revision,
-    /// The role of the speaker, for a message of a prompt.
+    /// The role of the speaker. Used only for a message of a prompt.
     role: Option<Role>,
     annotations: Annotations<'w>,
     meta: Option<&'w str>,
@@ -49,14 +49,14 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         ContentBlock { out, items, revision, role, annotations: Annotations::new(), meta: None }
     }
 
-    /// Sets the annotations. A link ignores them, because it has the annotations of the linked resource.
+    /// Sets the annotations. A link ignores these annotations and has the annotations of the linked resource.
     pub fn annotations(mut self, annotations: Annotations<'w>) -> Self {
         self.annotations = annotations;
         self
     }
 
-    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). Invalid text turns the whole result into an
-    /// error. A link ignores this `_meta`, because it has the `_meta` of the linked resource.
+    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). If the text is not valid, the response is an
+    /// error instead of a result. A link ignores this `_meta` and has the `_meta` of the linked resource.
     pub fn meta(mut self, json: &'w str) -> Self {
         self.meta = Some(json);
         self
@@ -72,8 +72,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self.piece(Piece::Image { bytes, mime_type });
     }
 
-    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, this writes a
-    /// placeholder text.
+    /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the function writes
+    /// a placeholder text.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
         self.piece(Piece::Audio { bytes, mime_type });
     }
@@ -101,8 +101,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         });
     }
 
-    /// Writes a link to a resource (from `2025-06-18` on). In older revisions, writes a text with the display name and
-    /// the URI of the resource.
+    /// Writes a link to a resource (from `2025-06-18` on). In older revisions, writes a text block with the display
+    /// name and the URI of the resource.
     pub fn link(mut self, resource: &Resource<'w>) {
         if !self.revision.has(WireFeature::ResourceLinks) {
             self.annotations = resource.annotations;
@@ -117,7 +117,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         *valid &= not_an_object(resource.objects()).is_none();
     }
 
-    /// Writes the block, and returns the validity flag of the array.
+    /// Writes the block. Returns a reference to the validity flag of the array.
     fn write(self, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
         let ContentBlock { out, items, revision, role, annotations, meta } = self;
         if !items.element(out) {
@@ -244,15 +244,14 @@ impl<'a> BlockView<'a> {
         found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// The text of a [text](ContentView::Text) block. Cheaper than `content`, because the lookup reads only two
-    /// members.
+    /// The text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let [kind, text] = self.json.pick(["type", "text"]);
         let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
         text.filter(|_| is_text).and_then(Json::string)
     }
 
-    /// The blocks of a member: a single block or an array.
+    /// The blocks of a member. The member is a single block or an array.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
@@ -265,7 +264,7 @@ impl<'a> BlockView<'a> {
     }
 }
 
-/// Reads an embedded resource. Some servers embed a resource without contents: the result is then a link.
+/// Reads an embedded resource. Some servers embed a resource without contents. The function then returns a link.
 fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
     let contents = ResourceContentsView::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();

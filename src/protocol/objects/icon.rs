@@ -6,7 +6,7 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::view::{entries, list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// An image for a user interface (from `2025-11-25` on). The server omits icons in older revisions.
+/// An image for a user interface (from `2025-11-25` on). Servers and clients omit icons in older revisions.
 ///
 /// ```
 /// use mcp_proto::{Icon, Theme};
@@ -21,7 +21,7 @@ pub struct Icon<'i> {
     theme: Option<Theme>,
 }
 
-/// The background that an icon is designed for.
+/// The background for which an icon is designed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
     /// A light background.
@@ -31,27 +31,28 @@ pub enum Theme {
 }
 
 impl<'i> Icon<'i> {
-    /// Creates an icon with this URI. The scheme is `https:`, or `data:` with the image in base64.
+    /// Creates an icon with this URI. The scheme must be `https:`, or `data:` with the image in base64.
     #[must_use]
     pub const fn new(src: &'i str) -> Icon<'i> {
         Icon { src, mime_type: None, sizes: &[], theme: None }
     }
 
-    /// Sets the media type, such as `image/png`. Call this method if the URI does not determine the media type.
+    /// Sets the media type, such as `image/png`. This method is necessary only if the URI does not determine the media
+    /// type.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'i str) -> Self {
         self.mime_type = Some(mime_type);
         self
     }
 
-    /// Sets the suitable sizes. A size is `48x48`, for example, or `any` for a scalable image.
+    /// Sets the suitable sizes. An example is `48x48`. The size of a scalable image is `any`.
     #[must_use]
     pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
         self.sizes = sizes;
         self
     }
 
-    /// Sets the background that the icon is designed for.
+    /// Sets the background for which the icon is designed.
     #[must_use]
     pub const fn theme(mut self, theme: Theme) -> Self {
         self.theme = Some(theme);
@@ -74,7 +75,7 @@ impl<'i> Icon<'i> {
     }
 }
 
-/// A list of icons with their write function. A program without icons does not link that function.
+/// A list of icons with their write function. A program without icons does not link the function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Icons<'i> {
     icons: &'i [Icon<'i>],
@@ -88,7 +89,7 @@ impl<'i> Icons<'i> {
         Icons { icons, write: Some(write_icons) }
     }
 
-    /// Writes the member `icons`. Omits an empty list, and icons that the revision does not support.
+    /// Writes the member `icons`. Omits the member if the list is empty, or if the revision has no icons.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         if let Some(write) = self.write.filter(|_| revision.has(WireFeature::Icons)) {
             write(self.icons, out);
@@ -106,14 +107,14 @@ fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
 }
 
 view! {
-    /// An icon. Check the URI before fetching the image, because the server chooses the URI.
+    /// An icon. The application must check the URI before it fetches the image, because the server chooses the URI.
     ///
     /// Specification: *Icons*.
     IconView
 }
 
 impl<'a> IconView<'a> {
-    /// The URI of the image: an `https` or a `data` URI.
+    /// The URI of the image. The scheme should be `https` or `data`.
     #[must_use]
     pub fn source(&self) -> Option<Str<'a>> {
         text(self.json, "src")
@@ -125,7 +126,7 @@ impl<'a> IconView<'a> {
         text(self.json, "mimeType")
     }
 
-    /// The intended sizes, such as `48x48`, or `any` for a scalable image.
+    /// The intended sizes, such as `48x48`. The size of a scalable image is `any`.
     pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "sizes").filter_map(Json::string)
     }

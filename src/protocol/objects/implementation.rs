@@ -52,7 +52,7 @@ impl<'i> Implementation<'i> {
         self
     }
 
-    /// Writes the object with the members that the revision has.
+    /// Writes the object with the members that the revision defines.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         write_texts(NAMES, &self.texts, revision, out);
@@ -62,7 +62,7 @@ impl<'i> Implementation<'i> {
 }
 
 view! {
-    /// The identity that a server reports. The client does not verify it.
+    /// The identity that a server reports. The client does not verify this identity.
     ///
     /// Specification: *Lifecycle*, *Implementation*.
     ImplementationView

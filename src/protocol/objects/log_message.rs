@@ -6,8 +6,8 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::level::Level;
 use crate::protocol::objects::view::{text, view};
 
-/// Writes `notifications/message`. Calls `data` to write the logged value. If `data` returns `false`, the message is
-/// not valid.
+/// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
+/// valid.
 pub(crate) fn write_log(
     out: &mut Writer<'_>,
     level: Level,
@@ -47,7 +47,7 @@ impl<'a> LogMessage<'a> {
         text(self.json, "logger")
     }
 
-    /// The logged data: any value, often a string.
+    /// The logged data. The data can be any JSON value, and is often a string.
     #[must_use]
     pub fn data(&self) -> Json<'a> {
         self.json.get("data").unwrap_or(Json::NULL)

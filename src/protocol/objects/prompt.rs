@@ -1,4 +1,4 @@
-//! Prompts and prompt arguments: listed by a server, viewed by a client.
+//! Prompts and their arguments: listed by a server, viewed by a client.
 //!
 //! Specification: *Prompts*, *Prompt*.
 
@@ -28,7 +28,7 @@ pub struct Prompt<'t> {
 base_metadata!(Prompt);
 
 impl<'t> Prompt<'t> {
-    /// A prompt with this name and no arguments.
+    /// Creates a prompt with this name and no arguments.
     #[must_use]
     pub const fn new(name: &'t str) -> Prompt<'t> {
         Prompt { base: BaseMetadata::new(name), arguments: &[] }
@@ -77,7 +77,7 @@ pub struct PromptArgument<'t> {
 }
 
 impl<'t> PromptArgument<'t> {
-    /// An optional argument with this name.
+    /// Creates an optional argument with this name.
     #[must_use]
     pub const fn new(name: &'t str) -> PromptArgument<'t> {
         PromptArgument { name, title: None, description: None, required: false, values: &[] }
@@ -104,7 +104,7 @@ impl<'t> PromptArgument<'t> {
         self
     }
 
-    /// Sets suggested values. The server accepts other values, too.
+    /// Sets suggested values. The server also accepts other values.
     ///
     /// With the feature [`Completion`](crate::server::Completion), the server completes the user's input to these
     /// values.
@@ -133,7 +133,7 @@ view! {
 
 base_metadata_view!(
     PromptView,
-    "The name, which [`Client::get_prompt`](crate::Client::get_prompt) takes.",
+    "The name, which the application passes to [`Client::get_prompt`](crate::Client::get_prompt).",
     "The description."
 );
 

@@ -22,7 +22,7 @@ impl<'w, 'a> Messages<'w, 'a> {
         Messages { out, items: ResultArray::new("messages"), revision }
     }
 
-    /// Completes the list. Returns `false` if it is not valid.
+    /// Completes the list. Returns `false` if the list is not valid.
     pub(crate) fn end(mut self) -> bool {
         self.items.end(self.out);
         self.items.valid

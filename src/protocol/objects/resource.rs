@@ -13,7 +13,8 @@ use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template::{self, Matches};
 
-/// A resource: data that clients read by its URI. Servers list resources, and link to them in tool results.
+/// A resource: data with a URI. A client reads a resource by its URI. A server lists resources, and links to resources
+/// in tool results.
 ///
 /// ```
 /// use mcp_proto::server::Resource;
@@ -38,7 +39,8 @@ impl<'t> Resource<'t> {
         Resource { uri, base, mime_type: None, annotations: Annotations::new(), size: None }
     }
 
-    /// Sets the media type of the contents. [`ReadResource::text`] and [`ReadResource::blob`] send the media type, too.
+    /// Sets the media type of the contents. [`ReadResource::text`] and [`ReadResource::blob`] also send this media
+    /// type.
     ///
     /// [`ReadResource::text`]: crate::server::ReadResource::text
     /// [`ReadResource::blob`]: crate::server::ReadResource::blob
@@ -68,12 +70,12 @@ impl<'t> Resource<'t> {
         self.uri
     }
 
-    /// The display name: the title, or else the name.
+    /// The display name. This name is the title, or the name if there is no title.
     pub(crate) fn display_name(&self) -> &'t str {
         self.base.title().unwrap_or(self.base.name())
     }
 
-    /// Writes the members of the list entry that the revision has.
+    /// Writes the list entry's members that the revision defines.
     pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
         self.base.write(revision, out);
@@ -128,7 +130,7 @@ pub struct ResourceTemplate<'t> {
 base_metadata!(ResourceTemplate);
 
 impl<'t> ResourceTemplate<'t> {
-    /// Creates a template with its pattern and its name.
+    /// Creates a template with its URI template and its name.
     #[must_use]
     pub const fn new(uri_template: &'t str, name: &'t str) -> ResourceTemplate<'t> {
         let base = BaseMetadata::new(name);
@@ -136,7 +138,7 @@ impl<'t> ResourceTemplate<'t> {
     }
 
     /// Sets the media type of the contents. Call this method only if all matching resources have this type.
-    /// [`ReadResource::text`] and [`ReadResource::blob`] send the media type, too.
+    /// [`ReadResource::text`] and [`ReadResource::blob`] also send this media type.
     ///
     /// [`ReadResource::text`]: crate::server::ReadResource::text
     /// [`ReadResource::blob`]: crate::server::ReadResource::blob
@@ -160,7 +162,7 @@ impl<'t> ResourceTemplate<'t> {
     }
 
     /// Matches a URI and returns the values of the variables. Returns `None` if the URI does not match. If the URI
-    /// matches in several ways, all values except the last are as short as possible. Values may be empty.
+    /// matches in several ways, every value but the last is as short as possible. Values may be empty.
     #[must_use]
     pub fn matches<'a>(&self, uri: &'a str) -> Option<Matches<'a>>
     where
@@ -218,7 +220,7 @@ macro_rules! entry {
                 text(self.json, "mimeType")
             }
 
-            /// The annotations: audience, priority and age.
+            /// The annotations: audience, priority and time of the last change.
             #[must_use]
             pub fn annotations(&self) -> AnnotationsView<'a> {
                 AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
@@ -236,7 +238,7 @@ entry!(ResourceView);
 entry!(ResourceTemplateView);
 
 impl<'a> ResourceView<'a> {
-    /// The URI, which [`Client::read_resource`](crate::Client::read_resource) takes.
+    /// The URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")

@@ -50,7 +50,7 @@ impl<'w, 'a> Contents<'w, 'a> {
         Contents { out, items: ResultArray::new("contents") }
     }
 
-    /// Completes the list. Returns `false` if it is not valid.
+    /// Completes the list. Returns `false` if the list is not valid.
     pub(crate) fn end(mut self) -> bool {
         self.items.end(self.out);
         self.items.valid
@@ -74,14 +74,16 @@ impl<'w, 'a> Contents<'w, 'a> {
 }
 
 view! {
-    /// The contents of a resource or one part: text or binary data.
+    /// The contents of a resource, or of one part of a resource.
+    ///
+    /// The contents are text or binary data.
     ///
     /// Specification: *Resources*, *Resource contents*.
     ResourceContentsView with meta
 }
 
 impl<'a> ResourceContentsView<'a> {
-    /// The URI of the resource, or of a part of the requested resource.
+    /// The URI of the requested resource, or of a part.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
@@ -93,13 +95,13 @@ impl<'a> ResourceContentsView<'a> {
         text(self.json, "mimeType")
     }
 
-    /// The text, unless the contents are binary.
+    /// The text. Returns `None` for binary contents.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         text(self.json, "text")
     }
 
-    /// The binary data, unless the contents are text.
+    /// The binary data. Returns `None` for text.
     #[must_use]
     pub fn blob(&self) -> Option<Base64<'a>> {
         text(self.json, "blob").map(Base64::new)
@@ -114,12 +116,12 @@ view! {
 }
 
 impl<'a> ReadResultView<'a> {
-    /// The contents, part by part. A directory, for example, has several parts.
+    /// The parts of the contents. A directory, for example, has several parts.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
         entries(self.json, "contents").map(ResourceContentsView::from_json)
     }
 
-    /// The first part that is text.
+    /// The text of the first text part.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.contents().find_map(|contents| contents.text())

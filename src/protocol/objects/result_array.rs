@@ -1,9 +1,9 @@
-//! Array of a result, with elements that the application writes.
+//! Array in a result, with elements that the application writes.
 
 use crate::json::Writer;
 
-/// State of an array in a result. The first element opens the array, so that the application can first write other
-/// members.
+/// State of an array in a result. The first element opens the array. Before this element, the application can write
+/// other members of the result.
 #[derive(Debug)]
 pub(crate) struct ResultArray {
     key: &'static str,
@@ -61,7 +61,7 @@ impl ResultArray {
         }
     }
 
-    /// Completes the array: opens it if necessary and closes it.
+    /// Completes the array. Opens the array if necessary, and then closes it.
     pub(crate) fn end(&mut self, out: &mut Writer<'_>) {
         if self.position == Position::Before {
             out.key(self.key);

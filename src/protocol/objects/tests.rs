@@ -216,7 +216,8 @@ fn result_without_freshness_is_not_fresh() {
     assert!(!Freshness::default().is_fresh(Millis(10), Millis(10)));
 }
 
-/// Checks views of invalid JSON. Views skip invalid entries, and treat members of the wrong type as missing.
+/// Checks views of objects with invalid members. Views skip invalid entries, and treat members of the wrong type as
+/// missing.
 #[test]
 fn views_of_invalid_json_have_no_members() {
     for text in ["null", "[]", "7", r#"{"name":1,"uri":[],"icons":{},"arguments":[1],"size":-1,"values":3}"#]

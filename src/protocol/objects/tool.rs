@@ -9,7 +9,7 @@ use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A tool as it appears in `tools/list`.
+/// A tool in the response to `tools/list`.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool<'t> {
     base: BaseMetadata<'t>,
@@ -18,7 +18,7 @@ pub struct Tool<'t> {
     hints: Hints,
 }
 
-/// The behavior hints of a tool. Clients must treat them as untrusted.
+/// The behavior hints of a tool. Clients must treat the hints as untrusted.
 #[derive(Debug, Clone, Copy)]
 struct Hints([Option<bool>; 4]);
 
@@ -27,8 +27,8 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 base_metadata!(Tool);
 
 impl<'t> Tool<'t> {
-    /// A tool with a name and the JSON Schema of its arguments. The schema is JSON text.
-    /// The server sends `{}` as `{"type":"object"}`.
+    /// Creates a tool with a name and an argument schema. The schema is the JSON text of a JSON Schema. Instead of
+    /// `{}`, the server sends `{"type":"object"}`.
     ///
     /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     #[must_use]
@@ -110,7 +110,7 @@ impl ListedObject for Tool<'_> {
             write_raw("outputSchema", self.output_schema, out);
         }
         if revision.has(WireFeature::ToolAnnotations) {
-            // If a revision has no member `title`, the title of a tool is in the annotations.
+            // If a revision has no member `title`, write the title of the tool into the annotations.
             let title = self.base.title().filter(|_| !revision.has(WireFeature::Titles));
             self.hints.write(title, out);
         }
@@ -146,20 +146,21 @@ view! {
 const ANY_OBJECT: &[u8] = br#"{"type":"object"}"#;
 
 impl<'a> ToolView<'a> {
-    /// The name, which [`Client::call_with`](crate::Client::call_with) takes.
+    /// The name, which the application passes to [`Client::call_with`](crate::Client::call_with).
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.json, "name")
     }
 
-    /// The member `title`. To show a title to users, call [`display_name`](ToolView::display_name), which has
-    /// fallbacks.
+    /// The member `title`. To show a tool to users, call [`display_name`](ToolView::display_name) instead.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
     }
 
-    /// The display name: the title, else the title of the hints, else the name.
+    /// The display name of the tool.
+    ///
+    /// The function returns the first non-empty text of the member `title`, the title in the hints, and the name.
     #[must_use]
     pub fn display_name(&self) -> Option<Str<'a>> {
         let titles = [self.title(), self.hints().title()];
@@ -172,7 +173,7 @@ impl<'a> ToolView<'a> {
         text(self.json, "description")
     }
 
-    /// The JSON Schema of the arguments. If the server omits the schema or sends an empty one, returns a schema that
+    /// The JSON Schema of the arguments. If the server sends no schema or an empty schema, returns a schema that
     /// accepts any object.
     #[must_use]
     pub fn input_schema(&self) -> Json<'a> {
@@ -199,8 +200,8 @@ impl<'a> ToolView<'a> {
 }
 
 view! {
-    /// Hints about a tool's behavior. Do not rely on hints of an untrusted server. If the server omits a hint, the
-    /// getter returns the default of the specification, which assumes the worst case.
+    /// Hints about a tool's behavior. The application must not rely on hints of an untrusted server. If the server
+    /// omits a hint, the getter returns the specification's default, which is the worst case.
     ///
     /// Specification: *Tools*, *ToolAnnotations*.
     ToolHintsView
@@ -219,14 +220,14 @@ impl<'a> ToolHintsView<'a> {
         self.flag("readOnlyHint", false)
     }
 
-    /// Whether the tool may destroy data. Default: true. Meaningless for a read-only tool.
+    /// Whether the tool may destroy data. Default: true. This hint has no meaning for a read-only tool.
     #[must_use]
     pub fn destructive(&self) -> bool {
         self.flag("destructiveHint", true)
     }
 
-    /// Whether a repeated call with the same arguments has no further effect. Default: false. Meaningless for a
-    /// read-only tool.
+    /// Whether a repeated call with the same arguments has no further effect. Default: false. This hint has no meaning
+    /// for a read-only tool.
     #[must_use]
     pub fn idempotent(&self) -> bool {
         self.flag("idempotentHint", false)

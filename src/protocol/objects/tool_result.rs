@@ -15,7 +15,8 @@ use crate::rpc::Object;
 /// Writes a tool result: content blocks, structured content and the error flag.
 ///
 /// All blocks belong to one array. Write other members before the first block or after the last block. Otherwise the
-/// result is not valid: the client receives an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
+/// result is not valid. The client then receives an error, and the next event is a
+/// [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -28,11 +29,11 @@ pub struct ToolResult<'w, 'a> {
 /// The position of the structured content in the output.
 #[derive(Debug)]
 struct Structured {
-    /// The mark before the key `structuredContent`.
+    /// The mark in the output before the key `structuredContent`.
     before: Mark,
     from: usize,
     to: usize,
-    /// Whether the revision allows the value. If not, `end` removes the member.
+    /// Whether the revision allows the value. If the flag is `false`, `end` removes the member.
     stays: bool,
 }
 
@@ -61,7 +62,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.block().image(bytes, mime_type);
     }
 
-    /// Adds audio with its media type: see [`ContentBlock::audio`].
+    /// Adds audio with its media type, like [`ContentBlock::audio`].
     pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
         self.block().audio(bytes, mime_type);
     }
@@ -76,14 +77,16 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.block().resource_blob(uri, mime_type, bytes);
     }
 
-    /// Adds a link to a resource: see [`ContentBlock::link`].
+    /// Adds a link to a resource, like [`ContentBlock::link`].
     pub fn link(&mut self, resource: &Resource<'_>) {
         self.block().link(resource);
     }
 
-    /// Adds structured content (since `2025-06-18`). Up to `2025-11-25`, the value must be an object.
+    /// Adds structured content (since `2025-06-18`). Up to `2025-11-25`, the server omits a value that is not an
+    /// object.
     ///
-    /// A result without content blocks repeats the value as text, for clients without support of structured content.
+    /// If the result has no content blocks, the server also sends the value as text. Clients without structured content
+    /// need this text.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
@@ -110,7 +113,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     /// Sets `_meta`, the JSON text of an object. Call this method before any block or structured content.
     pub fn meta(&mut self, json: &str) {
         let first = self.items.not_begun() && self.structured.is_none();
-        // In the stateless era, the last member so far may be a `_meta` with the server's name.
+        // In the stateless era, the previous member may be a `_meta` with the server's name.
         let written = if self.out.reopen_object() {
             let written = self.out.raw_members(json);
             self.out.end_object();
@@ -127,7 +130,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed = true;
     }
 
-    /// Completes the result. Returns `false` if it is not valid.
+    /// Completes the result. Returns `false` if the result is not valid.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
@@ -158,7 +161,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
     write_end(out, failed, pad_structured);
 }
 
-/// Writes the members after the content.
+/// Writes the members that follow the content.
 fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
         out.field_boolean("isError", true);
@@ -193,7 +196,7 @@ pub struct ToolResultView<'a> {
 }
 
 impl<'a> ToolResultView<'a> {
-    /// Views this value. A value that is not an object has no members.
+    /// Creates a view of this value. A value that is not an object has no members.
     #[must_use]
     pub fn from_json(json: Json<'a>) -> ToolResultView<'a> {
         ToolResultView { result: Object::from_json(json), content: None }
@@ -203,7 +206,7 @@ impl<'a> ToolResultView<'a> {
         ToolResultView { result, content }
     }
 
-    /// The whole value, as the server wrote it.
+    /// The whole value, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result.json()
@@ -221,7 +224,7 @@ impl<'a> ToolResultView<'a> {
         self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
-    /// The content, one item per block. Empty if the server omitted the content.
+    /// The content, one item per block. The iterator is empty if the server omitted the content.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
@@ -235,8 +238,8 @@ impl<'a> ToolResultView<'a> {
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;
-        // Finding the end of the first block would cost a scan. The view therefore extends to the end of the array: the
-        // lookup of members stops at the closing brace of the block.
+        // The search for the end of the first block would cost a scan. The view therefore extends to the end of the
+        // array. The lookup of members stops at the closing brace of the block.
         let first = match content.bytes() {
             [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
             _ => None,
@@ -244,14 +247,14 @@ impl<'a> ToolResultView<'a> {
         first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
     }
 
-    /// The structured content: an object, or any value in `2026-07-28`.
+    /// The structured content. The value is an object or, in `2026-07-28`, any JSON value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")
     }
 }
 
-/// Prints only the raw value, because the raw value includes the content.
+/// Prints only the raw value, which includes the content.
 impl core::fmt::Debug for ToolResultView<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ToolResult").field("json", &self.raw()).finish()

@@ -15,13 +15,13 @@ macro_rules! view {
         }
 
         impl<'a> $name<'a> {
-            /// Views this value. A value that is not an object has no members.
+            /// Creates a view of this value. A value that is not an object has no members.
             #[must_use]
             pub fn from_json(json: $crate::json::Json<'a>) -> $name<'a> {
                 $name { json }
             }
 
-            /// The whole value, as the server wrote it.
+            /// The whole value, exactly as the peer wrote it.
             #[must_use]
             pub fn raw(&self) -> $crate::json::Json<'a> {
                 self.json
@@ -67,7 +67,7 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     json.get(name).unwrap_or(Json::NULL).elements()
 }
 
-/// Returns the elements that are objects. Skips other elements, which are invalid entries.
+/// Returns the elements that are objects. Skips all other elements, because such entries are invalid.
 pub(crate) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }

@@ -33,27 +33,31 @@ impl<'a> Block<'a> {
         Block(Kind::Image { bytes, mime_type })
     }
 
-    /// Audio with its MIME type. `2024-11-05` has no audio, so clients of that revision receive a placeholder text.
+    /// Audio with its MIME type. In `2024-11-05`, which has no audio, the client receives a placeholder text.
     #[must_use]
     pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Audio { bytes, mime_type })
     }
 
-    /// A tool use by the model (from `2025-11-25` on): its id, the tool's name, and its arguments as the JSON text of
-    /// an object.
+    /// A tool use by the model (from `2025-11-25` on).
+    ///
+    /// `id` is the id of the use, and `name` is the name of the tool. `input` contains the arguments as the JSON text
+    /// of an object.
     #[must_use]
     pub const fn tool_use(id: &'a str, name: &'a str, input: &'a str) -> Block<'a> {
         Block(Kind::ToolUse { id, name, input })
     }
 
-    /// The result of the tool use with this id (from `2025-11-25` on): text, images or audio.
+    /// The result of a tool use (from `2025-11-25` on).
+    ///
+    /// `id` is the id of the tool use. The content is text, images or audio.
     #[must_use]
     pub const fn tool_result(id: &'a str, content: &'a [Block<'a>]) -> Block<'a> {
         Block(Kind::ToolResult { id, content, structured: None, failed: false })
     }
 
-    /// Sets the structured value of a tool result, as JSON text. `2025-11-25` allows only objects, so other values are
-    /// omitted in that revision. No effect on other blocks.
+    /// Sets the structured value of a tool result, as JSON text. In `2025-11-25`, the server omits a value that is not
+    /// an object. No effect on other blocks.
     #[must_use]
     pub const fn structured(mut self, json: &'a str) -> Self {
         if let Kind::ToolResult { structured, .. } = &mut self.0 {
@@ -71,12 +75,12 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// The id, if this is a tool use.
+    /// The id, if the block is a tool use.
     pub(super) fn tool_use_id(&self) -> Option<&'a str> {
         if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// The id of the tool use, if this is a tool result.
+    /// The tool use's id, if the block is a tool result.
     pub(super) fn tool_result_id(&self) -> Option<&'a str> {
         if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
     }
@@ -86,7 +90,7 @@ impl<'a> Block<'a> {
         matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
     }
 
-    /// Writes the block. Returns `false` if it is not valid.
+    /// Writes the block. Returns `false` if the block is not valid.
     pub(super) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
         let mut valid = true;
         out.begin_object();
@@ -123,7 +127,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Writes the structured value, if the revision allows it. Returns `false` if the text is not JSON.
+/// Writes the structured value, if the revision allows the value. Returns `false` if the text is not JSON.
 fn write_structured(text: &str, revision: Revision, out: &mut Writer<'_>) -> bool {
     let Ok(value) = Json::parse(text.as_bytes()) else { return false };
     if may_be_structured(revision, value.kind() == JsonKind::Object) {

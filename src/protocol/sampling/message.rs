@@ -35,8 +35,8 @@ impl<'a> SampleMessage<'a> {
         SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
     }
 
-    /// A message of several content blocks. Revisions before `2025-11-25` allow one block per message, so each block
-    /// becomes a separate message.
+    /// A message with several content blocks. In revisions before `2025-11-25`, each block becomes a separate message,
+    /// because a message may have only one block.
     #[must_use]
     pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
         SampleMessage { role, content: Content::Many(content) }
@@ -85,7 +85,7 @@ impl<'a> SampleMessageView<'a> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// The content of the message, one item per block. The content may be a single block or an array.
+    /// The content of the message, one item per block. On the wire, the content is a single block or an array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }

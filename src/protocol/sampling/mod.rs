@@ -1,4 +1,4 @@
-//! Sampling: a server's request for a message of the client's model.
+//! Sampling: a server requests a message from the client's model.
 //!
 //! Specification: *Sampling*.
 
@@ -23,8 +23,8 @@ use crate::protocol::sampling::message::{SampleMessage, SampleMessageView};
 use crate::protocol::sampling::model_preferences::{ModelPreferences, ModelPreferencesView};
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 
-/// A request for the client's model to continue a conversation. Read the result with
-/// [`SampledView::from_json`](crate::input::SampledView::from_json).
+/// A request for the client's model to continue a conversation.
+/// [`SampledView::from_json`](crate::input::SampledView::from_json) reads the result.
 ///
 /// ```
 /// use mcp_proto::input::{CreateMessage, SampleMessage};
@@ -77,8 +77,9 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets the context of MCP servers to include. From `2025-11-25` on, the member is omitted for clients that did not
-    /// declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). An omitted member means no context.
+    /// Sets the context of MCP servers to include. From `2025-11-25` on, the server omits the context if the client did
+    /// not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). Without this member, the client includes
+    /// no context.
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
@@ -99,7 +100,7 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets metadata for the provider of the model: the JSON text of an object.
+    /// Sets metadata for the model's provider, as JSON text of an object.
     #[must_use]
     pub const fn metadata(mut self, object: &'a str) -> Self {
         self.metadata = Some(object);
@@ -127,8 +128,9 @@ impl<'a> CreateMessage<'a> {
             || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
     }
 
-    /// Whether every tool use has its result in the next message. Tool uses need the role of the assistant. A message
-    /// with results needs the role of the user, and has only results of known tool uses.
+    /// Whether every tool use has its result in the next message. A message with tool uses must have the role of the
+    /// assistant. A message with results must have the role of the user, and must contain only results of known tool
+    /// uses.
     fn tool_uses_have_results(&self) -> bool {
         let mut calls: &[Block<'_>] = &[];
         for message in self.messages {
@@ -224,8 +226,8 @@ impl Sealed for CreateMessage<'_> {
 }
 
 view! {
-    /// A request for a model to generate a message. The application should show the request to the user, who may change
-    /// or decline it.
+    /// A request for a model to generate a message. The application should show the request to the user. The user may
+    /// change or decline the request.
     ///
     /// Specification: *Sampling*.
     CreateMessageView with meta
@@ -266,19 +268,19 @@ impl<'a> CreateMessageView<'a> {
         self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
     }
 
-    /// The context of MCP servers that the server requests for the prompt. The application may ignore the request.
+    /// The requested context of MCP servers for the prompt. The application may ignore this request.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
-    /// The tools that the model may use. Only for clients that declared
+    /// The tools that the model may use. A server sends tools only to a client that declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
     pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
         list(self.json, "tools").map(ToolView::from_json)
     }
 
-    /// Whether the model may or must use the tools.
+    /// Whether the model may, must or must not use the tools.
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));

@@ -1,11 +1,11 @@
-//! Preferences for the choice of a model: written by a server, viewed by a client.
+//! Preferences for a model: written by a server, viewed by a client.
 //!
 //! Specification: *Sampling*, *Model preferences*.
 
 use crate::json::{Decimal, Str, Writer};
 use crate::protocol::objects::view::{list, number, text, view};
 
-/// Preferences for the choice of a model. The client decides.
+/// Preferences for the choice of a model. The client makes the choice.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelPreferences<'a> {
     hints: &'a [&'a str],
@@ -43,7 +43,7 @@ impl<'a> ModelPreferences<'a> {
         self
     }
 
-    // Not inlined, so that its stack frame does not exist while the messages are written.
+    // Not inlined, so that the stack frame of this function does not exist while the server writes the messages.
     #[inline(never)]
     pub(super) fn write(&self, out: &mut Writer<'_>) {
         out.key("modelPreferences");

@@ -4,7 +4,7 @@
 
 use crate::json::Json;
 
-/// The context of MCP servers that the model's prompt includes.
+/// The context of MCP servers to include in the model's prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IncludeContext {
     /// No context.
@@ -36,11 +36,11 @@ impl IncludeContext {
 /// Whether the model may, must or must not call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolChoice {
-    /// The model may call tools.
+    /// Optional tool calls.
     Auto,
-    /// The model must call at least one tool.
+    /// At least one tool call.
     Required,
-    /// The model must not call tools.
+    /// No tool calls.
     None,
 }
 

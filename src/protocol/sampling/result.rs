@@ -9,7 +9,7 @@ use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
 use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one.
+/// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one block.
 ///
 /// ```
 /// # use mcp_proto::client::ServerRequest;
@@ -35,13 +35,15 @@ impl<'a> Sampled<'_, 'a> {
         self.piece().image(bytes, mime_type);
     }
 
-    /// Adds audio with its media type, such as `audio/wav`. `2024-11-05` has no audio, so the client writes a
+    /// Adds audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the client writes a
     /// placeholder text.
     pub fn audio(&mut self, bytes: &[u8], mime_type: &str) {
         self.piece().audio(bytes, mime_type);
     }
 
-    /// Adds a tool use (from `2025-11-25` on): its id and the tool's name. `input` writes the members of the arguments.
+    /// Adds a tool use (from `2025-11-25` on).
+    ///
+    /// `id` is the id of the use, and `tool` is the name of the tool. `input` writes the members of the arguments.
     pub fn tool_use(&mut self, id: &str, tool: &str, input: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
         self.pieces.valid &= allows_block(self.revision, "tool_use");
@@ -54,7 +56,8 @@ impl<'a> Sampled<'_, 'a> {
         self.out.end_object();
     }
 
-    /// Adds any other content block. `block` writes an object whose `type` is allowed in a sampling message.
+    /// Adds any other content block. `block` writes an object. The `type` of the object must be allowed in a sampling
+    /// message.
     pub fn block(&mut self, block: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
         let (mut block, mut from) = (once(block), 0);
@@ -75,7 +78,7 @@ impl<'a> Sampled<'_, 'a> {
     }
 }
 
-/// Whether this revision allows a content block of this type in a sampling message.
+/// Whether a sampling message may contain this type of block.
 fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
@@ -85,8 +88,8 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
     }
 }
 
-/// Writes a model's message. A single content block is an object, which every revision allows. Several content blocks
-/// are an array.
+/// Writes a model's message. A single content block becomes an object, which every revision allows. Several content
+/// blocks become an array.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -129,7 +132,7 @@ pub struct SampledView<'a> {
 }
 
 impl<'a> SampledView<'a> {
-    /// Reads a result. Returns `None` if it is not a result of sampling.
+    /// Reads a result. Returns `None` if the result is not a result of sampling.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
@@ -145,7 +148,7 @@ impl<'a> SampledView<'a> {
         self.role
     }
 
-    /// The content, one item per block. The content may be a single block or an array.
+    /// The content, one item per block. On the wire, the content is a single block or an array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
@@ -167,7 +170,7 @@ impl<'a> SampledView<'a> {
         self.model
     }
 
-    /// The stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another.
+    /// The stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another reason.
     #[must_use]
     pub fn stop_reason(&self) -> Option<Str<'a>> {
         self.stop_reason

@@ -15,13 +15,13 @@ enum Piece<'t> {
     Literal(&'t str),
     Variable {
         name: &'t str,
-        /// The value may have reserved characters such as slashes: `{+name}`.
+        /// Whether the value may have reserved characters, such as slashes (`{+name}`).
         reserved: bool,
     },
 }
 
-/// Splits off the first part of a template. It uses `memchr`, because the searches of `str` link panics in small
-/// builds.
+/// Splits off the first part of a template. The search uses `memchr`, because the search functions of `str` link panics
+/// in small builds.
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
@@ -38,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Whether a template can be matched. Braces must enclose names. No `{name}` may follow a `{+name}`, because the
-/// boundary between the values would be ambiguous.
+/// Whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the boundary
+/// between the values would be ambiguous.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
@@ -64,7 +64,7 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// The remaining template after a name and its closing brace.
+/// The part of the template after a name and its closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -99,7 +99,7 @@ impl Position<'_> {
         text.chars().all(|wanted| self.take(|next| next == wanted))
     }
 
-    /// Takes one character of a value. A `%` includes its two digits.
+    /// Consumes one character of a value. A `%` and its two digits count as one character.
     fn take_value_char(&mut self, reserved: bool) -> bool {
         let hexadecimal = |next: char| next.is_ascii_hexdigit();
         if self.take(|next| next == '%') {
@@ -114,16 +114,17 @@ impl Position<'_> {
     }
 }
 
-/// Matches a URI against a template. Returns `None` if the URI does not match, and `Some(None)` if the template has no
-/// variable `wanted`. Otherwise returns the byte range of the variable.
+/// Matches a URI against a template. Returns `None` if the URI does not match. Returns `Some(None)` if the template has
+/// no variable `wanted`. Otherwise returns the byte range of the variable.
 ///
-/// Each value is as short as possible. After a mismatch the last value grows. Earlier values need not grow, because the
-/// last value accepts the same text.
+/// Each value is as short as possible. After a mismatch, the last value grows. The earlier values remain short, because
+/// the last value can contain the same text.
 pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
     let mut here = Position { rest: uri, at: 0 };
     let mut pattern = template;
     let mut found = None;
-    // The last variable: the template after the variable, the end of its value, `reserved`, and whether it is `wanted`.
+    // The last variable: the template after the variable, the end of the value, `reserved`, and whether the name is
+    // `wanted`.
     let mut last: Option<(&str, Position<'_>, bool, bool)> = None;
     loop {
         let matches = match split(pattern) {
@@ -176,7 +177,7 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// The value of a variable. `None` if the template has no such variable.
+    /// The value of a variable. Returns `None` if the template has no variable of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Variable<'a>> {
         value_of(self.template, self.uri, name)
@@ -202,7 +203,7 @@ impl<'u> Variable<'u> {
         self.text
     }
 
-    /// The text, if it has no percent-encoding.
+    /// The text, unless it is percent-encoded.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
         memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
@@ -222,7 +223,7 @@ impl<'u> Variable<'u> {
         })
     }
 
-    /// Copies the decoded text to the start of `target` and returns it.
+    /// Copies the decoded text to `target`, and returns the copy.
     ///
     /// # Errors
     /// [`TooShort`] if `target` is shorter than the decoded text. If the text is not UTF-8, the result is empty.
@@ -239,7 +240,7 @@ fn digit(byte: u8) -> u8 {
     char::from(byte).to_digit(16).unwrap_or_default() as u8
 }
 
-/// Compares the decoded text: `%41` equals `A`.
+/// Compares the decoded text. For example, `%41` equals `A`.
 impl PartialEq<str> for Variable<'_> {
     fn eq(&self, other: &str) -> bool {
         self.bytes().eq(other.bytes())
