@@ -1,4 +1,4 @@
-//! A stdio server to start from: four tools, one of them slow.
+//! A stdio server as a template: four tools, one of them slow.
 //!
 //! Build it with `cargo build --release --example stdio_server`, and add it to the configuration of a desktop client, for
 //! example in `claude_desktop_config.json`:
@@ -48,7 +48,7 @@ static INFO: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VE
     .instructions("Tools for trying out a client.")
     .features(&[&TOOLS]);
 
-/// Serves until stdin ends. Public within the crate, because the demo also runs this program.
+/// Serves until stdin ends. The function is visible in the crate, because the demo also runs this program.
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&INFO, |event, server| match event {
         Event::Call(call) => answer(call, server),
@@ -101,7 +101,7 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
         },
         "slow" => match call.arguments::<Slow>() {
             Ok(Slow { seconds }) if seconds <= 3600 => {
-                // Longer than the call can take, so the timeout only expires on an error.
+                // The timeout exceeds the duration of the call, so the timeout expires only after an error.
                 let time = Duration::from_secs(seconds + 60);
                 server.run_within(time, call, move |answer| slow(seconds, answer));
             }
@@ -116,12 +116,11 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
     }
 }
 
-/// Runs on its own thread, so that the server handles other requests meanwhile.
+/// Runs on its own thread, so the server can handle other requests.
 fn slow(seconds: u64, answer: Responder) {
     let steps = seconds * 5;
     for step in 1..=steps {
-        // The response replaces the last progress notification, because some clients miss progress right before a
-        // response.
+        // The call never reports its last step, because some clients miss progress directly before a response.
         if step > 1 {
             let seconds_done = (step - 1) as f64 / 5.0;
             answer.progress(step - 1, Some(steps.into()), format_args!("{seconds_done} of {seconds} s"));
@@ -134,7 +133,7 @@ fn slow(seconds: u64, answer: Responder) {
     answer.text(format_args!("took {seconds} s"));
 }
 
-/// The result of `host_info`. Values that this system does not provide are omitted.
+/// The result of `host_info`. The result omits values that this system does not provide.
 #[derive(Default, Serialize)]
 struct HostInfo {
     system: String,

@@ -29,7 +29,7 @@ enum After {
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
 static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
-/// The responses of a server to these requests, in a session of this revision.
+/// A server's responses to these requests, in a session of this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {
     let initialize = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#

@@ -77,7 +77,7 @@ const NOISE: [&str; 10] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
 ];
 
-/// A loop of errors in response to errors would never end.
+/// An error in response to an error would cause an endless loop.
 #[test]
 fn machines_connected_to_themselves_fall_silent() {
     type Make = fn() -> Box<dyn Peer>;
@@ -107,7 +107,7 @@ fn machines_connected_to_themselves_fall_silent() {
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
 
-/// Returns the result of a request with these params, or the code of its error.
+/// Sends a request with these params. Returns its result or error code.
 fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i32> {
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
     let output = String::from_utf8(feed(peer, format!("{line}\n").as_bytes())).unwrap();
@@ -119,7 +119,7 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
     }
 }
 
-/// A cursor comes from the peer, so a tampered one leads to a list entry or to an error.
+/// A tampered cursor selects a list entry, or causes an error.
 #[test]
 fn tampered_cursor_is_rejected() {
     let mut server = server();
@@ -161,7 +161,7 @@ fn tampered_cursor_is_rejected() {
 static FIELDS: [Field<'static>; 1] = [Field::text("name")];
 static FORM: Form<'static> = Form::new("Who are you?", &FIELDS);
 
-/// A server whose tool requires a name, and stores its state with the client.
+/// A server with a tool that requires a name. The client stores the state of the tool.
 struct Asking(Server<'static>);
 
 impl Peer for Asking {
@@ -176,7 +176,7 @@ impl Peer for Asking {
     }
 }
 
-/// A stand-in for a signature, because the test is about the bytes that reach the application.
+/// A checksum instead of a signature. The test needs only the bytes that reach the application.
 fn signed(state: &str) -> String {
     let sum = state.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) ^ u32::from(byte));
     format!("{state} \"{sum:x}\"")
@@ -192,7 +192,8 @@ fn grant(call: Call<'_>) {
     }
 }
 
-/// The client controls the state. It reaches the application unchanged, so that a signature can be checked.
+/// The client controls the state. The server passes the state to the application unchanged, so that the application can
+/// check a signature.
 #[test]
 fn tampered_request_state_reaches_the_application() {
     let mut server = Asking(server());
@@ -216,6 +217,6 @@ fn tampered_request_state_reaches_the_application() {
     ] {
         assert_eq!(again(&tampered), Err(-32602), "{tampered}");
     }
-    // A request without a state is the first one, even with input responses.
+    // A request without a state counts as the first request, even with input responses.
     assert!(again("null").unwrap().contains("input_required"));
 }

@@ -1,5 +1,5 @@
-//! Bad input: runs each row, and compares the tables in the documents with the results.
-//! To accept changes: `BLESS=1 cargo test --test it bad_input`, and review the difference.
+//! Bad input: compares the tables in the documents with actual results. To accept changes: `BLESS=1 cargo test --test
+//! it bad_input`, and review the difference.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ struct Add {
     b: i32,
 }
 
-/// Moves `input` in and all output out. Returns `false` if nothing moved.
+/// Passes `input` to the machine, and takes all output. Returns `false` if nothing moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     if ends && input.is_empty() {
@@ -88,7 +88,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// A row: name, setup (whose responses are omitted), and input.
+/// A row: name, setup, and input. The tables omit the responses to the setup.
 type Row = (&'static str, Before, Vec<u8>);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ enum Before {
     Nothing,
     /// A session of this revision.
     Session(&'static str),
-    /// A session of this revision, with the call 7 of `slow` in flight.
+    /// A session of this revision. Call 7, to the tool `slow`, is in flight.
     Busy(&'static str),
 }
 
@@ -270,7 +270,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// Writes consecutive repetitions once.
+/// Writes equal consecutive items only once.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;
@@ -288,7 +288,7 @@ fn distinct(items: &[String]) -> String {
     text
 }
 
-/// Rows for a client whose call 4 is in flight.
+/// Rows for a client with call 4 in flight.
 fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     let line = |text: &str| [text.as_bytes(), b"\n"].concat();
     let long = "x".repeat(700);

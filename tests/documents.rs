@@ -1,4 +1,4 @@
-//! Checks that documents show existing code and name existing tests, and that files stay short.
+//! Checks documents against code and tests, and the length of files.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ fn files_have_at_most_500_lines() {
             rust_files(&folder, &mut files);
         }
     }
-    // Build results are no source files.
+    // Build results are not source files.
     files.retain(|path| !path.components().any(|part| part.as_os_str() == "target"));
     assert!(files.len() > 50, "{}", files.len());
     for path in files {
@@ -136,8 +136,8 @@ fn lifecycle_starts_only_in_new_and_reset() {
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
-        // In `new` and in `reset_connection`, and in the constructors of a stored session: the table defines every other
-        // change of state.
+        // Only `new`, `reset_connection` and the constructors of a stored session set the state directly. The transition
+        // table defines every other change of state.
         let begins = file.matches("Lifecycle::").count();
         let is_start = path.ends_with("peer/mod.rs") || path.ends_with("server/session.rs");
         let expected = if is_start { 2 } else { 0 };

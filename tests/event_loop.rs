@@ -12,7 +12,7 @@ use mcp_proto::{Millis, Server};
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
 static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 
-/// A socket with `input` to read that accepts writes unless it is `full`.
+/// A socket with readable `input`. The socket accepts writes unless `full`.
 struct Socket {
     input: &'static [u8],
     full: bool,

@@ -73,7 +73,7 @@ fn tokio_client_uses_the_tokio_server() {
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
     let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: cancelled\n");
     assert_eq!(text, expected);
-    // A server that exits quickly may not print the line.
+    // If the server exits quickly, the line may be missing.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(["", "tokio_server: slow was cancelled\n"].contains(&&*said), "{said}");
 }
@@ -191,7 +191,7 @@ fn everything_server_requests_and_notifies_in_a_session() {
     let call = |id: u32, tool: &str, arguments: &str| {
         format!(r#""id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}"#)
     };
-    // A worker sends a request, and its response contains the reply.
+    // A worker thread sends a request to the client. The response to the call contains the client's response.
     let form = server
         .send(&call(1, "ask_form", "{}"), &[r#""method":"elicitation/create","params":{"mode":"form""#]);
     let filled_in = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
@@ -200,7 +200,7 @@ fn everything_server_requests_and_notifies_in_a_session() {
     server.respond(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
     server
         .send(&call(3, "ask_model", "{}"), &[r#"the client does not support the request"}],"isError":true"#]);
-    // Notes are added, subscribed to, listed, completed, and read.
+    // The client subscribes to a note, and adds, lists, completes and reads notes.
     let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
     server.send(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);
     server.send(

@@ -1,4 +1,4 @@
-//! Checks that each module of `src` imports only from layers to its left.
+//! Checks that modules of `src` import only from layers further left.
 
 use crate::documents::{rust_files, text};
 use std::path::Path;
@@ -11,7 +11,7 @@ fn layers() -> Vec<Vec<String>> {
     line.split(" → ").map(names).collect()
 }
 
-/// The modules that a file names after `crate::`, without comments, strings and unit tests.
+/// The modules that a file names after `crate::`. Ignores comments, strings and unit tests.
 fn imports(source: &str) -> Vec<&str> {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code_lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -19,7 +19,7 @@ fn imports(source: &str) -> Vec<&str> {
     for line in code_lines {
         for (at, _) in line.match_indices("crate::") {
             let (before, path) = (&line[..at], &line[at + "crate::".len()..]);
-            // `$crate` is the path of a macro's caller.
+            // `$crate` in a macro is not an import.
             if before.ends_with('$') || before.matches('"').count() % 2 == 1 {
                 continue;
             }

@@ -80,7 +80,7 @@ const TRAFFIC: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"six","method":"tools/call","params":{"name":"defer"}}"#,
     "\n",
 );
-/// The output lines: one per request, one progress notification, one error for the invalid line.
+/// The number of output lines: responses, one progress notification, one error.
 const ANSWERS: usize = 8;
 
 #[test]
@@ -107,14 +107,14 @@ fn grown_buffers_allocate_nothing_in_steady_state() {
         "x".repeat(100_000)
     );
     let medium = large.replace(&"x".repeat(100_000), &"x".repeat(3000));
-    // If the buffer shrank at each small message, the next large one would grow it again.
+    // If the buffer shrank at each small message, the next large message would grow the buffer again.
     let mixed = format!("{large}{TRAFFIC}");
     for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
             let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
             pump(&mut server, OPEN.as_bytes(), piece);
-            // More than the number of small messages after which a buffer shrinks.
+            // A buffer shrinks after fewer small messages than this loop sends.
             let mut round = || {
                 for _ in 0..40 {
                     assert_eq!(pump(&mut server, traffic.as_bytes(), piece).0, answers);
@@ -197,7 +197,9 @@ fn say(server: &mut Server<'_>, input: &[u8]) -> String {
     }
 }
 
-/// Seconds of processor time of this thread, because other tests run at the same time.
+/// The processor time of this thread, in seconds.
+///
+/// Wall-clock time would depend on other tests, which run at the same time.
 #[cfg(unix)]
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -219,7 +221,7 @@ fn bytewise_line_takes_time_linear_in_its_length() {
         processor_time() - start
     };
     time(1000);
-    // The line has 16 times the bytes. Quadratic work would take 256 times as long.
+    // The second line has 16 times the bytes of the first. Quadratic work would take 256 times as long.
     let (short, long) = (time(30_000), time(480_000));
     assert!(long < short * 100.0, "{short} {long}");
 }
@@ -273,6 +275,7 @@ fn end_with_in_flight(count: usize) -> f64 {
 fn shutdown_takes_time_linear_in_requests_in_flight() {
     end_with_in_flight(100);
     let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
-    // There are 64 times the calls. A scan of all slots per call would take 4096 times as long.
+    // The second server has 64 times the calls of the first. A scan of all slots per call would take 4096 times as
+    // long.
     assert!(many < few * 500.0, "{few} {many}");
 }

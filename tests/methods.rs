@@ -1,5 +1,5 @@
-//! Methods: compares the tables of docs/protocol.md with the code, and the methods with both machines.
-//! To accept changes: `BLESS=1 cargo test --test it methods`, and review the difference.
+//! Methods: compares docs/protocol.md, the method tables and both machines. To accept changes: `BLESS=1 cargo test
+//! --test it methods`, and review the difference.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use mcp_proto::{
     Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
 };
 
-/// Methods of tasks, which are not implemented.
+/// Methods of tasks. This crate does not implement these methods.
 const LATER: &[Method] = &[
     methods::TASKS_GET,
     methods::TASKS_RESULT,
@@ -26,11 +26,11 @@ const LATER: &[Method] = &[
     methods::TASKS,
 ];
 
-/// Methods that the application of a client sends as raw requests, or receives as raw notifications.
+/// Methods that clients support only as raw requests or raw notifications.
 const CLIENT_RAW: &[Method] =
     &[methods::TASKS_UPDATE, methods::ELICITATION_COMPLETE, methods::TASKS_STATUS, methods::TASKS];
 
-/// Returns whether clients do not implement the method, and refuse it.
+/// Returns whether clients refuse the method as not implemented.
 fn is_later_for_clients(method: &Method) -> bool {
     LATER.contains(method) && !CLIENT_RAW.contains(method)
 }
@@ -47,7 +47,7 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
     exchange(io, input, output)
 }
 
-/// Returns the output and events of a server of one revision for a line, after a server request.
+/// Returns the output and events of a server for a line. The server supports one revision, and has sent a request.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -74,7 +74,7 @@ fn hello(revision: Revision) -> String {
     )
 }
 
-/// Returns the events, without calls and connecting.
+/// Returns the events except calls and connections.
 fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> String {
     let (mut input, mut events) = (text.as_bytes(), String::new());
     loop {
@@ -106,7 +106,8 @@ fn acknowledgment() -> String {
     line(&methods::SUBSCRIPTIONS_ACKNOWLEDGED, Revision::V2026_07_28)
 }
 
-/// Returns the output and events of a client of one revision for a line. A stateless client has a subscription.
+/// Returns the output and events of a client for a line. The client supports one revision. A stateless client has a
+/// subscription.
 fn listen(revision: Revision, line: &str) -> (String, String) {
     let stateless = revision == Revision::V2026_07_28;
     let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
@@ -165,14 +166,14 @@ fn line(method: &Method, revision: Revision) -> String {
 #[test]
 fn server_handles_the_methods_of_the_table() {
     let mut done = 0;
-    // The handshake methods were already used to connect.
+    // The connection has already used the handshake methods.
     let handshake = [methods::INITIALIZE, methods::INITIALIZED];
     for method in methods::ALL.iter().filter(|method| !handshake.contains(method)) {
         for revision in Revision::ALL {
             let (answer, events) = serve(revision, &line(method, revision));
             let sent = method.by_client().contains(revision);
             let knows = !answer.contains("-32601") && !events.contains("UnknownNotification");
-            // An unexpected notification is dropped, for any reason.
+            // The machine drops an unexpected notification. The reason does not matter here.
             if method.is_request() || sent {
                 let should = sent && !LATER.contains(method);
                 assert_eq!(knows, should, "{} in {revision}: {answer} {events}", method.name());

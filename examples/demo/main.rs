@@ -1,7 +1,7 @@
 //! A demo of server and client in both eras: `cargo run --example demo`.
 //!
-//! The demo starts `stdio_server` as a child process. It runs its own executable with a hidden argument, so that no other
-//! program has to be built. A failed check ends the demo with an error.
+//! The demo starts `stdio_server` as a child process. The child process runs the executable of the demo with a hidden
+//! argument, so that Cargo builds only one program. A failed check ends the demo with an error.
 
 #[path = "../stdio_server.rs"]
 mod stdio_server;
@@ -48,7 +48,7 @@ fn server() -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// Prints an action and its result, or fails if the result is wrong.
+/// Prints an action and its result. Fails if the result is wrong.
 fn check(action: &str, result: impl std::fmt::Display, is_correct: bool) -> Outcome {
     if !is_correct {
         return Err(format!("{action}: {result}").into());
@@ -98,7 +98,7 @@ fn tour(connect: Connect) -> Outcome {
     let grows = steps.len() == 4 && steps.is_sorted();
     check("slow, with progress", result.text().unwrap_or_default(), grows)?;
 
-    // Another thread cancels the call at its first progress; the server answers other requests meanwhile.
+    // Another thread cancels the call at its first progress. Until then, the server responds to other requests.
     let pending = client.begin_json("slow", r#"{"seconds":60}"#, options)?;
     let (canceller, other) = (pending.canceller(), client.clone());
     let outcome = pending.wait_with(move |_| {

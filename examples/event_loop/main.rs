@@ -1,6 +1,6 @@
-//! A server and a client in one custom event loop, without an adapter.
+//! A server and a client in one custom event loop.
 //!
-//! The loop uses one thread and nonblocking TCP: `cargo run --example event_loop`
+//! The loop uses one thread, nonblocking TCP and no adapter: `cargo run --example event_loop`
 
 #[rustfmt::skip]
 mod serve;
@@ -29,7 +29,7 @@ enum Turn {
     Closed,
 }
 
-/// Transfers bytes until the machine has an event, is closed, or the socket would block.
+/// Transfers bytes until the socket would block. Returns earlier if the machine has an event or is closed.
 fn turn(machine: &mut dyn Machine, mut socket: &TcpStream, now: Millis) -> Turn {
     loop {
         match machine.poll(now) {
@@ -71,7 +71,7 @@ fn turn(machine: &mut dyn Machine, mut socket: &TcpStream, now: Millis) -> Turn 
     }
 }
 
-/// Handles a client event: makes two calls once connected, and counts the responses.
+/// Handles a client event. Makes two calls once connected, and counts the responses.
 fn handle_client_event(client: &mut Client<'_>, answers: &mut u32) -> Result<(), Box<dyn std::error::Error>> {
     match client.event() {
         Some(Event::Connected(server)) => {

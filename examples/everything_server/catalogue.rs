@@ -66,7 +66,9 @@ const MESSAGE: &str =
 const HEADER: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
 const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
-/// The list of resources changes, so `resources::list` supplies it: first `FIXED`, then the notes.
+/// Resources with a dynamic list, because clients add notes.
+///
+/// `resources::list` supplies the list: first `FIXED`, then the notes.
 pub(crate) static RESOURCES: Resources =
     Resources::dynamic_list().templates(&TEMPLATES).list_changed().subscribe();
 

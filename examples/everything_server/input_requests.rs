@@ -10,10 +10,10 @@ use mcp_proto::json::Json;
 use mcp_proto::server::Call;
 use mcp_proto_std::ServerHandle;
 
-/// Timeout of a request, long enough for a person to answer.
+/// Timeout of a request, long enough for a person to respond.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A request to the client. It may move to another thread, so it owns its dynamic text.
+/// A request to the client. The request may move to another thread, so it owns its dynamic text.
 pub(crate) enum ServerRequest {
     Fixed(&'static (dyn Input + Sync)),
     User(String, &'static [Field<'static>]),
@@ -33,10 +33,10 @@ impl ServerRequest {
     }
 }
 
-/// Requests input from the client, and responds to the call with the text that `read` derives from the input.
+/// Requests input from the client, and responds to the call. `read` converts the input to the text of the response.
 ///
-/// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the server responds with the
-/// required input. The client then repeats the call with the input, so the server keeps no state.
+/// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the server responds with an input
+/// request. The client then repeats the call with the input, so the server keeps no state.
 pub(crate) fn request_input(
     call: Call<'_>,
     server: &ServerHandle,
@@ -80,7 +80,7 @@ static DEFAULTS: Form = Form::raw(
     "Is all of this right?",
     r#"{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}"#,
 );
-/// Raw JSON, because an older revision has `enumNames` instead of `oneOf`.
+/// The form is raw JSON, because `legacyEnum` has the older `enumNames`.
 static CHOICES: Form = Form::raw(
     "Choose",
     r#"{"type":"object","properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}"#,

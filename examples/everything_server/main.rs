@@ -1,7 +1,7 @@
 //! A server with every feature of the protocol, on stdin and stdout or over HTTP.
 //!
-//! It offers tools of every kind, resources that change, subscriptions, prompts, completion, log messages, and requests to
-//! the client, in every revision.
+//! The server supports every revision. The features are tools of every kind, changing resources, subscriptions,
+//! prompts, completion, log messages, and requests to the client.
 //!
 //! ```text
 //! cargo build --example everything_server
@@ -9,7 +9,7 @@
 //! cargo run --example everything_server -- --http 127.0.0.1:8080
 //! ```
 //!
-//! The official conformance suite requires the tools and prompts whose name begins with `test_`;
+//! The official conformance suite requires the tools and prompts whose names begin with `test_`. The script
 //! `.ci/interop/conformance` runs the suite.
 
 mod catalogue;
@@ -82,7 +82,9 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
     }
 }
 
-/// Requests the roots again on a thread, because the event handler must return to receive the response.
+/// Requests the roots again, on another thread.
+///
+/// The event handler must return before the server can receive the response.
 fn list_roots(server: ServerHandle) {
     std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {

@@ -1,6 +1,6 @@
 //! Tools that require several rounds of input in `2026-07-28`.
 //!
-//! The server sends its state to the client, which returns the state with its input.
+//! The server sends its state to the client. The client returns the state together with the input.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -13,10 +13,11 @@ use mcp_proto::server::Call;
 
 use crate::input_requests::NAME;
 
-/// Authenticates request states: a state is a step of a tool, with a hash that uses a key of this process.
+/// Authenticates request states with a key of this process. A state consists of a step number and a hash of the tool
+/// and the step.
 ///
-/// This is enough for an example. In production, use a signature (an HMAC, for example) over the state, its user and its
-/// expiry time.
+/// Such a hash is enough for an example. In production, use a signature (an HMAC, for example) over the state, its user
+/// and its expiry time.
 #[derive(Default)]
 pub(crate) struct Seal(RandomState);
 
@@ -25,7 +26,8 @@ impl Seal {
         format!("{step}.{:016x}", self.0.hash_one((tool, step)))
     }
 
-    /// Returns the number of completed steps: 0 without a state, `None` for the state of another server.
+    /// Returns the number of completed steps, which is 0 without a state. Returns `None` if this server did not create
+    /// the state.
     fn step_of(&self, call: &Call<'_>) -> Option<u32> {
         match call.request_state() {
             None => Some(0),
@@ -88,8 +90,8 @@ fn several(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Asks two questions in turn. The state contains the question's number. A real server would also store earlier input
-/// in the state.
+/// Requests two inputs in turn. The state contains the number of the current request. A production server would also
+/// store earlier input in the state.
 fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     let answered = |key| call.input(key).and_then(ElicitResultView::from_json);
     match (step, answered("step1"), answered("step2")) {

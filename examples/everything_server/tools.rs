@@ -69,7 +69,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         }),
         "slow" => call.with(|call, Slow { seconds, steps }| {
             let step = Duration::from_secs(seconds.into()) / steps;
-            // Longer than the call can take, so the timeout only expires on an error.
+            // The timeout exceeds the duration of the call, so the timeout expires only after an error.
             let time = Duration::from_secs(u64::from(seconds) + 60);
             server.run_within(time, call, move |answer| slow(answer, steps, step));
         }),
@@ -129,7 +129,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
     }
 }
 
-/// Runs on its own thread, so that the server handles other requests meanwhile.
+/// Runs on its own thread, so the server can handle other requests.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

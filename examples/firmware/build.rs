@@ -1,4 +1,4 @@
-//! Build script: passes the memory layout of each image's board to the linker.
+//! Build script: passes the memory layout of each board to the linker.
 use std::env::var;
 use std::fs::{read_to_string, write};
 
@@ -15,7 +15,7 @@ fn main() {
         let mut words = line.split_whitespace();
         let (image, board) = (words.next().unwrap(), words.next().unwrap());
         println!("cargo::rustc-link-arg-bin={image}=-L{here}/boards/{board}");
-        // The linker script of cortex-m-rt includes memory.x, that of riscv-rt does not.
+        // The linker script of cortex-m-rt includes memory.x. The linker script of riscv-rt does not include memory.x.
         if var("CARGO_CFG_TARGET_ARCH").unwrap() != "arm" {
             println!("cargo::rustc-link-arg-bin={image}=-Tmemory.x");
         }
@@ -23,7 +23,8 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost: a float argument, and another decoder.
+/// Generates variants of the main loop, to measure their cost. One variant has a float argument, the other has another
+/// decoder.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =

@@ -71,7 +71,7 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     InputResponse::accept_json(&fields)
 }
 
-/// The label of a field, such as `Color (one of red, green) [red]`.
+/// The label of a field: `Color (one of red, green) [red]`.
 fn label(field: &FieldView<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {
@@ -87,11 +87,11 @@ fn label(field: &FieldView<'_>) -> String {
     format!("{}{description}{kind}{default}", field.title())
 }
 
-/// Converts the typed text to the JSON of the field's type.
+/// Converts the typed text to JSON of the field's type.
 fn value(field: &FieldView<'_>, text: &str) -> String {
     match field.kind() {
         FieldKind::Number | FieldKind::Integer | FieldKind::Boolean => {
-            // The server must reject a value that is not a number.
+            // Sends other text as a string, so that the server rejects it.
             Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
         }
         FieldKind::Choices => {

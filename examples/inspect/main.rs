@@ -1,4 +1,4 @@
-//! A command-line client that inspects any server, on stdio or at a URL.
+//! A command-line client that inspects any server.
 //!
 //! ```sh
 //! cargo run --example inspect -- COMMAND…
@@ -6,10 +6,11 @@
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
 //! ```
 //!
-//! The program starts the command as a child process, and connects to its stdin and stdout. A single argument that begins
-//! with `http` is a URL instead. The connection is in the era that the server supports. It shows the server and its features. Then it performs the options: calls a tool, reads a resource, gets
-//! a prompt, listens. The user responds to the server's requests on the terminal. The exit code is 0 if every option
-//! succeeded.
+//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
+//! argument begins with `http`, the program connects to this URL instead. The program selects an era that the server
+//! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
+//! resource, gets a prompt, or listens. The user responds to the server's requests on the terminal. The exit code is 0
+//! if every option succeeded.
 
 mod content;
 mod host;
@@ -56,7 +57,7 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
         .longest_line(64 << 20)
         .on_server_request(declared, host)
         .on_notification(move |notice| {
-            // The sender is dropped with this closure, after the last notification was shown.
+            // The closure owns the sender, so that the sender is dropped after the last notification was shown.
             let _shown = &shown;
             show::notice(&notice);
         });
@@ -85,7 +86,7 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
     outcome
 }
 
-/// Shows the server and its lists, then performs the options in a fixed order.
+/// Shows the server, then performs the options in a fixed order.
 fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
     if let Some(level) = arguments.level {
@@ -107,7 +108,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
         content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
     }
     if let Some([name, argument, value]) = &arguments.complete {
-        // A URI contains a colon, the name of a prompt does not.
+        // A URI contains a colon. The name of a prompt contains no colon.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
         println!("{argument} may be: {}", proposed.values().join(", "));
@@ -132,7 +133,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     Ok(())
 }
 
-/// Subscribes to each resource in the handshake era, or to all lists and resources in the stateless era.
+/// Subscribes to resources and, in the stateless era, to all lists.
 ///
 /// In the stateless era the subscription ends when the returned value is dropped.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {

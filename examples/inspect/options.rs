@@ -132,7 +132,9 @@ fn level(name: &str) -> Result<Level, String> {
     Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
 }
 
-/// Returns the members of an object as strings, because prompt arguments are strings.
+/// Returns the members of an object as strings.
+///
+/// Prompt arguments are strings.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
     let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
     if object.kind() != Kind::Object {

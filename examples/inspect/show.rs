@@ -42,7 +42,7 @@ pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     if offers(ServerCapabilities::RESOURCES) {
         resources(&client.list_resources().map_err(failed("listing the resources"))?);
         match client.list_templates() {
-            // A server with resources need not support templates.
+            // A server may support resources but no templates.
             Err(CallError::Server(error)) if error.code == -32601 => {}
             listed => templates(&listed.map_err(failed("listing the resource templates"))?),
         }
@@ -62,7 +62,7 @@ fn tools(tools: &[ToolDescription]) {
     table.print();
 }
 
-/// The properties of a schema, such as `a: integer`, or `b?: any` for an optional property.
+/// The properties of a schema, such as `a: integer`. An optional property has a question mark: `b?: any`.
 fn arguments(schema: Json<'_>) -> String {
     let required = schema.get("required").unwrap_or(Json::NULL);
     let required: Vec<_> = required.elements().filter_map(Json::string).collect();

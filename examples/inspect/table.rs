@@ -1,6 +1,6 @@
 //! Formats text as tables and wrapped lines.
 
-/// Wraps a text into lines of at most `width` characters, and indents all lines but the first.
+/// Wraps a text into lines of at most `width` characters. Indents every line except the first.
 pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {

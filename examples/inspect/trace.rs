@@ -6,7 +6,7 @@ use mcp_proto::{Direction, Observer, ProtocolError};
 
 /// Width of the diagram, in characters.
 const WIDTH: usize = 64;
-/// Number of characters of a message that are shown below its arrow.
+/// Number of characters of a message below its arrow.
 const SHOWN: usize = 160;
 
 #[derive(Debug, Default)]

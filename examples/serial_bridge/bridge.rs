@@ -15,9 +15,9 @@ use crate::options::Options;
 use crate::session::{self, Beginning};
 use crate::sort::{Kind, Sort};
 
-/// A report of one of the two threads.
+/// A report from one of the two threads.
 enum News {
-    /// stdin has ended, and all its bytes were sent to the board.
+    /// stdin has ended, and the board has all input.
     InputEnded,
     /// No request is in flight.
     AllAnswered,
@@ -51,13 +51,13 @@ pub(crate) fn run(mut link: Link, options: &Options) -> Result<(), String> {
     let to_client = Arc::clone(&shared);
     thread::spawn(move || sender.send(board_to_client(&to_client, &beginning, &sender)));
     wait_for_end(&news, &shared, options)?;
-    // The threads are not joined, because only the end of the process interrupts a blocked read.
+    // The bridge does not join the threads, because only the end of the process interrupts a blocked read.
     session::end(&shared.link, options);
     Ok(())
 }
 
-/// Waits until one side disconnects. Then waits until all requests in flight have responses, or the grace period
-/// expires.
+/// Waits until one side disconnects. Then waits for the responses to all requests in flight, at most until the grace
+/// period expires.
 fn wait_for_end(news: &Receiver<News>, shared: &Shared, options: &Options) -> Result<(), String> {
     let mut ends: Option<Instant> = None;
     loop {
@@ -122,7 +122,7 @@ fn board_to_client(shared: &Shared, beginning: &Beginning, sender: &Sender<News>
     }
 }
 
-/// Writes a piece of a message to stdout, and any other piece to stderr.
+/// Writes pieces of messages to stdout, and other pieces to stderr.
 fn forward(
     shared: &Shared,
     lines: &mut Lines,
@@ -131,7 +131,7 @@ fn forward(
     sender: &Sender<News>,
 ) -> io::Result<()> {
     if kind == Kind::Other {
-        // Errors are ignored, because stderr may be closed.
+        // Ignore errors, because stderr may be closed.
         let _ = stderr().write_all(piece);
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! The client's requests that have no response yet.
 //!
-//! While the board owes a response, the bridge waits for a grace period before it ends the session.
+//! If requests are in flight at the end of the input, the bridge waits for a grace period before it ends the session.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,8 @@ impl Flight {
         let method = message.method().and_then(|method| method.string());
         let is = |name: &str| method.is_some_and(|method| method == *name);
         match message.kind() {
-            // A subscription gets its response only at its end, so the bridge does not wait for it.
+            // The board responds to a subscription only when the subscription ends. So the bridge does not wait for
+            // this response.
             MessageKind::Request if !is("subscriptions/listen") => {
                 self.ids.extend(message.id().map(|id| id.raw().to_owned()));
             }

@@ -1,7 +1,7 @@
 //! Assembles lines from pieces of input.
 
-/// Maximum length of a line. Longer lines are skipped. At worst, the bridge then waits for the grace period at the
-/// end.
+/// Maximum length of a line. The bridge does not track longer lines. If a skipped line is a response, the bridge waits
+/// for the whole grace period at the end.
 const LONGEST: usize = 1 << 20;
 
 /// The incomplete line at the end of the input.
@@ -12,7 +12,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Passes each line that `bytes` completes to `take`.
+    /// Appends `bytes`, and passes each complete line to `take`.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.too_long |= self.line.len() + piece.len() > LONGEST;

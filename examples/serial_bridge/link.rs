@@ -1,6 +1,6 @@
 //! The connection to the board: a serial port or a TCP socket.
 //!
-//! Two threads can read and write it at the same time.
+//! One thread can read the link while another thread writes.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -11,7 +11,7 @@ use serial2::{KeepSettings, SerialPort, Settings};
 
 use crate::options::{Address, Options};
 
-/// Time to wait for a locked port. The bridge of a replaced client may still wait for its last responses.
+/// Time to wait for a locked port. The bridge of the previous client may still wait for the last responses.
 const LONGEST_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Timeout of one attempt to write; `write_all` retries until its own deadline.
@@ -42,7 +42,7 @@ impl Link {
     /// Reads at least one byte.
     ///
     /// # Errors
-    /// `TimedOut` after the read timeout; `UnexpectedEof` at the end of the link, which a board does not cause by itself.
+    /// `TimedOut`: the read timeout has expired. `UnexpectedEof`: the link has ended.
     pub(crate) fn read(&self, space: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// Sends a break for the duration of `wait`, if the link is a serial port.
+    /// Sends a break while `wait` runs. Does nothing on a TCP link.
     pub(crate) fn send_break(&self, wait: impl FnOnce()) {
         if let Link::Serial(port) = self
             && port.set_break(true).is_ok()
@@ -101,7 +101,7 @@ impl Link {
     }
 }
 
-/// Converts `WouldBlock` to `TimedOut`, because a socket returns it when its timeout expires.
+/// Converts `WouldBlock` to `TimedOut`. A socket returns `WouldBlock` when its timeout expires.
 fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
 }
@@ -121,7 +121,9 @@ fn connect(host: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Opens a port exclusively where the system supports it, because two readers would each get a part of the input.
+/// Opens a port exclusively where the system supports exclusive access.
+///
+/// Otherwise each of two readers would get only a part of the input.
 fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     let until = Instant::now() + LONGEST_WAIT;
     let mut port = loop {
@@ -139,14 +141,14 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     port.set_configuration(&settings)?;
     port.set_write_timeout(WRITE_ATTEMPT)?;
     port.set_read_timeout(Duration::MAX)?;
-    // Some boards send nothing until DTR is set. Unix sets DTR on open. Errors are ignored, because a port may lack
-    // these lines.
+    // Some boards send nothing until DTR is set. Unix sets DTR on open. Ignore errors, because a port may lack these
+    // lines.
     let _ = port.set_dtr(true).and_then(|()| port.set_rts(true));
     let _ = port.discard_buffers();
     Ok(port)
 }
 
-/// Takes an advisory lock, which keeps out other bridges and all programs that check for locks.
+/// Takes an advisory lock. The lock keeps out other bridges and all programs that check for locks.
 #[cfg(unix)]
 fn lock(port: &SerialPort) -> io::Result<()> {
     use rustix::fs::{FlockOperation, flock};
@@ -168,7 +170,7 @@ fn ports() -> Vec<String> {
     ports.iter().map(|port| port.display().to_string()).collect()
 }
 
-/// Describes why a port could not be opened, and how to fix it.
+/// Describes why a port could not be opened. Also describes the remedy.
 pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
     let help = match why.kind() {
         ErrorKind::NotFound if ports.is_empty() => {

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! A desktop client starts the bridge as its server. The bridge sends the client's bytes to the board unchanged. The
-//! board's messages go to stdout, all its other output goes to stderr.
+//! bridge writes the board's messages to stdout, and all other output of the board to stderr.
 //!
 //! A board cannot detect that its client was replaced, because a serial line has no connection that ends. So the bridge
-//! ends the old session before it forwards input of the new client (see `session`), and again when the client disconnects.
+//! ends the old session before it forwards input of the new client (see `session`). The bridge also ends the session
+//! when the client disconnects.
 
 mod answer;
 mod bridge;

@@ -1,21 +1,21 @@
 //! Begins and ends sessions on a link that stays open.
 //!
-//! When a new client starts, the board may have received half a line of the old client, may run a slow call for it, and
-//! may be sending a line. So a session begins with these steps:
+//! When a new client starts, the board may still have state of the old client: half a line, a slow call, or unsent
+//! output. So a session begins with these steps:
 //!
 //! 1. The bridge discards the operating system's buffers of the port (`link`).
-//! 2. It sends a break, which a UART reports in any state, independent of the bytes.
-//! 3. It sends the *session mark*: the byte 0x04 (end of transmission), which cannot occur in JSON, and a line break. The
-//!    mark passes through USB, TCP and pseudo-terminals, which do not transmit a break.
-//! 4. It sends a `ping` with a unique id. Output before the response belongs to the old session and is discarded. A
-//!    board that is still starting gets the mark and another ping until it responds.
+//! 2. The bridge sends a break. A UART reports a break in any state, independent of the bytes.
+//! 3. The bridge sends the *session mark*: the byte 0x04 (end of transmission) and a line break. JSON cannot contain
+//!    this byte. The mark passes through USB, TCP and pseudo-terminals, which do not transmit a break.
+//! 4. The bridge sends a `ping` with a unique id. The bridge discards output before the response, because this output
+//!    belongs to the old session. If the board does not respond, the bridge repeats the mark and sends another ping.
 //!
-//! A board calls `Server::reset()` on a break or a mark. A board that supports neither sees a line that is not JSON,
-//! and its error precedes the response to the ping. Its old session then ends with the next `initialize` in the
-//! handshake era.
+//! A board calls `Server::reset()` on a break or a mark. Another board reads the mark as a line that is not JSON, and
+//! sends an error before the response to the ping. In the handshake era, the old session of such a board ends with the
+//! next `initialize`.
 //!
-//! A ping is better than waiting for silence, because no duration fits all boards: the last line of a slow board is
-//! late, and a fast board needs no wait. Every server responds to every request with an id, at least with an error.
+//! A ping is better than waiting for silence, because no duration fits all boards. A slow board may send its last line
+//! late, and a fast board needs no wait. Every server responds to a ping, at least with an error.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -31,7 +31,9 @@ const MARK: &[u8] = b"\x04\n";
 const BREAK: Duration = Duration::from_millis(20);
 /// Time without output after which the ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Limit of the last write, because a board that does not read must not keep the bridge from exiting.
+/// Timeout of the last write.
+///
+/// A board that does not read must not keep the bridge from exiting.
 const LONGEST_END: Duration = Duration::from_millis(300);
 
 /// The board's output at the beginning of a session.
@@ -59,7 +61,7 @@ pub(crate) fn begin(link: &mut Link, options: &Options) -> io::Result<Beginning>
     Ok(beginning)
 }
 
-/// Sends pings until a response arrives, and discards all output up to the response.
+/// Sends pings until a response arrives. Discards all output up to the response.
 fn ping_until_answered(link: &Link, options: &Options, until: Instant) -> io::Result<Beginning> {
     let mut answer = Answer::to(ping(link, until)?);
     let (mut bytes, mut in_a_line) = ([0; 4096], false);
@@ -95,13 +97,16 @@ fn ping(link: &Link, until: Instant) -> io::Result<String> {
     Ok(id)
 }
 
-/// Ends the session of a client that has disconnected, possibly in the middle of a line.
+/// Ends the session of a client that has disconnected.
+///
+/// The client may have disconnected in the middle of a line.
 pub(crate) fn end(link: &Link, options: &Options) {
-    // Errors are ignored, because the next session begins with the same bytes.
+    // Ignore errors, because the next session begins with the same bytes.
     let _ = link.write_all(boundary(options), Some(LONGEST_END));
 }
 
-/// The bytes between two sessions. Without the mark, the line break still ends a partial line of the old session.
+/// The bytes between two sessions. If the options disable the mark, the line break still ends a partial line of the old
+/// session.
 fn boundary(options: &Options) -> &'static [u8] {
     if options.mark { MARK } else { b"\n" }
 }

@@ -1,8 +1,8 @@
 //! Separates a board's messages from its other output.
 //!
-//! Boards share one UART between the protocol and their log. A message is a line that begins with `{`, or with `[{`
-//! for a batch. `[` alone begins many log lines. The sorter stores at most one bracket, so lines have no length
-//! limit, and each piece is forwarded immediately.
+//! A board sends messages and log output on one UART. A message is a line that begins with `{`, or with `[{` for a
+//! batch. `[` alone begins many log lines. The sorter stores at most one bracket, so lines have no length limit, and
+//! the bridge forwards each piece immediately.
 
 /// The destination of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub(crate) enum Kind {
 /// The position within a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Before the first character: only blanks and control characters were received.
+    /// Before the first character. The board has sent only blanks and control characters.
     Start,
-    /// After a bracket, which is stored until the next byte decides its kind.
+    /// After a bracket. The sorter stores the bracket until the next byte decides its kind.
     Bracket,
     Inside(Kind),
 }
@@ -35,7 +35,8 @@ impl Sort {
         Sort { at: At::Start }
     }
 
-    /// Starts within a line whose beginning was discarded, so the rest of the line is not a message.
+    /// Starts within a line. The remaining part of the line is not a message, because the bridge has discarded the
+    /// beginning.
     pub(crate) fn in_a_line() -> Sort {
         Sort { at: At::Inside(Kind::Other) }
     }

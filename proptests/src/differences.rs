@@ -1,41 +1,46 @@
 //! Intended differences between this crate and `serde_json`.
 //!
-//! Tests that compare them use this list. `serde_json` has the features `arbitrary_precision` and `float_roundtrip`.
-//! `tests/differences.rs` shows that each difference exists.
+//! Tests that compare the two libraries use this list. `serde_json` has the features `arbitrary_precision` and
+//! `float_roundtrip`. `tests/differences.rs` shows that each difference exists.
 
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind};
 
-/// A difference in a text, or in the type that is requested.
+/// A difference in a text, or in the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// Our limit is 128 open containers; the limit of `serde_json` is 127.
+    /// This crate allows 128 open containers, and `serde_json` allows 127.
     DeepestLevel,
-    /// `serde_json` reads an object with its private name as a number, or rejects it. Here it is an ordinary object.
+    /// An object with the private name that `serde_json` uses for numbers. This crate reads an ordinary object.
+    /// `serde_json` reads a number, or rejects the object.
     PrivateName,
-    /// `-0` is an integer here, as in JSON Schema. `serde_json` reads it as a float, except for `i128`.
+    /// `-0` is an integer here, as in JSON Schema. `serde_json` reads `-0` as a float, except for `i128`.
     MinusZero,
     /// Structs and struct variants require an object here. `serde_json` also accepts an array.
     StructFromArray,
-    /// Here, a member name that is decoded as a number may contain escapes.
+    /// Here, a member name that decodes as a number may contain escapes.
     EscapedNumberName,
-    /// Where serde buffers a value (untagged, internally tagged, flattened), a fraction is a float here. In
-    /// `serde_json` with `arbitrary_precision` it is an object, which does not decode as a float.
+    /// A fraction in a buffered value is a float here. In `serde_json` with `arbitrary_precision` the fraction is an
+    /// object, which does not decode as a float. Serde buffers untagged, internally tagged and flattened values.
     BufferedFraction,
-    /// A number in a `serde_json::Value` is a `u64`, an `i64` or an `f64` here. `serde_json` keeps its text.
+    /// Here, a number in a `Value` is a `u64`, `i64` or `f64`. `serde_json` keeps the text of the number.
     NumberText,
-    /// For a type with `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
+    /// With `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
     WholeFraction,
-    /// The tag of a derived enum may be any member here. In `serde_json` it must be the first.
+    /// The tag of a derived enum may be any member here. In `serde_json` the tag must be the first member.
     TagAnywhere,
-    /// A string with escapes can be borrowed here, because it is decoded in place.
+    /// A string with escapes can be borrowed here.
+    ///
+    /// This crate decodes the string in place.
     BorrowedEscape,
-    /// An empty text decodes as an empty object here, because a call may omit its arguments.
+    /// An empty text decodes as an empty object here.
+    ///
+    /// A call may omit its arguments.
     NoText,
-    /// Ignored values may have any depth in `serde_json`. Here the scanner checks the depth of the whole message
-    /// first.
+    /// Ignored values may have any depth in `serde_json`. In this crate the scanner first checks the depth of the whole
+    /// message.
     DeepIgnored,
-    /// `serde_json` accepts unpaired surrogates in values that it ignores or reads as bytes. Here they are invalid
-    /// JSON.
+    /// `serde_json` accepts unpaired surrogates in some values. `serde_json` ignores these values, or reads them as
+    /// bytes. Here unpaired surrogates are invalid JSON.
     LoneSurrogateIgnored,
 }
 
@@ -57,7 +62,9 @@ impl Difference {
         Difference::LoneSurrogateIgnored,
     ];
 
-    /// Returns the reason why `serde_json` rejects a valid text as a `Value`, or reads another value.
+    /// Returns the difference between the two libraries for a valid text.
+    ///
+    /// `serde_json` rejects such a text as a `Value`, or reads another value.
     ///
     /// Every text that is invalid JSON here is also invalid in `serde_json`.
     #[must_use]

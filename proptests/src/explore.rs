@@ -1,8 +1,9 @@
 //! Breadth-first search over all reachable states of a machine.
 //!
-//! The search works for any `World` that contains a machine. A machine cannot be copied, so a state is stored as its
-//! path and created again when needed. Two states are equal if their keys are equal. A key that is too coarse makes
-//! the search smaller, but never wrong. Shorter paths come first, so a failing check shows the shortest session.
+//! The search works for any `World` that contains a machine. A machine cannot be copied. So the search stores the path
+//! to a state, and repeats the path to create the state again. Two states are equal if their keys are equal. A key that
+//! is too coarse makes the search smaller, but causes no false failures. Shorter paths come first, so the first failing
+//! check shows the shortest session.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -11,10 +12,10 @@ pub trait World {
     /// Performs a step and checks the result. Returns `false` if the step is impossible in this state.
     fn step(&mut self, step: &'static str) -> bool;
 
-    /// The key of this state. It contains times as distances, and no counters that only grow.
+    /// The key of this state. The key contains times relative to the current time, and no counters that only grow.
     fn key(&self) -> String;
 
-    /// Messages, events and operations so far, line by line.
+    /// The messages, events and operations so far, one per line.
     fn dialogue(&self) -> &str;
 }
 
@@ -41,7 +42,7 @@ impl<W: World> Drop for Shown<W> {
     }
 }
 
-/// Visits every reachable state, and runs each of the `checks` in a fresh world per state.
+/// Visits every reachable state. Runs each of the `checks` in a fresh world per state.
 ///
 /// # Panics
 /// Panics if a check panics, or if there are more than `most` states.

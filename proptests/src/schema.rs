@@ -1,9 +1,9 @@
 //! Checks of values and lines against the official schemas.
 //!
-//! The schemas are read from `MCP_SPEC_DIR` (`schema/2024-11-05.json` and so on). They leave almost every object
-//! open, so a member of a later revision would pass. The line checks therefore also reject members that the matching
-//! definition does not name. Members that a revision leaves to the application (`_meta`, capabilities, tool schemas,
-//! data) stay open.
+//! The folder `MCP_SPEC_DIR` contains the schemas (`schema/2024-11-05.json` and so on). The schemas allow additional
+//! members in almost every object, so a member of a later revision would pass. The line checks therefore also reject
+//! members that the matching definition does not name. The line checks do not apply to values that the application
+//! defines: `_meta`, capabilities, tool schemas and data.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 /// The revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// Members whose content the protocol does not define, so names below them are not checked.
+/// Members with content that the protocol does not define. The checks skip names inside these members.
 const FREE: [&str; 9] = [
     "_meta",
     "arguments",
@@ -28,7 +28,7 @@ const FREE: [&str; 9] = [
     "structuredContent",
 ];
 
-/// Errors with data: the code, and the definition of the whole message.
+/// The code and the message definition of each error with data.
 const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32020, "HeaderMismatchError"),
     (-32021, "MissingRequiredClientCapabilityError"),
@@ -36,7 +36,7 @@ const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32042, "URLElicitationRequiredError"),
 ];
 
-/// The path of the folder with the official schemas and examples, which may not exist.
+/// The folder of the official schemas and examples. The folder may not exist.
 pub fn spec_dir() -> PathBuf {
     match std::env::var_os("MCP_SPEC_DIR") {
         Some(dir) => dir.into(),
@@ -44,17 +44,17 @@ pub fn spec_dir() -> PathBuf {
     }
 }
 
-/// The schemas of all revisions, with the validators made from them so far.
+/// The schemas of all revisions, with the validators compiled so far.
 pub struct Schemas {
     revisions: HashMap<String, Value>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 impl Schemas {
-    /// Loads the schemas of `MCP_SPEC_DIR`. Returns `None` if one of the five is missing.
+    /// Loads the schemas of `MCP_SPEC_DIR`. Returns `None` if one of the five schemas is missing.
     ///
     /// # Panics
-    /// Panics if a file exists and is not JSON.
+    /// Panics if a file exists but is not JSON.
     pub fn load() -> Option<Self> {
         let mut revisions = HashMap::new();
         for revision in REVISIONS {
@@ -90,13 +90,13 @@ impl Schemas {
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
 
-    /// Checks a line of a server: framing, envelope, the definition of the message, no unknown members.
-    /// For a response, `answers` is the method of its request, if known.
+    /// Checks the framing, envelope, definition and members of a server's line. For a response, `answers` is the method
+    /// of the request, if known.
     pub fn check_server_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ServerRequest", "ServerNotification"])
     }
 
-    /// Checks a line of a client. For a response to a server request, `answers` is the method of that request.
+    /// Checks a line of a client. For a response, `answers` is the method of the server request, if known.
     pub fn check_client_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ClientRequest", "ClientNotification"])
     }
@@ -157,8 +157,8 @@ impl Schemas {
         }
     }
 
-    /// Checks an error response. Up to 2025-06-18 an error without an id has `"id":null`, although the schemas of
-    /// these revisions do not allow it. Later revisions omit the `id`.
+    /// Checks an error response. Up to 2025-06-18 an error without an id has `"id":null`, although the schemas of these
+    /// revisions do not allow `null`. Later revisions omit the `id`.
     fn error(&self, revision: &str, object: &Map<String, Value>) -> Result<(), String> {
         let envelope = self.first_of(revision, &["JSONRPCErrorResponse", "JSONRPCError"])?;
         let mut message = object.clone();
@@ -213,7 +213,7 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // A handshake server also sends requests. The schema of 2026-07-28 does not list them.
+        // A server of the handshake era also sends requests. The schema of 2026-07-28 does not list them.
         let stem = self
             .definitions(revision)
             .and_then(|all| {
@@ -299,7 +299,7 @@ impl Schemas {
                         Some(schema) => self.undeclared(revision, schema, member, &path, extra),
                         // The older definitions of requests and notifications omit the envelope.
                         None if known.contains_key("method") && envelope.contains(&name.as_str()) => {}
-                        // Every request and notification may have `_meta`. The older definitions do not repeat it.
+                        // Every request and notification may have `_meta`. The older definitions do not name `_meta`.
                         None if name == "_meta" && path.ends_with("/params/_meta") => {}
                         None if open => {}
                         None => extra.push(path),
@@ -333,7 +333,7 @@ impl Schemas {
         self.inline(revision, &json!({ "$ref": format!("#/{place}/{definition}") }))
     }
 
-    /// Compiles a part of a schema that refers to the definitions of `revision`.
+    /// Compiles a part of the schema of `revision`.
     fn inline(&self, revision: &str, piece: &Value) -> Result<Arc<Validator>, String> {
         let key = format!("{revision} {piece}");
         if let Some(known) = self.validators.lock().expect("no test panics with the lock").get(&key) {

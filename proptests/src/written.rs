@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_proto::{Direction, Observer, ProtocolError};
 
-/// All outbound messages in order. Clones share them.
+/// All outbound messages in order. Clones share the same list.
 #[derive(Debug, Clone, Default)]
 pub struct Written(pub Arc<Mutex<Vec<String>>>);
 

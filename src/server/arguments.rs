@@ -8,7 +8,7 @@ use crate::server::call::Call;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
-    /// A tool with arguments of type `T`. `T` provides the schema, and its doc comment is the description.
+    /// A tool with arguments of type `T`. `T` provides the schema, and the doc comment of `T` is the description.
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
@@ -24,8 +24,7 @@ impl<'t> Tool<'t> {
 impl<'a> Call<'a> {
     /// Deserializes the arguments and passes them to `body`, which responds.
     ///
-    /// If the arguments do not match `T`, the method responds with [`invalid`](Call::invalid), and the text names the
-    /// field.
+    /// If the arguments do not match `T`, the method calls [`invalid`](Call::invalid) with a text that names the field.
     ///
     /// ```
     /// use mcp_proto::server::Call;

@@ -24,16 +24,17 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The responses to batches. Without a batch buffer, this struct is the only cost.
+/// The responses to batches. Without a batch buffer, this struct is the only cost of batches.
 pub(crate) struct Batch<'b> {
-    /// Hooks of batches, or `None` without a batch buffer. In that case, the code of batches is not linked.
+    /// Hooks of batches, or `None` without a batch buffer. If the field is `None`, the linker drops the code of
+    /// batches.
     pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
     /// The encoded counts, followed by the responses. The responses to the open batch precede the responses to the
     /// batch in the line.
     buffer: Buffer<'b>,
 }
 
-/// Flags: which batches exist.
+/// Flags of the batches that exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batches(u8);
 
@@ -60,15 +61,15 @@ impl Batches {
 /// The state of the batches, stored at the start of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
-    /// End of the open batch's responses in the buffer, and their stream.
+    /// Open batch: end of its responses in the buffer, and its stream.
     open_end: u32,
     stream: u32,
-    /// Batch in the line: response end, maximum number of further responses.
+    /// Batch in the line: end of responses, maximum number of further responses.
     end: u32,
     left: u32,
     /// Offset in the line after the last handled member.
     next: u32,
-    /// Number of deferred members of the open batch. If no batch is open, the number for the batch in the line.
+    /// Number of deferred members of the open batch. If no batch is open, this is the number for the batch in the line.
     deferred: u32,
 }
 
@@ -115,7 +116,7 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Region of the responses to extend: start, end, number of further responses.
+    /// The region that the next response extends: start, end, further responses.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -129,7 +130,7 @@ impl Counts {
 pub(crate) trait BatchHooks: Sync {
     /// Begins the batch of a line.
     fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
-    /// Handles the next member or the end of the batch. The output has space for a response.
+    /// Handles the next member or the end of the batch. The output must have space for a response.
     fn handle_next(
         &self,
         state: &mut ServerState<'_>,
@@ -139,9 +140,9 @@ pub(crate) trait BatchHooks: Sync {
     ) -> Received;
     /// Maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Increments (`more`) or decrements the number of deferred members.
+    /// Increments the number of deferred members if `more`, otherwise decrements it.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
-    /// Whether every member of the open batch has its response.
+    /// Whether no member of the open batch awaits its response.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last response from the output into the batch buffer. `length` is the size of the response in bytes.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);
@@ -151,11 +152,11 @@ pub(crate) trait BatchHooks: Sync {
 
 struct Hooks;
 
-/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
+/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
-/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline,
-/// which counts as the comma.
+/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline.
+/// The array has a comma instead of that newline.
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {

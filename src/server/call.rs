@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
 request_methods!(Call);
 input_methods!(Call);
 
-/// A client connected (`initialize`), and the server has responded.
+/// A connected client: the server has responded to its `initialize`.
 #[derive(Debug, Clone, Copy)]
 pub struct Connected<'a> {
     pub(crate) revision: Revision,

@@ -1,13 +1,14 @@
 //! Pending change notifications, as flags.
 //!
-//! Recording a change only sets a flag, so it cannot fail. The notification is written when the output has space.
+//! Recording a change only sets a flag, so it cannot fail. The server writes the notification when the output has
+//! space.
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of pending changes. It has one bit for each list of the session, and two bits for features.
+/// A set of pending changes. The set has one bit for each list of the session, and two bits for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -62,7 +63,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Enables the writer of change notifications, which other servers do not link.
+    /// Enables the writer of change notifications. Servers that never call this function do not link the writer.
     pub(crate) fn enable_change_writer(&mut self) {
         self.change_writer = Some(|state| state.write_all_changes());
     }
@@ -96,7 +97,8 @@ impl ServerState<'_> {
 
     /// Writes a notification if the output has space for a whole response.
     ///
-    /// A response has the same condition, so the fill level of the output does not change the order of messages.
+    /// The server applies the same condition to responses, so the fill level of the output does not change the order of
+    /// messages.
     fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
         if !self.peer.reserve_response() {
             return Err(Overflow);

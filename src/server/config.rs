@@ -57,7 +57,7 @@ pub struct Limits {
     /// The grace period of an ending connection, in milliseconds. Default: two seconds.
     ///
     /// The period starts after the end of the input or after `shutdown`. Requests in flight may finish until the period
-    /// expires. The client then has the same time again to read the remaining output.
+    /// expires. The client then has a second period of the same length to read the remaining output.
     pub grace: Millis,
     /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
     pub invalid_in_a_row: u8,
@@ -129,13 +129,13 @@ impl Default for Limits {
 /// `notifications/initialized`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
-    /// The server refuses it with -32600, and the session continues.
+    /// The server refuses the request with -32600, and the session continues.
     Refuse,
-    /// The session restarts: requests in flight are cancelled and receive no response.
+    /// The server restarts the session. It cancels requests in flight and sends no response to these requests.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
-    /// may reuse the id of a request in flight. Before the handshake is complete, a reused id also identifies a new
-    /// client.
+    /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
+    /// if `initialize` reuses such an id.
     Restart,
 }
 

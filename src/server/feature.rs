@@ -28,7 +28,7 @@ use crate::server::server_state::{ServerState, Shape};
 #[expect(private_bounds, reason = "only this crate implements features")]
 pub trait Feature: Sync + Sealed {}
 
-/// The interface between the dispatcher and a feature. The dispatcher names no feature.
+/// The interface between the dispatcher and a feature. The dispatcher calls features only through this trait.
 pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
     fn write_capability(&self, revision: Revision, out: &mut Writer<'_>);
@@ -108,7 +108,7 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes one.
+    /// The spans of the event, if the request causes an event.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
     /// Frequent members of `params`. One search finds all three, because each search visits all members.

@@ -1,7 +1,7 @@
 //! Input required: a response that requests input, and the retried request.
 //!
-//! In `2026-07-28` a server responds to a request with the input that it requires. The client retries the request with
-//! the input.
+//! In `2026-07-28` a server that requires input responds with input requests. The client retries the request with the
+//! input.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*; 2025-11-25, *Elicitation*, *URL elicitation required error*.
 #![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
@@ -18,9 +18,9 @@ use crate::server::server_state::Shape;
 /// The input and the state of a retried request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InputResponses<'a> {
-    /// `inputResponses` as JSON text, an object, or empty.
+    /// `inputResponses`: the JSON text of an object, or empty.
     pub(crate) responses: &'a [u8],
-    /// `requestState` as JSON text, a string, or empty.
+    /// `requestState`: the JSON text of a string, or empty.
     pub(crate) state: &'a [u8],
 }
 
@@ -85,7 +85,7 @@ impl Reply<'_> {
     ///     None
     /// }
     ///
-    /// /// After its `Event::Response`, respond with `server.reply(call)`.
+    /// /// After the `Event::Response` of the request, respond with `server.reply(call)`.
     /// fn ask(server: &mut Server<'_>, call: Ticket) -> Result<Ticket, SendError> {
     ///     server.request(&FORM, RequestOptions::DEFAULT.during(call))
     /// }

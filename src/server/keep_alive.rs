@@ -14,10 +14,10 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when its time is reached. If the client is unresponsive, sets the pending event and returns `true`.
+    /// Sends a ping when it is due. If the client is unresponsive, sets the pending event and returns `true`.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// The time of the next ping or of its timeout.
+    /// The time of the next ping, or of the current ping's timeout.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Records a response to the ping. Returns `false` if the id is not the id of the ping.
@@ -26,7 +26,7 @@ pub(crate) trait KeepAliveHooks: Sync {
 
 struct Hooks;
 
-/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
+/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

@@ -1,7 +1,7 @@
 //! The server state machine of one connection, for all revisions.
 //!
 //! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events and
-//! its capability. A feature that is not in the list is not linked.
+//! its capability. The linker drops features that are not in the list.
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
 //!
-//! The server lists a `static` catalogue by itself. A `List…` event is emitted only for a dynamic list, which the
+//! The server lists a `static` catalogue by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
 //! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
 //! response is no longer needed.
@@ -184,8 +184,8 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended by a response, a cancellation or a timeout, or with its connection.
-    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when it has
-    /// space.
+    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when the
+    /// buffer has space.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
@@ -201,16 +201,16 @@ impl Server<'_> {
     /// The method cannot fail: the server sends the notification as soon as the transmit buffer has space. Until then,
     /// the server combines repeated changes into one notification.
     ///
-    /// A notification goes to the client of a completed handshake if the feature declared `listChanged`. With
-    /// [`Subscriptions`], it also goes to every subscription to that list or resource.
+    /// After the handshake, the server notifies the client of a changed list if its feature declared `listChanged`.
+    /// With [`Subscriptions`], the server also notifies every subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
         self.state.record_change(change);
     }
 
     /// Whether the session or a subscription watches the resource with this URI.
     ///
-    /// An application that watches a file for its clients can call this after [`Event::Unsubscribed`], or when a
-    /// subscription ends.
+    /// After [`Event::Unsubscribed`], or when a subscription ends, an application can call this to decide whether to
+    /// stop watching a file.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
         let ServerState { registry, peer, .. } = &self.state;
@@ -244,7 +244,9 @@ impl Server<'_> {
             || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
-    /// The number of the client's requests in flight: deferred requests, and subscriptions of the stateless era.
+    /// The number of the client's requests in flight.
+    ///
+    /// This number includes deferred requests and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.state.peer.in_flight.inbound_requests().count()
@@ -264,7 +266,8 @@ impl Server<'_> {
 
     /// Ends the connection.
     ///
-    /// Requests in flight may complete or be cancelled until the grace period expires. The server refuses new requests.
+    /// Until the grace period expires, the application may respond to requests in flight, and the client may cancel
+    /// requests. The server refuses new requests.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.peer.lifecycle.apply(Trigger::Shutdown);
@@ -292,7 +295,7 @@ impl Server<'_> {
     }
 }
 
-/// Memory budget of a server and four slots on a small board. The text of the slots is not included
+/// Memory budget of a server and four slots on a small board. The budget excludes the text of the slots
 /// (`docs/footprint.md`).
 #[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
 const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server exceeds the budget");

@@ -25,7 +25,7 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) trait OutboundHooks: Sync {
-    /// Handles a response. Returns `None` if its id was never used.
+    /// Handles a response. Returns `None` if the server never used the id.
     fn on_response(
         &self,
         state: &mut ServerState<'_>,
@@ -73,7 +73,7 @@ pub(crate) trait OutboundHooks: Sync {
 
 struct Hooks;
 
-/// Hooks behind a second reference. `&&dyn` takes one word, and `&dyn` takes two.
+/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
 pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
@@ -88,7 +88,7 @@ impl OutboundHooks for Hooks {
         let ticket = match state.peer.find_issued(id) {
             IssuedId::Request(ticket) if !state.owns_outbound(ticket) => return None,
             IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-            // A late response is valid. A response to an id that was never used is an error.
+            // A late response is valid. A response to an id that the server never used is an error.
             IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
             IssuedId::Other(_) | IssuedId::Unknown => return None,
         };

@@ -12,7 +12,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::event::MakeEvent;
 use crate::server::request_context::PackedContext;
 
-/// An event that `Server::event` returns next.
+/// The event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
@@ -42,7 +42,7 @@ pub(crate) enum PendingEvent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
-    /// The string that names a tool, prompt or URI. Decoding it in place removes its quotes.
+    /// The string that names a tool, prompt or URI. Decoding this string in place removes the quotes.
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
@@ -120,8 +120,8 @@ pub(crate) enum RequestKind {
         filter: ChangeSet,
         pending: ChangeSet,
     },
-    /// A page of a dynamic list. `first` is the index of its first entry, as bytes, because bytes need no alignment in
-    /// a slot.
+    /// A page of a dynamic list. `first` is the index of the first entry. The index has the form of bytes, because
+    /// bytes need no alignment in a slot.
     List {
         first: [u8; 4],
     },

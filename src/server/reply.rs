@@ -27,7 +27,7 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// A request of which only the id is known. If the request has no id, `id` is empty.
+    /// A request with this id and default properties. If the request has no id, `id` is empty.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         let context = Context {
             revision: Revision::OLDEST,
@@ -45,7 +45,7 @@ impl<'a> Pending<'a> {
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. The trait has a single
-/// method, so that only the operations in use are linked.
+/// method, so that the linker drops unused operations.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 }
@@ -62,7 +62,8 @@ impl StateAccess for ServerState<'_> {
 /// response instead, and the next event is a [`ProtocolError`].
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
-/// error at the next poll. A [deferred](crate::server::Call::defer) request stays in flight.
+/// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the
+/// request stays in flight.
 #[must_use = "a request needs a response"]
 pub struct Reply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
@@ -182,7 +183,7 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.
-    /// [`SendError::Unwritable`]: there is no space besides the response.
+    /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -200,8 +201,8 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
-    /// [`SendError::NotWanted`]: the client does not receive messages of this level. [`SendError::Unwritable`]: there
-    /// is no space besides the response.
+    /// [`SendError::NotWanted`]: the client does not receive messages of this level. [`SendError::Unwritable`]: the
+    /// transmit buffer has no space besides the space reserved for the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -212,7 +213,7 @@ impl<'a> Reply<'a> {
     /// Sends a log message as a JSON value, related to this request. `data` writes the value.
     ///
     /// # Errors
-    /// As for [`log`](Reply::log), and [`SendError::Unwritable`] if `data` does not write exactly one value.
+    /// The errors of [`log`](Reply::log). Also [`SendError::Unwritable`] if `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,
@@ -235,7 +236,7 @@ impl<'a> Reply<'a> {
         outcome
     }
 
-    /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
+    /// Reports a change: see [`Server::changed`](crate::Server::changed).
     pub fn changed(&mut self, change: Change<'_>) {
         self.state.with(&mut |state| state.record_change(change));
     }

@@ -1,6 +1,6 @@
 //! Cache of the last request: its parsed `_meta` and its method.
 //!
-//! Most clients send both again with the next request.
+//! Most clients repeat both in the next request.
 
 use crate::json::{Json, Span};
 use crate::platform::copy;
@@ -9,7 +9,8 @@ use crate::protocol::meta::RequestMeta;
 /// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
 
-/// The cache of the last request. It has no entries on 32-bit processors, which have little memory.
+/// The cache of the last request. The cache has no entries on 32-bit processors, because these processors have little
+/// memory.
 #[derive(Debug)]
 pub(crate) struct RequestCache {
     meta: [Entry; ENTRIES],
@@ -17,7 +18,7 @@ pub(crate) struct RequestCache {
 }
 const ENTRIES: usize = if usize::BITS < 64 { 0 } else { 1 };
 
-/// Index of a feature, and index of a method in it.
+/// Index of a feature, and index of a method in this feature.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MethodPlace {
     pub(crate) feature: u8,

@@ -1,4 +1,4 @@
-//! The properties of an inbound request that its response depends on.
+//! The properties of an inbound request that determine its response.
 #![allow(clippy::as_conversions, reason = "levels and revisions are small numbers that start at zero")]
 
 use crate::framing::outbound_message::StreamId;
@@ -9,7 +9,7 @@ use crate::protocol::revision::{Era, Revision};
 use crate::server::change_set::ChangeSet;
 use crate::server::pending_event::RequestKind;
 
-/// The properties of a request that its response depends on.
+/// The properties of a request that determine its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     pub(crate) revision: Revision,
@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) is_keyed: bool,
 }
 
-/// A packed [`Context`] without its stream. Each slot stores one.
+/// A packed [`Context`] without its stream. Each slot stores one packed context.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedContext {
     kind: RequestKind,
@@ -105,7 +105,7 @@ impl Inbound<PackedContext> {
         self.context.flags.is_batched()
     }
 
-    /// Whether the request ends when this stream closes. This holds for deferred requests and subscriptions of the
+    /// Whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions of the
     /// stateless era on this stream, and for requests of a session that ends.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =

@@ -52,8 +52,8 @@ macro_rules! request_methods {
             /// Sends progress before the response: see [`Reply::progress`](crate::server::Reply::progress).
             ///
             /// # Errors
-            /// The client requested no progress, the value has not grown, or there is no space besides the response.
-            /// The request stays open.
+            /// The client requested no progress, the value has not grown, or all transmit space is reserved for the
+            /// response. The request stays open.
             pub fn progress(
                 &mut self,
                 progress: impl Into<$crate::Decimal>,
@@ -67,7 +67,7 @@ macro_rules! request_methods {
             ///
             /// # Errors
             /// The server does not have the feature [`Logging`](crate::server::Logging), the client does not receive
-            /// messages of this level, or there is no space besides the response. The request stays open.
+            /// this level, or all transmit space is reserved for the response. The request stays open.
             pub fn log(
                 &mut self,
                 level: $crate::Level,
@@ -81,7 +81,7 @@ macro_rules! request_methods {
             /// [`Reply::log_with`](crate::server::Reply::log_with).
             ///
             /// # Errors
-            /// As for [`log`](Self::log), or `data` does not write exactly one value.
+            /// The errors of [`log`](Self::log). Also an error if `data` does not write exactly one value.
             pub fn log_with(
                 &mut self,
                 level: $crate::Level,
@@ -91,7 +91,7 @@ macro_rules! request_methods {
                 self.reply.log_with(level, logger, data)
             }
 
-            /// Reports a change, as [`Server::changed`](crate::Server::changed) does.
+            /// Reports a change: see [`Server::changed`](crate::Server::changed).
             pub fn changed(&mut self, change: $crate::server::Change<'_>) {
                 self.reply.changed(change);
             }
@@ -103,7 +103,7 @@ macro_rules! request_methods {
             ///
             /// # Errors
             /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.
-            /// Respond to it now, for example with [`busy`](Self::busy).
+            /// Respond to the returned request now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some requests are small")]
             pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.reply.defer(time) {
@@ -152,7 +152,7 @@ macro_rules! input_methods {
                 self.reply.can_require_input()
             }
 
-            /// Responds that input is required. The client retries the request with the input: see
+            /// Responds that the request requires input. The client retries the request with the input: see
             /// [`Reply::require_input`](crate::server::Reply::require_input).
             pub fn require_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
                 self.reply.require_input(inputs, state);

@@ -48,7 +48,8 @@ impl RequestOptions {
         self
     }
 
-    /// Relates the request to this deferred request. In message mode it is sent on the stream of that request.
+    /// Relates the request to this deferred request. In message mode the server sends the request on the stream of the
+    /// deferred request.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);
@@ -147,12 +148,12 @@ impl Server<'_> {
         self.send_request(input.method(), options, &mut |out| input.write(to, out))
     }
 
-    /// Sends any other request to a client of the handshake era.
+    /// Sends a request with any method (handshake era).
     ///
     /// `params` writes the members of the parameters as keys and values. The server itself writes `_meta`.
     ///
     /// # Errors
-    /// As for [`request`](Server::request), but the server checks no capability.
+    /// The errors of [`request`](Server::request). The server checks no capability.
     pub fn ask_raw(
         &mut self,
         method: &str,
@@ -169,7 +170,7 @@ impl Server<'_> {
     /// Any response, even an error, shows that the client is alive.
     ///
     /// # Errors
-    /// As for [`request`](Server::request).
+    /// The errors of [`request`](Server::request), except [`SendError::Unsupported`].
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;

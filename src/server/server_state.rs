@@ -39,8 +39,8 @@ pub(crate) struct NegotiatedSession {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) level: Option<Level>,
-    /// Whether `notifications/initialized` was received. Until then, the server sends no change notifications for the
-    /// session.
+    /// Whether the server has received `notifications/initialized`. Until then, the server sends no change
+    /// notifications for the session.
     pub(crate) complete: bool,
 }
 
@@ -62,7 +62,7 @@ impl Role for role::Server {
     type Rounds = ();
     const OTHER_IDS: u32 = 0;
 
-    /// The round is the slot's generation, and the place is the slot.
+    /// The round of an id is the generation of its slot.
     fn find_issued(peer: &Peer<'_, role::Server>, round: u64, slot: u32) -> IssuedId {
         let Ok(generation) = round.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
@@ -108,9 +108,10 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    /// The session that the machine currently serves, if it serves several.
+    /// The session that the machine currently serves, if the machine serves several.
     pub(crate) session_key: SessionKey,
-    /// Writer of change notifications. The first change or subscription sets it, so that other servers do not link it.
+    /// Writer of change notifications. The first change or subscription sets the writer, so that servers without
+    /// changes do not link it.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -195,12 +196,12 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether every member of the open batch has its response.
+    /// Whether no member of the open batch awaits its response.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
 
-    /// Increments (`more`) or decrements the number of deferred batch members.
+    /// Increments the number of deferred batch members if `more`, otherwise decrements it.
     fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.count_deferred(self, more);

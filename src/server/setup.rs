@@ -1,4 +1,4 @@
-//! Construction of a server from its configuration and its buffers and slots.
+//! Construction of a server from a configuration, buffers and slots.
 
 use crate::buffer::Buffer;
 use crate::error::ConfigError;
@@ -14,7 +14,7 @@ use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::server::{Server, ServerConfig, Slot};
 
-/// The minimum text of a slot, in bytes.
+/// The minimum length of a slot's text, in bytes.
 const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
@@ -80,7 +80,7 @@ impl<'b> Server<'b> {
 
     /// Replaces the table of requests in flight and keeps the seed.
     ///
-    /// `needed` is the minimum text in bytes, reported by [`ConfigError::TextTooSmall`].
+    /// `needed` is the minimum length of the text, which [`ConfigError::TextTooSmall`] reports.
     #[inline(never)]
     fn set_in_flight(&mut self, mut table: RequestTable<'b>, needed: usize) -> Result<(), ConfigError> {
         table.set_seed(self.state.peer.in_flight.seed());
@@ -107,23 +107,23 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Enables batches, several messages in one JSON array, in sessions of `2025-03-26`.
+    /// Enables batches in sessions of `2025-03-26`. A batch is a JSON array of messages.
     ///
-    /// No other revision has batches. A server that supports `2025-03-26` should call this: otherwise the server
-    /// responds to each batch with one error (-32600) and processes no member. `responses` stores 24 bytes of state,
-    /// and the responses until the server sends them as one message.
+    /// No other revision has batches. Call this if the server supports `2025-03-26`: otherwise the server responds to
+    /// each batch with one error (-32600) and processes no member. `responses` stores 24 bytes of state, and the
+    /// responses until the server sends them as one message.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is
     /// subject to the size limit of one response. Each request of a batch reserves space for an error response: about
-    /// 180 bytes plus the maximum length of an id. If the reserved space exceeds that limit or `responses`, the server
-    /// refuses the batch with an error (-32600) that contains the maximum number of requests. A response may use all
+    /// 180 bytes plus the maximum length of an id. If the reserved space exceeds that limit or the size of `responses`,
+    /// the server refuses the batch (-32600). The error contains the maximum number of requests. A response may use all
     /// space that is not reserved for further members.
     ///
-    /// A member may be [deferred](crate::server::Call::defer): the batch then stays open while other messages are
-    /// processed. At most one batch is open, so the application cannot defer members of a second batch meanwhile. Both
-    /// batches share `responses`: for full space in both, lend twice the size limit of a response. A cancelled member
-    /// has no entry in the array. The server sends other messages before or after the array, and never delays them for
-    /// it.
+    /// A member may be [deferred](crate::server::Call::defer): the batch then stays open, and the server continues to
+    /// process other messages. At most one batch is open. While a batch is open, the application cannot defer members
+    /// of a second batch. The open batch and the batch in the current line share `responses`. To give each batch full
+    /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. The server sends
+    /// other messages before or after the array, and the array never delays them.
     ///
     /// A batch cannot contain `initialize` or requests of the stateless era (-32600).
     ///

@@ -1,4 +1,4 @@
-//! Writers for results, errors and `notifications/message`.
+//! Writers for the common parts of results and errors.
 
 use crate::error::ProtocolError;
 use crate::json::writer::member_cache::MemberCache;
@@ -7,7 +7,7 @@ use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::server_state::Shape;
 
-/// Maximum length of an unsupported version quoted in the error, in bytes.
+/// Maximum length of an unsupported version that the error quotes, in bytes.
 const QUOTED_VERSION: usize = 32;
 
 /// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.

@@ -129,7 +129,7 @@ fn batch_pauses_while_an_event_is_unread() {
     });
 }
 
-/// Each request in a batch needs space for its response. No request is lost while the buffer is full.
+/// Each request in a batch needs space for its response. The client loses no request while the buffer is full.
 #[test]
 fn batch_pauses_while_the_buffer_is_full() {
     let small = Setup { tx: 700, ..Setup::handshake() };

@@ -1,4 +1,4 @@
-//! Client capabilities and client info in each revision, and the buffers that they need.
+//! Client capabilities and client info in each revision, and buffer sizes.
 
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::{Action, Client, ClientCapabilities as C, ConfigError, Millis, Revision, Revisions};
@@ -114,7 +114,7 @@ fn client_info_has_the_members_of_its_revision() {
     }
 }
 
-/// The smallest buffer for the declared capabilities connects.
+/// The client connects with the smallest buffer for the declared capabilities.
 #[test]
 fn declared_capabilities_count_for_the_buffer_size() {
     let info = ClientConfig::new("c", "1")

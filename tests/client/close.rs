@@ -13,7 +13,7 @@ fn end_of_input_ends_each_request_once_then_closes() {
         harness.list();
         harness.cancel(cancelled, "");
         harness.discard();
-        // Input before the end is still processed.
+        // The client still processes input before the end.
         let last = harness.message(r#"{"id":@a,"result":{}}"#);
         harness.raw(last.as_bytes()).events(&["a: result {}"]);
         harness.eof();
@@ -41,7 +41,7 @@ fn complete_last_line_without_newline_is_processed() {
     for (rest, events) in cases {
         Setup::automatic().lines_only().connected(|harness| {
             harness.call("add", DEFAULT).unwrap();
-            // `message` would add the envelope.
+            // The leading space prevents `message` from adding the envelope.
             let rest = harness.message(&format!(" {rest}"));
             harness.discard().bytes(rest.as_bytes()).events(&[]).eof().events(events);
         });
@@ -88,7 +88,7 @@ fn received_responses_are_processed_after_a_failed_write() {
         if harness.pace().read >= 64 {
             harness.events(&["a: result {}", "b: lost Closed", "closed"]);
         } else {
-            // Only a part of the response was received.
+            // The client has received only a part of the response.
             harness.events(&["fault Truncated", "a: lost Closed", "b: lost Closed", "closed"]);
         }
     });
@@ -145,8 +145,9 @@ fn shutdown_while_connecting_has_only_its_own_deadline() {
     });
 }
 
-/// The server closed its output and does not read: a waiting ping does not extend the
-/// grace period.
+/// A waiting ping does not extend the grace period.
+///
+/// The server has closed its output and does not read.
 #[test]
 fn unanswered_ping_does_not_extend_the_grace_period() {
     Setup { tx: 512, ..Setup::handshake() }.lines_only().run(|harness| {

@@ -7,7 +7,7 @@ use mcp_proto::{Revision, SendError, ServerCapabilities, State};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// A client that receives this version and these capabilities in response to `initialize`.
+/// Responds to `initialize` with this version and these capabilities.
 fn answered(harness: &mut ClientHarness, version: &str, capabilities: &str) {
     harness.at(0);
     harness.server_sends(&format!(
@@ -35,7 +35,7 @@ fn client_capabilities_are_objects() {
             r#"{"id":@,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
         ]);
         answered(harness, "2025-11-25", "{}");
-        // The client declares nothing twice.
+        // The client does not repeat its capabilities after `initialize`.
         harness.events(&["connected 2025-11-25"]).sent(&[r#"{"method":"notifications/initialized"}"#]);
     });
 }
@@ -160,7 +160,7 @@ fn members_of_newer_revisions_are_accepted() {
     });
 }
 
-/// A client stores no list, so it cannot detect duplicates: the application takes the first.
+/// A client stores no list, so it cannot detect duplicates.
 #[test]
 fn duplicate_tool_names_are_listed_unchanged() {
     Setup::automatic().connected(|harness| {
@@ -191,7 +191,7 @@ fn empty_cursor_is_followed_if_configured() {
             }
             harness.events(&["list: a, .."]);
             assert!(harness.take_sent_lines()[0].contains(r#""params":{"cursor":"""#));
-            // A repeated cursor means an endless list, also if it is empty.
+            // A repeated cursor means an endless list. An empty cursor is no exception.
             harness.server_sends(r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":""}}"#);
             harness.events(&["list: b, ..", "list: lost EndlessList"]).sent(&[]);
         });
@@ -241,7 +241,7 @@ fn raw_shutdown_and_exit_can_be_sent() {
         harness.client.notify("x/y", |out| out.field_integer("n", 1)).unwrap();
         harness.pump();
         harness.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
-        // An incomplete member is ignored.
+        // The client ignores an incomplete member.
         assert_eq!(harness.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
         assert_eq!(
             harness.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
@@ -251,7 +251,7 @@ fn raw_shutdown_and_exit_can_be_sent() {
         harness.sent(&[]).eof().events(&["closed"]);
         assert_eq!(harness.client.notify("x", |_| {}), Err(SendError::NotConnected));
     });
-    // Clients may send only cancellations there.
+    // In the stateless era, clients may send no notifications except cancellations.
     Setup::new(Connect::Stateless).run(|harness| {
         harness.connect();
         assert_eq!(harness.client.notify("exit", |_| {}), Err(SendError::Unsupported));
@@ -300,7 +300,7 @@ fn ids_of_the_two_directions_are_independent() {
     });
 }
 
-/// The client reads server info from the result or from its `_meta`.
+/// The client reads server info from the result or from `_meta`.
 #[test]
 fn server_info_is_found_in_result_or_meta() {
     use mcp_proto::client::{ClientConfig, Event};
@@ -324,7 +324,7 @@ fn server_info_is_found_in_result_or_meta() {
     }
 }
 
-/// Without `notifications/initialized` there is no session: the connection closes.
+/// The client closes the connection if it cannot send `notifications/initialized`.
 #[test]
 fn handshake_that_cannot_complete_closes() {
     Setup::handshake().run(|harness| {

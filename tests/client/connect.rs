@@ -104,7 +104,7 @@ fn probe_response_decides_the_era() {
         (error("discover", -32603, ""), FallsBack("2025-11-25")),
         (error("discover", -32700, ""), FallsBack("2025-11-25")),
         (error("discover", -32000, ""), FallsBack("2025-11-25")),
-        // Drafts used these codes for -32020 to -32022.
+        // Drafts used these codes instead of -32020 to -32022.
         (error("discover", -32001, ""), FallsBack("2025-11-25")),
         (error("discover", -32003, ""), FallsBack("2025-11-25")),
         (error("discover", -32002, ""), FallsBack("2025-11-25")),
@@ -113,7 +113,7 @@ fn probe_response_decides_the_era() {
         (r#"{"id":@discover,"error":{}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":"-32022"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":-4294999318,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
-        // Some servers respond without an id. Only one request is in flight, so the response belongs to it.
+        // Some servers respond without an id. Only one request is in flight, so the response belongs to this request.
         (r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"error":{"code":-32600,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
     ];
@@ -141,7 +141,7 @@ fn stateless_client_probes_without_fallback() {
     }
     for setup in [Setup::new(Connect::Stateless), Setup { info: only, ..Setup::automatic() }] {
         setup.run(|harness| {
-            // Without a fallback, the timeout is the handshake's.
+            // Without a fallback, the timeout of the handshake applies.
             harness.at(0).sent(&[PROBE]).at(2999).events(&[]);
             harness.at(3000).events(&["failed TimedOut", "closed"]);
         });
@@ -155,7 +155,7 @@ fn unanswered_probe_selects_the_handshake_era() {
         assert_eq!(harness.deadline, Some(350));
         harness.at(349).sent(&[]).at(350).sent(&[&initialize("2025-11-25")]);
         assert_eq!(harness.deadline, Some(3350));
-        // The late response is ignored.
+        // The client ignores the late response.
         harness
             .server_sends(&error("discover", -32601, ""))
             .server_sends(&discover(r#"["2026-07-28"]"#))
@@ -175,13 +175,13 @@ fn late_probe_response_restarts_the_probe() {
         harness.server_sends(refusal).events(&[]).sent(&[PROBE]);
         harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]).sent(&[]);
     });
-    // The probe is repeated only once.
+    // The client repeats the probe only once.
     Setup::automatic().run(|harness| {
         harness.at(0).at(300).discard();
         harness.server_sends(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
         harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
     });
-    // A client that sent no probe does not repeat it.
+    // A client that sent no probe does not send one later.
     Setup::handshake().run(|harness| {
         harness.at(0).discard();
         harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
@@ -261,7 +261,7 @@ fn late_error_without_id_may_answer_the_probe() {
             harness.server_sends(late).events(&["fault ErrorWithoutId"]);
             harness.server_sends(late).events(&["failed Refused no (-32600)", "closed"]);
         });
-        // A response with the id was already received.
+        // The client has already received a response with this id.
         Setup::automatic().run(|harness| {
             harness.at(0).at(300).discard();
             harness.server_sends(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).events(&[]);
@@ -293,7 +293,7 @@ fn initialize_response_decides_the_revision() {
         // The client adopts the revision of the server.
         (accept("2025-11-25"), FallsBack("2025-11-25")),
         (accept("2024-11-05"), FallsBack("2024-11-05")),
-        // Unknown revisions and 2026-07-28 are refused.
+        // The client refuses unknown revisions and 2026-07-28.
         (accept("1.0.0"), Fails(&garbage)),
         (accept("2026-07-28"), Fails(&modern)),
         (accept("2025-11-25").replace("@initialize", "\"@initialize\""), FallsBack("2025-11-25")),
@@ -307,7 +307,7 @@ fn initialize_response_decides_the_revision() {
             Fails("InvalidResponse"),
         ),
         (r#"{"id":@initialize}"#.into(), Fails("InvalidResponse")),
-        // Longer than the receive buffer.
+        // This response is longer than the receive buffer.
         (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidResponse")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
         (
@@ -385,7 +385,7 @@ fn connection_that_ends_while_connecting_has_failed() {
             harness.broken().events(&["failed Closed", "closed"]).sent(&[]);
         });
     }
-    // Input before the end is still processed.
+    // The client still processes input before the end.
     Setup::automatic().run(|harness| {
         harness.at(0).discard();
         let answer = harness.message(&discover(r#"["2026-07-28"]"#));
@@ -453,7 +453,7 @@ fn client_without_a_revision_is_a_config_error() {
             harness.at(0).events(&["failed NoRevision", "closed"]).sent(&[]);
         });
     }
-    // A client with handshake revisions only sends no probe.
+    // A client that supports only handshake revisions sends no probe.
     let info = Setup::automatic().info.revisions(Revisions::only(Revision::V2024_11_05));
     Setup { info, ..Setup::automatic() }.run(|harness| {
         harness.at(0).sent(&[&initialize("2024-11-05")]);
@@ -461,8 +461,8 @@ fn client_without_a_revision_is_a_config_error() {
     });
 }
 
-/// With the smallest transmit buffer and a server that does not read, `initialize` has no space
-/// until the probe is sent.
+/// The smallest transmit buffer holds either the probe or `initialize`. If the server does not read, `initialize` waits
+/// until the client has sent the probe.
 #[test]
 fn initialize_waits_for_output_space() {
     let info = ClientConfig::new("c", "1").timeouts(TIMES);
@@ -477,7 +477,7 @@ fn initialize_waits_for_output_space() {
         harness.peer_reads(false);
         harness.at(0).at(300).events(&[]);
         assert_eq!(harness.deadline, Some(3300));
-        // A response to an unsent request is ignored, even with the right id.
+        // The client ignores a response to an unsent request, even with the right id.
         harness.server_sends(&accept("2025-11-25").replace("@initialize", "6")).events(&[]);
         assert_eq!(harness.client.revision(), None);
         harness.peer_reads(true);

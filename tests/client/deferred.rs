@@ -107,7 +107,7 @@ fn expired_server_request_gets_an_error_and_an_event() {
         harness.server_sends(FORM).events(&["asked form Name?"]);
         assert_eq!(harness.deadline, Some(700));
         harness.at(699).events(&[]);
-        // The event is emitted immediately. The error is sent when space is free.
+        // The client emits the event immediately, and sends the error when space is free.
         harness.peer_reads(false);
         let mut calls = 0;
         while harness.call("fill", Options::DEFAULT.timeout(Millis(90_000))).is_ok() {
@@ -200,7 +200,7 @@ fn server_request_waits_for_reserved_output_space() {
         harness.call("more", Options::DEFAULT).unwrap();
         harness.discard();
     });
-    // The rule also holds between `poll` and `event`.
+    // The space is also reserved between `poll` and `event`.
     setup().run(|harness| {
         harness.connect();
         harness.on_server_request(|asked| {

@@ -9,7 +9,7 @@ const DEFAULT: Options<'static> = Options::DEFAULT;
 const EVERYTHING: &str =
     r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
 
-/// Runs a script with a client connected in this revision to a server with these capabilities.
+/// Runs a script with a connected client. The server has this revision and these capabilities.
 fn connected(revision: Revision, capabilities: &str, dialogue: impl Fn(&mut ClientHarness)) {
     let stateless = revision == Revision::V2026_07_28;
     let setup = if stateless { Setup::automatic() } else { Setup::handshake() };
@@ -193,7 +193,7 @@ fn result_without_its_required_members_is_invalid() {
     ];
     for (ask, right, wrong) in others {
         for result in right {
-            // `null` is shown as an empty object.
+            // The view shows `null` as an empty object.
             let shown = if *result == "null" { "{}" } else { result };
             cases.push((ask, (*result).to_owned(), format!("it: result {shown}")));
         }
@@ -348,7 +348,7 @@ fn custom_meta_is_sent_with_requests_and_pages() {
             harness.events(&["list: , .."]);
             harness.sent(&[&expected("prompts/list", &format!(r#""cursor":{cursor},"#))]);
         }
-        // A repeated cursor is still detected.
+        // The client still detects a repeated cursor.
         harness.server_sends(r#"{"id":@list,"result":{"prompts":[],"nextCursor":"3"}}"#);
         harness.events(&["list: , ..", "list: lost EndlessList"]);
     });

@@ -84,7 +84,7 @@ fn each_retry_has_its_own_responses_and_state() {
         let first = harness.message("@add");
         harness.server_sends(&asks("add", &format!(r#","inputRequests":{{"a":{FORM}}},"requestState":"1""#)));
         resume(harness, ticket, |answers| answers.decline("a")).unwrap();
-        // Later messages for the first id are ignored.
+        // The client ignores later messages for the first id.
         harness.discard().server_sends(&format!(r#"{{"id":{first},"result":{{}}}}"#)).events(&[]);
         harness
             .server_sends(&asks("add", &format!(r#","inputRequests":{{"b":{URL}}}"#)))
@@ -95,7 +95,7 @@ fn each_retry_has_its_own_responses_and_state() {
             r#"{"id":@,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"#,
             r#""inputResponses":{"b":{"action":"cancel"}},"_meta":{..}}}"#
         )]);
-        // With only a state, the request is sent again.
+        // If the server returns only a state, the client sends the request again.
         harness.server_sends(&asks("add", r#","requestState":"3""#)).events(&["add: needs [] and a state"]);
         resume(harness, ticket, |_| {}).unwrap();
         harness.sent(&[
@@ -196,7 +196,7 @@ fn empty_or_undeclared_input_request_is_invalid() {
             .server_sends(r#"{"id":@add,"result":{"resultType":"task"}}"#)
             .events(&["add: lost Invalid"]);
     });
-    // The handshake era ignores a member of that name.
+    // A client of the handshake era ignores the member `resultType`.
     Setup::handshake().declares(ALL).run(|harness| {
         harness.connect();
         harness.call("add", DEFAULT).unwrap();
@@ -333,7 +333,7 @@ fn cancel_between_retries_sends_nothing() {
         assert_eq!((harness.client.pending(), harness.deadline), (0, None));
         harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&[]);
     });
-    // While the request is in flight, a cancellation is sent.
+    // If the request is in flight, the client sends a cancellation.
     run(setup(), |harness| {
         let ticket = harness.call("add", DEFAULT).unwrap();
         harness.server_sends(&asks("add", r#","requestState":"s""#)).discard();
@@ -343,7 +343,7 @@ fn cancel_between_retries_sends_nothing() {
     });
 }
 
-/// The timeout is one second for each retry, and five seconds in total.
+/// The timeout: one second for each retry, and five seconds in total.
 #[test]
 fn maximum_timeout_covers_all_retries() {
     run(setup(), |harness| {

@@ -1,4 +1,6 @@
-//! Messages about ended requests: late responses match nothing, and a reused id belongs to the newer request.
+//! Messages about ended requests.
+//!
+//! Late responses match no request. A reused id belongs to the newer request.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +16,7 @@ const PATIENT: Options = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000))
 /// An end of a request.
 type End = fn(&mut ClientHarness, Ticket);
 
-/// Messages that may follow the end of a request, with the resulting events.
+/// Messages after the end of a request, with the resulting events.
 const LATE: [(&str, &[&str]); 7] = [
     (r#"{"id":@old,"result":{"content":[{"type":"text","text":"late"}]}}"#, &[]),
     (r#"{"id":"@old","result":{}}"#, &[]),
@@ -74,7 +76,7 @@ fn responses_of_the_old_connection_match_nothing() {
             } else {
                 harness.reconnect().events(&["old: lost Closed"]);
             }
-            // The same while the client connects.
+            // These messages cause the same events while the client connects.
             for (message, heard) in LATE {
                 harness.server_sends(message).events(heard);
             }
@@ -99,7 +101,7 @@ fn response_to_the_old_handshake_does_not_connect() {
     });
 }
 
-/// Each end of a request frees its slot once, even if the end is reported repeatedly.
+/// The end of a request frees its slot exactly once. Repeated reports of the end have no effect.
 #[test]
 fn number_in_flight_is_exact_after_every_end() {
     let ends: [(&str, End); 8] = [
@@ -171,7 +173,8 @@ fn end_of_connection_ends_each_request_once() {
     }
 }
 
-/// A string of the id's digits is accepted, because some servers respond with it. Other similar values are not ids.
+/// The client accepts a string with the digits of the id. Some servers respond with such a string. Other similar values
+/// are not ids.
 #[test]
 fn value_similar_to_a_request_id_is_no_match() {
     Setup::automatic().connected(|harness| {
@@ -246,7 +249,7 @@ const NO_ROOTS: &str = r#"{"id":5,"result":{"roots":[]}}"#;
 const EXPIRED: &str = r#"{"id":5,"error":{"code":-32603,"message":"Internal error: the request timed out"}}"#;
 const CANCEL: &str = r#"{"method":"notifications/cancelled","params":{"requestId":5}}"#;
 
-/// The first request with id 5 has ended. Another one with this id gets one response, by its own ticket.
+/// The first request with id 5 has ended. A second request with this id gets one response, through its own ticket.
 fn only_the_second_is_answered(harness: &mut ClientHarness, tickets: &Rc<RefCell<Vec<Ticket>>>) {
     let first = tickets.borrow()[0];
     assert_eq!(harness.client.reply(first).err(), Some(SendError::Gone));
@@ -324,8 +327,8 @@ fn late_reply_does_not_answer_on_the_next_connection() {
     }
 }
 
-/// The error of an expired request waits for space. Meanwhile the server sends the request again, or the connection
-/// is replaced.
+/// The error of an expired request waits for space. During the wait, the server sends the request again, or a new
+/// connection starts.
 #[test]
 fn error_of_an_expired_request_waits_for_space() {
     for reconnects in [false, true] {
@@ -340,8 +343,8 @@ fn error_of_an_expired_request_waits_for_space() {
                 harness.client.call_json("fill", &arguments, PATIENT).ok()
             });
             harness.name(sent.expect("one fits"), "fill");
-            // Cancellations use the space reserved for responses. The last cancellations wait, and later messages
-            // wait behind them.
+            // Cancellations use the space reserved for responses. The last cancellations wait for space, and later
+            // messages wait for these cancellations.
             small.iter().for_each(|ticket| harness.cancel(*ticket, &"r".repeat(50)));
             assert!(harness.client.pending() > 3, "cancellations wait");
             harness.at(700).events(&["expired"]);

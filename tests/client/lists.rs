@@ -24,7 +24,7 @@ fn pages_are_requested_until_the_last() {
             .discard()
             .server_sends(&page(&["a", "b"], Some(r#""p\u0032\"""#)))
             .events(&["list: a, b, .."]);
-        // The cursor is sent byte for byte.
+        // The client sends the cursor unchanged.
         let expected = next(harness, r#""p\u0032\"""#);
         harness.sent(&[&expected]);
         harness.server_sends(&page(&[], Some(r#""3""#))).events(&["list: , .."]);
@@ -39,7 +39,7 @@ fn pages_are_requested_until_the_last() {
 
 #[test]
 fn list_ends_without_a_next_cursor() {
-    // The cursor, and whether the list ends: in the handshake era, in the stateless era.
+    // The cursor, and whether the list ends in the handshake era and in the stateless era.
     let cases: &[(&str, bool, bool)] = &[
         (r#""""#, true, false),
         ("null", true, true),
@@ -80,7 +80,7 @@ fn failed_list_keeps_the_received_pages() {
             r#"{"id":@list,"result":{"tools":[{"name":"b"}],"nextCursor":"0123456789012345678901234567890"}}"#,
             &["list: b, ..", "list: lost CursorTooLong"],
         ),
-        // Entries that are no objects are skipped.
+        // The view skips entries that are not objects.
         (r#"{"id":@list,"result":{"tools":[1,null,{"name":"b"},{}]}}"#, &["list: b, ?."]),
     ];
     for (answer, expected) in cases {
@@ -115,7 +115,7 @@ fn longest_cursor_that_fits_is_followed() {
     });
 }
 
-/// The cursor fits into the slot, but its request exceeds the transmit buffer.
+/// The cursor fits into the slot, but not into a request.
 #[test]
 fn cursor_that_cannot_be_sent_ends_the_list() {
     Setup { tx: 600, rx: 2000, slots: 1, text: 1000, ..Setup::automatic() }.connected(|harness| {
@@ -188,7 +188,7 @@ fn list_can_be_cancelled_between_pages() {
     });
 }
 
-/// A client with a full transmit buffer and the first page of a list.
+/// Receives a list's first page while the transmit buffer is full.
 fn waiting_for_room(harness: &mut ClientHarness) -> mcp_proto::Ticket {
     let ticket = harness.list();
     harness.discard();

@@ -1,4 +1,4 @@
-//! Clients against a scripted server, one module for each part of the protocol.
+//! Clients against a scripted server, one module per protocol topic.
 
 mod batches;
 mod capabilities;

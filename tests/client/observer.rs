@@ -1,4 +1,6 @@
-//! The observer of a client receives each message once and in order, even if output moves in its buffer.
+//! The observer of a client receives each message once and in order.
+//!
+//! Moves of unsent output within its buffer have no effect.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -132,7 +134,7 @@ fn answer(id: &str) -> String {
 const PACES: [(usize, usize); 5] =
     [(usize::MAX, usize::MAX), (1, 1), (usize::MAX, 1), (1, usize::MAX), (13, 7)];
 
-/// Runs a dialogue in both eras, with lent and growing buffers, at several paces.
+/// Runs a dialogue in both eras, with several buffers and paces.
 fn traced(tx: usize, pings: Option<KeepAlive>, dialogue: impl Fn(&mut Traced<'_>)) {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
@@ -211,7 +213,7 @@ fn concurrent_calls_are_observed_before_their_responses() {
     });
 }
 
-/// The call was written but not sent while the previous message was handled.
+/// The transmit buffer contains an unsent call when further input arrives.
 #[test]
 fn unsent_call_is_observed_before_later_input() {
     traced(2048, None, |traced| {
@@ -226,7 +228,7 @@ fn unsent_call_is_observed_before_later_input() {
     });
 }
 
-/// The next message is already in the receive buffer when the application calls.
+/// The application calls while the next message is in the receive buffer.
 #[test]
 fn call_during_an_event_is_observed_before_the_next_message() {
     traced(2048, None, |traced| {
@@ -267,7 +269,7 @@ fn refused_messages_are_observed_with_errors_late_ones_without() {
             .filter(|it| it.direction == Direction::In)
             .map(|it| (&*it.text, it.accepted))
             .collect();
-        // An oversized line is observed by its id only, and this one has no id.
+        // The observer receives only the id of an oversized line, and this line has no id.
         let expected =
             [(&*lines[0], false), (&*lines[1], true), (&*lines[2], false), ("", false), (&*lines[4], false)];
         assert_eq!(seen, expected);
@@ -288,8 +290,8 @@ fn keep_alive_pings_are_observed() {
     });
 }
 
-/// The server takes `written` bytes at a time. After each transfer the application makes calls while space is left.
-/// So unsent output of every length moves to the front of its buffer.
+/// The server takes `written` bytes at a time. After each transfer the application makes calls until the buffer has no
+/// space. So unsent output of every length moves to the front of its buffer.
 #[test]
 fn partial_writes_lose_and_repeat_nothing() {
     traced(700, None, |traced| {

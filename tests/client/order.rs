@@ -1,4 +1,4 @@
-//! Guaranteed orders of a client. They depend on deadlines and slots, never on the speed of output.
+//! Guaranteed orders of a client. The orders depend on deadlines and slots, never on the speed of output.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
@@ -6,7 +6,7 @@ use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// Reasons so long that a cancellation does not fit.
+/// Long reasons: a cancellation with such a reason does not fit.
 const WHY: [&str; 2] = [
     "the application does not wait for the answer any more, and this is the first reason",
     "the application does not wait for the answer any more, and this is the other reason",
@@ -98,7 +98,7 @@ fn timeout_precedes_a_response_read_earlier() {
 
 #[test]
 fn writable_follows_all_waiting_messages() {
-    // In this era the client reserves no space for responses, so the cancellation cannot use it.
+    // In the stateless era the client reserves no space for responses, so the buffer has no space for the cancellation.
     Setup::automatic().lines_only().run(|harness| {
         harness.connect();
         let call = harness.call("a", DEFAULT).unwrap();
@@ -110,7 +110,7 @@ fn writable_follows_all_waiting_messages() {
         harness.peer_reads(true);
         harness.pump();
         harness.events(&["room"]);
-        // The event also comes when the cancellation has been sent.
+        // The client emits the event only after it has sent the cancellation.
         let sent = harness.take_sent();
         assert_eq!(sent.last(), Some(&cancelled("a", WHY[0])));
     });
@@ -142,7 +142,7 @@ fn request_id_does_not_depend_on_output_speed() {
             fill(harness);
             harness.peer_reads(!blocked);
             harness.pump();
-            // The slot of the last request is freed last if its cancellation waits for space.
+            // The client frees the slot of the last request last if the cancellation of this request waits for space.
             harness.cancel(calls[0], WHY[0]);
             harness.cancel(calls[2], WHY[1]);
             harness.server_sends(r#"{"id":@b,"result":{}}"#);

@@ -1,11 +1,11 @@
-//! Messages that cross each other, or arrive while output or an event waits.
+//! Messages that cross, or arrive while output or an event waits.
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Filter, Options, ServerRequest};
 use mcp_proto::{ClientCapabilities, Millis, SendError};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// Blocks the server, and fills the buffer up to the space for responses and 16 bytes.
+/// Blocks the server, and fills the transmit buffer. Leaves 16 bytes and the space for responses.
 fn fill(harness: &mut ClientHarness) {
     harness.peer_reads(false);
     let sent = (0..harness.setup.tx).rev().step_by(16).find_map(|length| {
@@ -15,7 +15,7 @@ fn fill(harness: &mut ClientHarness) {
     harness.name(sent.expect("one fits"), "fill");
 }
 
-/// The waiting request for the next page ignores messages with the id of the previous page.
+/// A waiting page request ignores messages with the previous page's id.
 #[test]
 fn list_waiting_for_space_ignores_the_previous_id() {
     Setup::automatic().lines_only().connected(|harness| {
@@ -25,7 +25,7 @@ fn list_waiting_for_space_ignores_the_previous_id() {
         let cursor = "c".repeat(100);
         harness.server_sends(&format!(r#"{{"id":@list,"result":{{"tools":[],"nextCursor":"{cursor}"}}}}"#));
         harness.events(&["list: , .."]);
-        // The same response again, but too long.
+        // The server repeats the response, but the repetition is too long.
         let again = format!(r#"{{"id":@list,"result":{{"tools":[{}1]}}}}"#, "1,".repeat(10_000));
         harness.server_sends(&again).events(&["fault LineTooLong"]);
         harness.server_sends(r#"{"id":@list}"#).events(&["fault InvalidMethod"]);
@@ -95,11 +95,11 @@ fn asking() -> Setup {
 
 const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 
-/// The space of a response is reserved: no other message may use it.
+/// No other message may use the space reserved for a response.
 #[test]
 fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {
-        // As large as allowed.
+        // The response has the maximum size.
         asked.error(-5, "x".repeat(4096 - 71));
         None
     };
@@ -119,7 +119,7 @@ fn notification_leaves_the_space_of_a_response() {
         harness.events(&["asked roots", "room"]);
         assert!(harness.take_sent_lines()[0].len() > 4000);
     });
-    // It may not delay the request either.
+    // A notification may not delay the request either.
     asking().run(|harness| {
         harness.connect();
         harness.on_server_request(large);

@@ -1,4 +1,4 @@
-//! A client with a random application and a random server, over connections that break.
+//! A client with a random application, a random server and connection failures.
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::FailureContext;
@@ -15,7 +15,7 @@ struct World {
     random: Random,
     now: u64,
     stateless: bool,
-    /// Bytes from the server to the client, and from the client to the server.
+    /// Bytes in transit to the client, and to the server.
     down: Vec<u8>,
     up: Vec<u8>,
     /// Server requests of this connection: the number of responses by id.
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Writes a server message: alone or in a batch, once or twice, sometimes oversized.
+    /// Writes a server message. Varies at random: alone or in a batch, once or twice, sometimes oversized.
     fn say(&mut self, text: String) {
         let again = self.random.below(12);
         let batch = self.in_batches && self.random.below(3) == 0;

@@ -18,7 +18,7 @@ fn acknowledge(harness: &mut ClientHarness) {
 const LISTEN: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..}}}"#;
 const DISCOVERED: &str = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
-/// Ends of a connection: by `reconnect` only, by end of input, by a failed write, by a shutdown.
+/// Ends of a connection: `reconnect` alone, end of input, failed write, shutdown.
 fn connection_ends() -> [fn(&mut ClientHarness); 4] {
     [
         |_| {},
@@ -57,7 +57,7 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
                 assert_eq!(events.last().unwrap(), "connected 2026-07-28");
                 harness.sent(&[LISTEN]);
                 assert_ne!(old, harness.message("@listen"));
-                // Before the acknowledgment there are no notifications.
+                // The client drops notifications before the acknowledgment.
                 let change = r#"{"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":@listen}}}"#;
                 harness.server_sends(change).events(&["fault UnknownSubscription"]);
                 assert_eq!(harness.deadline, Some(1000));
@@ -80,7 +80,7 @@ fn subscription_survives_many_reconnects() {
         listen(harness, TOOLS, "tools");
         harness.discard();
         for _ in 0..5 {
-            // Once before connecting, once after.
+            // The connection ends once before the client is connected, and once afterwards.
             harness.eof().events(&["closed"]).reconnect();
             harness.eof().events(&["failed Closed", "closed"]).reconnect();
             harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]).sent(&[LISTEN]);
@@ -111,7 +111,7 @@ fn reconnect_ends_other_requests_once() {
             events.retain(|it| it != "closed");
             events.sort();
             let expected = ["?: lost Closed", "asks: lost Closed", "call: lost Closed", "list: lost Closed"];
-            // The third way has no named call.
+            // The third end has no named call.
             assert_eq!(events, expected[usize::from(events.len() == 3)..], "{events:?}");
             assert_eq!(harness.client.pending(), 1);
             assert_eq!(harness.call("early", DEFAULT), Err(SendError::NotConnected));
@@ -195,7 +195,7 @@ fn reconnect_cancels_server_requests_and_frees_their_ids() {
         harness.connect();
         harness.server_sends(r#"{"id":1,"method":"roots/list"}"#).events(&["asked roots"]).sent(&[]);
         assert_eq!(harness.client.pending(), 1);
-        // The rule also holds if that connection ends before any input.
+        // The client also cancels the request if the new connection ends before any input.
         harness.client.reconnect();
         harness.eof().events(&["cancelled", "failed Closed", "closed"]).discard();
     });

@@ -5,7 +5,7 @@ use crate::support::transport::give_input;
 use mcp_proto::client::{ContentView, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
-/// Calls the tool `add`, and responds to it.
+/// Calls the tool `add`, and responds to the call.
 fn answered(answer: &str, expected: &[&str]) {
     let _context = FailureContext(answer.to_owned());
     Setup::automatic().connected(|harness| {
@@ -52,7 +52,7 @@ fn request_ends_with_its_response() {
         (r#"{"id":@add,"result":"ok"}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"result":{"content":"ok"}}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"result":{"content":{"type":"text"}}}"#, &["add: lost Invalid"]),
-        // Neither result nor error.
+        // The response has neither a result nor an error.
         (r#"{"id":@add}"#, &["add: lost Invalid"]),
         (r#"{"id":@add,"method":7}"#, &["fault InvalidMethod"]),
         (r#"{"id":99999}"#, &["fault InvalidMethod"]),
@@ -61,7 +61,7 @@ fn request_ends_with_its_response() {
         (r#"{"id":0,"error":{"code":1,"message":"x"}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"+@add","result":{}}"#, &["fault UnknownResponse"]),
-        // The number is equal, but not the bytes of the id.
+        // The numbers are equal, but the bytes of the ids differ.
         (r#"{"id":"0@add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":99999999999999999999999999,"result":{}}"#, &["fault UnknownResponse"]),
@@ -230,7 +230,7 @@ fn requests_beyond_the_slots_are_full() {
         assert_eq!(harness.call("d", Options::DEFAULT), Err(SendError::Full));
         assert_eq!(harness.client.ping(Options::DEFAULT), Err(SendError::Full));
         harness.at(1).sent(&[]);
-        // Server pings are answered, and responses arrive in any order.
+        // The client accepts responses in any order.
         harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
         harness.call("d", Options::DEFAULT).unwrap();
         harness.server_sends_all(&[
@@ -374,7 +374,7 @@ fn reset_forgets_requests_and_reuses_no_id() {
         harness.discard().raw(stale.as_bytes()).events(&[]);
         assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
         harness.at(60).events(&[]).server_sends(r#"{"id":@new,"result":{}}"#).events(&["new: result {}"]);
-        // The rule also holds for a closed connection.
+        // A reset after the end of a connection also drops the requests.
         harness.call("lost", Options::DEFAULT).unwrap();
         harness.eof().events(&["lost: lost Closed", "closed"]).discard();
         harness.reset().connect();

@@ -1,4 +1,4 @@
-//! Tool result views do not depend on how the line was cut.
+//! Tool result views do not depend on the chunks of the line.
 
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResultView};
@@ -61,7 +61,7 @@ const RESULTS: &[&str] = &[
     // The last duplicate counts at every level.
     r#"{"content":[],"isError":true,"content":[{"type":"text","text":"a","text":"b"}],"isError":false}"#,
     r#"{"content":[{"type":"text","text":"a","type":"else"},{"type":"text","text":"c"}]}"#,
-    // Names are compared after decoding.
+    // The view compares names after decoding.
     r#"{"content":[],"c\u006fntent":[{"type":"text","text":"a"}],"is\u0045rror":true}"#,
     r#"{"content":[{"type":"text","te\u0078t":"a"}],"isError":1,"_meta":[],"structuredContent":null}"#,
     // More members than the index holds.
@@ -81,7 +81,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
     }
 }
 
-/// The index of the first result must not be used for the second.
+/// The second result must not use the index of the first.
 #[test]
 fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;

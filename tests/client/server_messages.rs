@@ -38,7 +38,7 @@ fn only_handshake_era_answers_server_requests() {
         (r#"{"id":2,"method":"elicitation/create"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
         (r#"{"id":2,"method":"initialize"}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
         (r#"{"id":2,"method":""}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
-        // A message with further members is a request, too.
+        // A request may have further members, even `result`.
         (r#"{"id":2,"method":"x","result":{}}"#.into(), &["fault UnknownMethod"], Some(unknown("2"))),
     ];
     for (request, events, answered) in cases {
@@ -105,7 +105,7 @@ fn invalid_server_lines_are_never_answered() {
     for (line, events) in cases {
         let _context = FailureContext(String::from_utf8_lossy(line).into_owned());
         Setup::automatic().connected(|harness| {
-            // Repeated to show that the client does not count them.
+            // The repetition shows that the client does not count these lines.
             for _ in 0..12 {
                 harness.raw(line).events(events).sent(&[]);
             }
@@ -155,7 +155,7 @@ fn handshake_era_reports_changes_without_subscription() {
     }
 }
 
-/// Messages longer than 400 bytes: the event, and the response in the handshake era.
+/// Messages longer than 400 bytes, with event and handshake-era response.
 #[test]
 fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);
@@ -256,7 +256,7 @@ fn too_deep_response_ends_its_request() {
     });
 }
 
-/// A server request waits for space; no event in between may lose it.
+/// No event may lose a server request that waits for space.
 #[test]
 fn ping_waiting_for_space_is_answered_in_any_case() {
     Setup { tx: 512, ..Setup::handshake() }.run(|harness| {
@@ -363,7 +363,9 @@ fn keep_alive_without_space_sets_no_past_deadline() {
     });
 }
 
-/// The ping fits into some buffer sizes and waits in others: it is sent in all.
+/// Some buffer sizes have no space for the ping.
+///
+/// The client sends the ping for every buffer size.
 #[test]
 fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
@@ -386,7 +388,7 @@ fn due_ping_is_sent_despite_input_before_space_is_free() {
     }
 }
 
-/// Only requests need space for a response. Other messages are processed although the server does not read.
+/// Only requests need space for a response. The client processes other messages even if the server does not read.
 #[test]
 fn notifications_are_received_with_a_full_buffer() {
     let long = "x".repeat(500);
@@ -416,7 +418,7 @@ fn notifications_are_received_with_a_full_buffer() {
                 }
             }
             harness.discard().server_sends(message).events(events);
-            // The stateless era drops a server request.
+            // In the stateless era the client drops a server request.
             if !harness.is_handshake() {
                 harness.server_sends(r#"{"id":1,"method":"ping"}"#).events(&["fault UnknownMethod"]);
             }

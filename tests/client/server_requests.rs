@@ -245,7 +245,7 @@ fn undeclared_or_invalid_server_request_is_refused() {
         (Revision::V2025_11_25, ALL, unbalanced, invalid),
         (Revision::V2025_11_25, ALL, r#"{"id":1,"method":"elicitation/create"}"#, invalid),
         (Revision::V2025_11_25, ALL, r#"{"id":1,"method":"roots/list","params":[]}"#, invalid),
-        // A revision without the capability did not declare it.
+        // The client declares a capability only in revisions that have the capability.
         (Revision::V2025_03_26, ALL, FORM, unknown),
         (Revision::V2025_06_18, C::ELICITATION_URL, FORM, unknown),
         (Revision::V2025_06_18, ALL, URL, invalid),
@@ -258,7 +258,7 @@ fn undeclared_or_invalid_server_request_is_refused() {
             harness.server_sends(request).events(&[events]).sent(&[answer]);
         });
     }
-    // The rule also holds before the revision is known, and in the stateless era.
+    // The client also refuses requests before it knows the revision, and drops requests in the stateless era.
     setup().run(|harness| {
         harness.pump();
         harness.discard().server_sends(ROOTS).events(&["fault UnknownMethod"]).sent(&[unknown.0]);

@@ -3,7 +3,7 @@
 use mcp_proto::client::{Client, ClientConfig, Connect, ConnectFailure, Event, Options, Slot};
 use mcp_proto::{Action, Millis, OutboundMessageKind, Outcome, Relation, RequestFailure, StreamId, Ticket};
 
-/// A message that the client sent, and its stream if it has one.
+/// A message that the client sent, and its stream, if any.
 #[derive(Debug)]
 struct Sent {
     kind: OutboundMessageKind,
@@ -63,7 +63,7 @@ impl Harness<'_> {
         self.run();
     }
 
-    /// Takes the only message that was sent, a request, and returns its stream and its id.
+    /// Takes the only sent message, a request. Returns its stream and its id.
     #[track_caller]
     fn request(&mut self) -> (StreamId, String) {
         self.run();
@@ -147,7 +147,7 @@ fn next_page_is_requested_on_another_stream() {
         harness.receive(first, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[],"nextCursor":"c","resultType":"complete"}}}}"#));
         let (second, _) = harness.request();
         assert_ne!(first, second);
-        // The end of the first exchange is late.
+        // The end of the first exchange arrives late.
         harness.events.clear();
         harness.close(first);
         harness.expect(&[]);
@@ -176,7 +176,7 @@ fn cancellation_aborts_the_stream_of_the_request() {
             assert_eq!(*aborted, stream);
             let params = format!(r#""params":{{"requestId":{id},"reason":"enough"}}"#);
             assert!(text.contains(&params), "{text}");
-            // The caller closes the exchange: nothing is left to fail.
+            // The caller closes the exchange, but no request is left to fail.
             harness.close(stream);
             harness.expect(&[]);
         });
@@ -198,7 +198,7 @@ fn failed_exchange_fails_its_request_only() {
             harness.close(stream);
             harness.expect(&[format!("failed {first:?}, retryable false")]);
             assert!(harness.client.is_pending(second) && !harness.client.is_pending(first));
-            // Unknown streams, and one whose request has ended, fail nothing.
+            // Closing an unknown stream, or the stream of an ended request, fails no request.
             for stream in [stream, StreamId(0), StreamId(9999), StreamId(u32::MAX)] {
                 harness.close(stream);
                 harness.expect(&[]);

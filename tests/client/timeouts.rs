@@ -4,7 +4,7 @@ use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{Millis, SendError};
 
-/// Default options: a timeout of one second, and of at most five seconds with progress.
+/// Default options: timeout one second, maximum timeout five seconds.
 const DEFAULT: Options = Options::DEFAULT;
 
 fn cancelled(name: &str, reason: &str) -> String {
@@ -171,7 +171,7 @@ fn cancelled_request_emits_no_more_events() {
         progress(harness, "add", "1");
         harness.events(&["fault UnknownProgress"]);
         harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&[]);
-        // Without a reason.
+        // This cancellation has no reason.
         let ticket = harness.call("b", DEFAULT).unwrap();
         harness.discard().cancel(ticket, "");
         harness.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@b}}"#]);
@@ -200,8 +200,8 @@ fn received_response_wins_over_later_cancellation() {
     });
 }
 
-/// Fills the transmit buffer with calls and cancellations while the server does not read. The last cancellation has
-/// to wait.
+/// Fills the transmit buffer with calls and cancellations. The server does not read, so the last cancellation has to
+/// wait.
 fn full(harness: &mut ClientHarness) {
     harness.peer_reads(false);
     let patient = DEFAULT.timeout(Millis(100_000)).maximum(Millis(100_000));
@@ -289,7 +289,7 @@ fn response_makes_a_waiting_cancellation_unnecessary() {
             harness.peer_reads(true);
             harness.pump();
             assert!(!cancellations(harness).iter().any(|line| line.contains("add")));
-            // The call that filled the buffer is also sent.
+            // The output also contains the call that filled the buffer.
             assert_eq!(harness.client.pending(), pending - 2);
             harness.events(&["room"]);
         });

@@ -13,7 +13,7 @@ fn progress(harness: &mut ClientHarness, token: &str, value: &str) {
     ));
 }
 
-/// Asserts that the deadline stays the same, however often the client is polled before it.
+/// Asserts that polls before the deadline do not change it.
 #[track_caller]
 fn stays(harness: &mut ClientHarness, deadline: u64) {
     let (from, step) = (harness.now, (deadline - harness.now) / 7);
@@ -56,8 +56,8 @@ fn request_timeout_is_not_restarted_by_another_request() {
     });
 }
 
-/// Several requests start without a poll in between, and some end before it. The timeouts of the others start with
-/// the poll.
+/// The application sends several requests before a poll, and cancels one. The next poll starts the timeouts of the
+/// others.
 #[test]
 fn timeouts_of_several_requests_start_at_the_next_poll() {
     for cancelled in 0..3 {
@@ -94,7 +94,8 @@ fn progress_extends_a_timeout_once_and_only_its_own() {
         assert_eq!(harness.deadline, Some(1100), "the other request's deadline");
         harness.at(1099).server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
         assert_eq!(harness.deadline, Some(1500));
-        // Equal or lower progress emits an event, but does not extend the timeout. Neither does invalid progress.
+        // Equal or lower progress emits an event, but does not extend the timeout. Invalid progress does not extend the
+        // timeout either.
         for (at, token, value, heard) in [
             (1150, "@a", "3.0", "a: 3"),
             (1200, "@a", "30e-1", "a: 3"),
@@ -126,7 +127,7 @@ fn page(cursor: Option<&str>) -> String {
     format!(r#"{{"id":@list,"result":{{"tools":[{{"name":"t"}}]{cursor}}}}}"#)
 }
 
-/// The cursors of the pages. The last one repeats the one before it.
+/// The cursors of the pages. The last two cursors are equal.
 #[test]
 fn repeated_cursor_ends_a_list_at_any_page() {
     let cursors: [&[&str]; 4] =
@@ -170,7 +171,7 @@ fn page_timeout_starts_with_its_request() {
     });
 }
 
-/// The output is full, so the page cannot be requested immediately.
+/// The output is full, so the client cannot request the page immediately.
 #[test]
 fn page_timeout_restarts_when_its_request_is_written() {
     let patient = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
@@ -245,7 +246,7 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
     }
 }
 
-/// A refused `resume` changes nothing. The accepted one starts the timeout.
+/// A refused `resume` changes nothing. The accepted `resume` starts the timeout.
 #[test]
 fn refused_resume_starts_no_timeout() {
     Setup::automatic().run(|harness| {
@@ -418,7 +419,9 @@ fn value_similar_to_a_ping_id_is_no_match() {
     });
 }
 
-/// Ids continue on the next connection, so a late ping response from the old connection matches nothing.
+/// Ping ids continue on the next connection.
+///
+/// So a late response from the old connection matches no ping.
 #[test]
 fn ping_of_the_old_connection_is_not_answered_on_the_next() {
     pinged(|harness| {

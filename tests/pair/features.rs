@@ -103,7 +103,7 @@ fn prompts_are_filled_and_arguments_completed() {
 #[test]
 fn log_messages_follow_the_requested_level() {
     Scenario::run(Revisions::ALL, NOTHING, |pair| {
-        // The handshake era logs all levels by default, the stateless era none.
+        // By default a server sends all levels in the handshake era, and no level in the stateless era.
         pair.call("speaks", "{}", DEFAULT);
         let all: &[&str] =
             &["log debug \"debug\"", "log info \"info\"", "log error \"error\"", "speaks: said"];
@@ -190,7 +190,9 @@ fn handshake_era_client_subscribes_to_resources() {
     });
 }
 
-/// The client sends no batches; the server answers each member in the array.
+/// The test sends a batch, because clients send no batches.
+///
+/// The server responds to each member in the array.
 #[test]
 fn batch_between_requests_disturbs_no_other() {
     Scenario::run(Revisions::only(Revision::V2025_03_26), NOTHING, |pair| {

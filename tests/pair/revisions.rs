@@ -20,7 +20,7 @@ fn handshakes(revisions: &[Revision]) -> Vec<Revision> {
     revisions.iter().copied().filter(|it| it.era() == Era::Handshake).collect()
 }
 
-/// The revision by the rules of the specification, or `None` if there is no common one.
+/// The revision that the specification requires, or `None` without a common revision.
 fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Option<Revision> {
     let stateless = Revision::V2026_07_28;
     if connect != Connect::Handshake && client.contains(&stateless) && server.contains(&stateless) {

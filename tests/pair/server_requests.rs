@@ -134,7 +134,7 @@ fn server_requests_are_answered_later_in_any_order() {
 #[test]
 fn server_request_is_cancelled_or_times_out_on_either_side() {
     Scenario::run(Revisions::HANDSHAKE, EVERYTHING, |pair| {
-        // Cancelled by the server.
+        // The server cancels the request.
         let tickets = defers(pair, Some(Millis(500)));
         let asked = pair.request("roots", |server| server.request(&ListRoots, RequestOptions::DEFAULT));
         pair.run_until_idle().expect_client_events(&["asked roots"]);
@@ -142,7 +142,7 @@ fn server_request_is_cancelled_or_times_out_on_either_side() {
         assert_eq!(pair.server.cancel(asked, ""), Err(SendError::Gone));
         pair.run_until_idle().expect_client_events(&["cancelled enough"]).expect_server_events(&[]);
         assert_eq!(pair.client.reply(tickets.borrow()[0]).err(), Some(SendError::Gone));
-        // The timeout of the server.
+        // The timeout of the server expires.
         pair.request("roots", |server| {
             server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(100)))
         });
@@ -150,7 +150,7 @@ fn server_request_is_cancelled_or_times_out_on_either_side() {
         pair.at(pair.now + 100).expect_server_events(&["roots: Failed(TimedOut)"]);
         let client_events = pair.take_client_events();
         assert!(client_events.len() == 1 && client_events[0].starts_with("cancelled"), "{client_events:?}");
-        // The timeout of the client.
+        // The timeout of the client expires.
         pair.request("roots", |server| {
             server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(90_000)))
         });

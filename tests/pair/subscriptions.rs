@@ -26,7 +26,7 @@ fn two(pair: &mut Scenario) -> [Ticket; 2] {
     [one, other]
 }
 
-/// Expects these events in any order, because the order of subscriptions is not specified.
+/// Expects these events in any order. The order of subscriptions is not specified.
 #[track_caller]
 fn client_events(pair: &mut Scenario, expected: &[&str]) {
     pair.run_until_idle();
@@ -90,7 +90,7 @@ fn either_side_can_end_a_subscription() {
         pair.server.changed(Change::Tools);
         pair.run_until_idle();
     });
-    // Both sides end the subscription: it ends once.
+    // If both sides end the subscription, it ends only once.
     run(|pair| {
         let [one, other] = two(pair);
         for (ticket, at) in [(one, 0), (other, 1)] {

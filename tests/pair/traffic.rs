@@ -66,8 +66,8 @@ struct Open {
     progress: bool,
 }
 
-/// Runs many concurrent calls: responses in any order, some progress, some cancellations, some timeouts. Each call
-/// ends once, with its own response.
+/// Runs many concurrent calls. The responses arrive in any order. Some calls have progress, a cancellation or a
+/// timeout. Each call ends once, with its own response.
 fn interleaved(seed: u64, connect: Connect) {
     let _context = FailureContext(format!("seed {seed}, {connect:?}"));
     let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);

@@ -1,4 +1,4 @@
-//! A board on a pseudo-terminal: a server of the core that the byte 0x04 resets.
+//! A board on a pseudo-terminal. The byte 0x04 resets its server.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub(crate) struct Wire {
     pub(crate) board: SerialPort,
     /// The path that a bridge opens.
     pub(crate) path: String,
-    /// Keeps the port open between bridges, as a UART exists without a cable.
+    /// Keeps the port open between bridges. A UART also exists without a cable.
     _kept: SerialPort,
 }
 
 impl Wire {
     pub(crate) fn new() -> Wire {
-        // Bridges of concurrent tests must not inherit it.
+        // Bridges of concurrent tests must not inherit the descriptor.
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
         unlockpt(&board).unwrap();
@@ -118,7 +118,7 @@ fn live(wire: &Wire, resets: &AtomicUsize, stop: &AtomicBool) {
         match server.poll(now) {
             Action::Io(io) => {
                 let (out, mut input) = io.split();
-                // Logs are printed between messages only. A UART takes a few bytes at a time.
+                // The board prints logs only between messages. A UART takes a few bytes at a time.
                 if out.bytes().is_empty() || log.len() < LOG.len() {
                     log = &log[send(&wire.board, log)..];
                 }

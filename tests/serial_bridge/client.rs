@@ -108,7 +108,7 @@ impl BridgeClient {
         ));
     }
 
-    /// Sends the first request of an era with the id 0, and expects its response.
+    /// Sends the first request of an era, with the id 0. Expects the response.
     pub(crate) fn connect(&mut self, era: Era) {
         match era {
             Era::Handshake => {

@@ -66,7 +66,7 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let mut input = client.input();
     let sent = bytes.clone();
     let writer = thread::spawn(move || input.write_all(&sent).map(|()| input).unwrap());
-    // Until all buffers are full, so that writes are partial.
+    // Waits until all buffers are full, so that writes are partial.
     thread::sleep(Duration::from_millis(300));
     assert!(read(&wire.board, bytes.len()) == bytes);
     let text: String = (0..20_000).map(|n| format!("{{{n} päivää \t{{}} ")).collect();
@@ -99,10 +99,10 @@ fn starting_board_is_pinged_again() {
     let mut client = BridgeClient::new(&[&wire.path]);
     let missed = pinged(&wire, MARK);
     write(&wire.board, b"rst:0x1 (POWERON)\n");
-    // The mark may also be lost.
+    // The bridge repeats the mark, because the board may also have lost the mark.
     let heard = pinged(&wire, MARK);
     assert_ne!(missed, heard);
-    // The board received both pings: the response to the last one counts.
+    // The board has received both pings. Only the response to the last ping counts.
     write(&wire.board, answer(&missed).as_bytes());
     write(&wire.board, format!("{{\"id\":0}}\n{}{{\"id\":1}}\n", answer(&heard)).as_bytes());
     client.expect_line(r#"{"id":1}"#);
@@ -115,7 +115,7 @@ fn silent_board_does_not_block_the_client() {
     pinged(&wire, MARK);
     thread::scope(|scope| {
         let chatter = scope.spawn(|| {
-            // The board writes no complete line while the bridge waits, and its bytes look like a message.
+            // The board writes no complete line while the bridge waits. The bytes of the board look like a message.
             for _ in 0..100 {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));

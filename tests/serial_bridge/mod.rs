@@ -1,4 +1,4 @@
-//! The example `serial_bridge`: its parts, and its process between a client and a board.
+//! The example `serial_bridge`: its modules, and its process.
 
 #[cfg(target_os = "linux")]
 mod board;

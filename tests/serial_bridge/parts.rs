@@ -39,7 +39,7 @@ fn message_is_a_line_that_starts_with_a_brace() {
         ("boot\n{}\nmore {}\n", "{}\n", "boot\nmore {}\n"),
         ("[{},{}]\n", "[{},{}]\n", ""),
         ("[INFO] {}\n[]\n[[{}]]\n", "", "[INFO] {}\n[]\n[[{}]]\n"),
-        // Line breaks in the order of some boards, and the noise of an idle line.
+        // Line breaks in the order that some boards use, and noise of an idle line.
         ("up\n\r{}\n\r{}\r\n", "{}\n{}\r\n", "up\n\r\r"),
         ("\0\0 \t{}\n", "{}\n", "\0\0 \t"),
         ("\n\n{}\n", "{}\n", "\n\n"),
@@ -95,7 +95,7 @@ fn request_is_in_flight_until_answered_or_cancelled() {
         (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#, 1),
     ] {
         flight.sent(format!("{line}\n").as_bytes());
-        assert_eq!(flight.len(), left, "the client says {line}");
+        assert_eq!(flight.len(), left, "requests in flight after the client's line {line}");
     }
     for (line, left) in [
         (r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#, 1),
@@ -104,7 +104,7 @@ fn request_is_in_flight_until_answered_or_cancelled() {
         (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}"#, 0),
     ] {
         flight.received(format!("{line}\n").as_bytes());
-        assert_eq!(flight.len(), left, "the board says {line}");
+        assert_eq!(flight.len(), left, "requests in flight after the board's line {line}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Successive clients: each finds a board without traces of the previous one.
+//! Successive clients: no client finds traces of the previous client.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ fn kill_in_the_middle(client: &mut BridgeClient, era: Era, round: u32) {
             client.expect_line(r#""progress":0"#);
         }
         1 => client.write(br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"na"#),
-        // The response has 8000 characters, and at most 32 are sent in a millisecond.
+        // The response has 8000 characters, and the board sends at most 32 characters in a millisecond.
         2 => client.call(era, 2, "big"),
         _ => {
             client.call(era, 2, "slow");
@@ -34,7 +34,7 @@ fn twenty_clients(era: Era) {
         client.expect_line(r#""content":[{"type":"text","text":"0"}]"#);
         kill_in_the_middle(&mut client, era, round);
     }
-    // Each client began with a mark, and was killed before it could send another.
+    // Each client began with a mark. The test killed each client before it could send a second mark.
     assert_eq!(board.resets(), 20);
 }
 
@@ -112,7 +112,7 @@ fn requests_in_flight_are_answered_after_the_client_leaves() {
     );
     assert_eq!(client.wait_for_exit().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 10, "a cancelled request is not waited for");
-    // The session also ends with a mark, and so leaves no state on the board.
+    // The bridge also sends a mark at the end of the session, so that the board keeps no state.
     while board.resets() < 2 {
         assert!(left.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! Invalid lines and unserved requests: which get an error and which get none.
+//! Invalid lines and unserved requests, with and without an error response.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -12,7 +12,7 @@ fn session() -> Setup {
 /// A ping that shows that the server continues.
 const ALIVE: &str = "> call \"alive\" ping\n< result \"alive\"\n";
 
-/// A line, its error (`-`: without an id, empty: no error), and the event.
+/// Checks lines. Each case has a line, its error (`-`: without an id; empty: no error), and the event.
 fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
     for (line, error, fault) in cases {
         let answer = match error.split(' ').count() {
@@ -58,7 +58,7 @@ fn invalid_line_costs_one_error() {
 #[test]
 fn abandoned_line_is_answered_if_its_id_was_received() {
     let line = r#"{"jsonrpc":"2.0","id":12,"method":"ping","params":{"text":"xyz"}}"#;
-    // A line with `method` is a request. Its id is complete when another byte follows.
+    // A line with `method` is a request. The id is complete when another byte follows.
     let known = line.find("\"ping").unwrap();
     for at in [1, 20, 23, known - 1, known, known + 3, known + 5, line.len() - 4, line.len() - 1] {
         let (before, behind) = line.split_at(at);
@@ -405,7 +405,7 @@ fn restarted_session_may_reuse_a_forgotten_id() {
     let info = INFO.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
-    // The old client may be of the stateless era. An id in flight is refused to all others.
+    // The old client may be of the stateless era. The server refuses an id in flight to every other client.
     let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
 ! call defer {}
 "#;

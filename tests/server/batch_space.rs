@@ -35,7 +35,7 @@ fn batch_is_accepted_if_each_error_would_fit() {
         );
         let batch = sends(&members);
         let needed = count * SMALL;
-        // The transmit buffer sets the limit, then the batch buffer does.
+        // First the transmit buffer sets the limit, then the batch buffer.
         setup(needed + ARRAY, 5000).check(&format!("{batch}{answers}{batch}{answers}"));
         setup(needed + ARRAY - 1, 5000).check(&format!("{batch}{refused}"));
         setup(5000, needed).check(&format!("{batch}{answers}{batch}{answers}"));

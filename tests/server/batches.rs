@@ -1,4 +1,4 @@
-//! Batches of 2025-03-26: several messages in one line, and their responses in one.
+//! Batches of 2025-03-26: several messages in one line.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::TOOLS;
@@ -94,7 +94,7 @@ fn batch_member_is_handled_like_a_line() {
         call("1", "tools/call", "{\"name\":\"echo\",\"arguments\":{\"a\": \"]\"}}"),
         gets(&[&text("1", "{\\\"a\\\": \\\"]\\\"}")])
     ));
-    // Escapes are decoded in place, without effect on the following members.
+    // The server decodes escapes in place, without effect on the following members.
     session().check(&format!(
         "{}! call typed {{\"text\":\"\\u00e9]\\\"\",\"count\":1}}\n! call echo {{}}\n< [{},{}]\n",
         sends(&[
@@ -252,7 +252,7 @@ fn batch_space_is_reserved_before_any_member_runs() {
     setup(1024, 4096).check(&format!("{}{}", sends(&many), "! fault UnknownResponse\n".repeat(50)));
 }
 
-/// What `new` reserves for the smallest error with an id of 20 bytes.
+/// Space reserved for the smallest error with an id of 20 bytes.
 pub(crate) const SMALL: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 
@@ -266,7 +266,7 @@ fn batch_response_may_use_unreserved_space() {
     };
     for (tx, buffer) in [(2000, 1997), (2000, 5000), (5000, 1997)] {
         let setup = Setup::new(info).tx(tx).slots(4, 64).batch_buffer(buffer).session(Revision::V2025_03_26);
-        // The second response uses all space that the first left. The line has the maximum length.
+        // The second response uses all space that the first response left. The line has the maximum length.
         let first = 1997 - SMALL - frame - 1;
         let rest = |first: usize| 1997 - (frame + first) - 1 - frame;
         for (one, two) in [(first, rest(first)), (10, rest(10))] {
@@ -275,7 +275,7 @@ fn batch_response_may_use_unreserved_space() {
                 sends(&[&large("1", one), &large("2", two)]),
                 gets(&[&text("1", &"x".repeat(one)), &text("2", &"x".repeat(two))]),
             ));
-            // With one byte more, an error replaces the response, and fits.
+            // If the response has one more byte, an error replaces the response. The error fits.
             let limit = 1997 - (frame + one);
             let too_large = error(
                 "2",

@@ -1,4 +1,4 @@
-//! Operations between an event and the next poll, while a response is due.
+//! Operations between an event and the next poll, before the response.
 
 use crate::support::transport::exchange;
 use mcp_proto::input::ListRoots;
@@ -8,7 +8,7 @@ use mcp_proto::{Action, Millis, Ticket};
 static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
-/// Moves bytes until an event. Returns whether there is one.
+/// Moves bytes until an event. Returns `false` if no event occurs.
 pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };
@@ -18,7 +18,7 @@ pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec
     }
 }
 
-/// Drops a call, runs `then`, and expects the call's error for every size of the transmit buffer.
+/// Drops a call, and runs `then`. Expects the call's error for every size of the transmit buffer.
 fn assert_dropped_call_gets_error(then: &dyn Fn(&mut Server<'_>, Ticket)) {
     let hello = crate::support::server::hello("2025-11-25")
         .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");

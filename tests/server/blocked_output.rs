@@ -40,7 +40,7 @@ fn response_waiting_for_space_sets_no_deadline() {
     assert_eq!(io.deadline(), Some(Millis(10)));
     assert!(matches!(server.poll(Millis(10)), Action::Event));
     assert!(matches!(server.event(), Some(Event::Expired(_))));
-    // The ping's response is unsent, and each response may use the whole buffer, so the next one has no space.
+    // The ping's response is unsent, and each response may use the whole buffer, so the next response has no space.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
     assert_eq!(io.deadline(), None, "a response needs space first");
     io.split().1.eof();
@@ -61,7 +61,7 @@ fn response_waiting_for_space_sets_no_deadline() {
 
 #[test]
 fn end_of_input_closes_although_the_client_reads_nothing() {
-    // With a call in flight whose response has no space, and with a request that waits for space.
+    // In one case a call is in flight, and its response has no space. In the other case a request waits for space.
     for in_flight in [true, false] {
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);

@@ -25,7 +25,7 @@ fn nonstandard_initialize_opens_a_session() {
          > call 2 tools/call {{\"name\":\"who\"}}\n! call who {{}}\n\
          < result 2 …\"text\":\"2025-11-25 ClientCapabilities(2) {{}}\"…"
     ));
-    // Sampling is declared by its own name, not as an experimental capability.
+    // The client declares sampling by its own name, not as an experimental capability.
     let params = params.replace(r#""sampling":true,"exp"#, r#""exp"#);
     Setup::new(INFO).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected …\n\
@@ -121,13 +121,13 @@ fn lsp_shutdown_is_answered_and_exit_closes() {
             .session(revision)
             .check(&format!("{SHUTDOWN}{refused}{refused}> note exit\n! closed\n* state Closed"));
     }
-    // Input after `exit` is ignored; `exit` needs no `shutdown`, and `shutdown` no `exit`.
+    // The server ignores input after `exit`. `exit` works without `shutdown`, and `shutdown` works without `exit`.
     session().check("> note exit {}\n> call 2 ping\n> nonsense\n! closed");
     session().check(&format!("{SHUTDOWN}* eof\n! closed"));
     session().check(&format!("{SHUTDOWN}* shutdown\n! closed"));
     session()
         .check(&format!("{SHUTDOWN}* deadline 2000\n* time 1999\n* state Draining\n* time 2000\n! closed"));
-    // The rule also holds before the session is ready.
+    // `shutdown` also works before the session is ready.
     Setup::new(INFO.strict_handshake()).check(&format!(
         "> call 0 initialize {}\n< result 0 …\n! connected …\n{SHUTDOWN}",
         hello("2025-11-25")

@@ -62,7 +62,7 @@ fn application_completes_other_values_up_to_100() {
             ask(BOOK, "id", value)
         ));
     }
-    // Values that do not fit are omitted.
+    // The server omits values that do not fit.
     let first = "0".repeat(40);
     let last = format!("{:040}", 13);
     Setup::new(LIBRARY).tx(2000).reply_room(750).session(Revision::V2025_06_18).check(&format!(

@@ -1,4 +1,4 @@
-//! The end of a connection: end of input, `exit`, and refusals while draining.
+//! The end of a connection: end of input, `exit`, and draining.
 
 use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::tools::INFO;
@@ -77,7 +77,7 @@ fn slow_reader_restarts_the_grace_period() {
     feed(&mut server, Millis(0), line.as_bytes());
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     io.split().1.eof();
-    // The grace period of requests in flight comes first, then the one of output.
+    // First the grace period of requests in flight runs, then the grace period of output.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     assert_eq!(io.deadline(), Some(Millis(2000)));
     let mut now = 2000;
@@ -104,7 +104,7 @@ fn requests_in_flight_end_in_the_order_of_their_deadlines() {
          * deadline 2100\n* time 2099\n* deferred 2\n* time 2100\n! expired 2\n! expired 0\n\
          < error 3 -32603 {LATE}\n< error 1 -32603 {LATE}\n! closed\n* deferred 0\n"
     ));
-    // Until then, requests still get their responses, progress and logs.
+    // While draining, requests still get their responses, progress and logs.
     let call = r#"> call 1 tools/call {"name":"defer","_meta":{"progressToken":"t"}}"#;
     session().check(&format!(
         "{call}\n! call defer {{}}\n* eof\n* progress 0 1\n\
@@ -132,7 +132,7 @@ fn end_of_input_in_the_middle_of_a_batch_answers_all_of_it() {
         gets(&[&text("1", "done"), &text("2", "{}"), &pong("4"), &text("3", "a")])
     ));
     setup.check(&format!("{half}* time 2000\n! closed\n"));
-    // A deferred member expires, and its error is in the array.
+    // A deferred member expires, and the array contains the error for this member.
     setup.check(&format!(
         "{}! call defer {{}}\n! call defer {{}}\n* eof\n* answer 1 b\n* state Draining\n* time 2000\n! expired 0\n{}! closed\n",
         sends(&[&tool("1", "defer"), &ping("2"), &tool("3", "defer")]),
@@ -160,7 +160,7 @@ fn exit_in_a_batch_ends_the_input_after_the_batch() {
         sends(&[&tool("1", "defer"), EXIT, &cancel("1"), &ping("2")]),
         gets(&[&pong("2")])
     ));
-    // A `shutdown` in a batch takes effect from the next member on.
+    // A `shutdown` in a batch affects all following members.
     let shutdown = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
     batching().check(&format!(
         "{}! fault ShuttingDown\n{}! closed\n",

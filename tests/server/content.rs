@@ -17,7 +17,7 @@ pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
 pub(crate) const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
-/// Calls a tool in this revision, and expects these members in the result.
+/// Calls a tool in this revision. Expects these members in the result.
 fn call(revision: Revision, info: ServerConfig<'static>, tool: &str, members: &str) {
     if revision == Revision::V2026_07_28 {
         let ask = stateless(1, "tools/call", &format!(r#","name":"{tool}""#));
@@ -114,7 +114,7 @@ fn result_meta_is_merged_with_the_server_info() {
 fn misordered_or_invalid_result_becomes_an_error() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
         for tool in ["between", "twice", "late_meta", "bad_meta", "bad_block_meta"] {
-            // Older revisions omit it.
+            // The oldest revision omits the `_meta` of a block.
             if tool == "bad_block_meta" && revision == Revision::V2024_11_05 {
                 continue;
             }

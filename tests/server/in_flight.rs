@@ -70,7 +70,7 @@ fn server_can_refuse_calls_while_every_slot_is_taken() {
          > call 4 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 4 …",
         defer("1"),
     ));
-    // Without slots no request is deferred, and no request is refused.
+    // Without slots the application can defer no request, and the server refuses no request.
     setup().slots(0, 0).check("> call 2 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 2 …");
 }
 
@@ -197,14 +197,14 @@ fn busy_send_leads_to_writable() {
 #[test]
 fn request_waiting_for_space_is_not_lost() {
     let waiting = "> call 3 ping\n";
-    // Space becomes free again while a line waits.
+    // The buffer gets free space while a line waits.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n* answer 1 no room\n! not now Busy\n{waiting}* unblock\n\
          < result 1 {DONE}\n! room\n< result 3\n* answer 1 done\n< result 2 {DONE}",
         defer("1"),
         defer("2"),
     ));
-    // A timeout occurs while a line waits. The event is emitted immediately, and the error also waits for space.
+    // A timeout occurs while a line waits. The server emits the event immediately. The error also waits for space.
     session().tx(1024).check(&format!(
         "{}{}* block\n* answer 0 done\n{waiting}* time 60000\n! expired 1\n* answer 1 late\n! not now Gone\n* unblock\n\
          < result 1 {DONE}\n< error 2 -32603 …\n< result 3\n",
@@ -310,7 +310,7 @@ fn silent_client_is_pinged_then_closed() {
     ));
     // No ping before the handshake is complete.
     Setup::new(INFO).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
-    // The silence of the old client does not count for a new one.
+    // The silence of the old client does not count for the new client.
     let info = INFO.second_initialize(SecondInitialize::Restart);
     Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
@@ -327,14 +327,14 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
     session().check(&format!(
         "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{notified}"
     ));
-    // The notification is also sent at the end, however slowly the client reads.
+    // The server also sends the notification at the end, even if the client reads slowly.
     session().check(&format!(
         "* block\n* changed\n* changed\n* shutdown\n* unblock\n{notified}{notified}! closed"
     ));
     session()
         .check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{notified}{notified}! closed"));
     session().check(&format!("* changed\n{notified}* shutdown\n! closed"));
-    // No notification is sent before the handshake is complete.
+    // The server sends no notification before the handshake is complete.
     Setup::new(INFO).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
         crate::support::server::hello("2025-11-25")
@@ -349,7 +349,8 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
 
 #[test]
 fn list_change_precedes_the_next_response_at_any_pace() {
-    // Responses have the maximum size, and the buffer has space for two: notifications go between waiting responses.
+    // Responses have the maximum size, and the buffer has space for two responses. The server sends notifications
+    // between waiting responses.
     let calls: String = (10..40)
         .map(|id| {
             let arguments = "{\"bytes\":320}";

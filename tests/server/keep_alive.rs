@@ -1,4 +1,4 @@
-//! Keep-alive: input that postpones a ping, responses that end it, and reports of a silent client.
+//! Keep-alive: due times of pings, responses, and silent clients.
 
 use super::batches::{self, gets, sends};
 use crate::support::server::Setup;
@@ -34,7 +34,7 @@ fn every_line_postpones_the_next_ping() {
         "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n",
         "> note notifications/unheard-of\n! fault UnknownNotification\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n! fault UnknownResponse\n",
-        // A line that is not a message.
+        // Lines that are not messages.
         "> nonsense\n< error - -32700 …\n! fault NotJson\n",
         "> 7\n< error - -32600 …\n! fault NotAnObject\n",
         "> {}\n< error - -32600 …\n! fault WrongJsonRpcVersion\n",
@@ -65,13 +65,14 @@ fn line_counts_as_activity_when_complete() {
          * deadline 180\n* time 180\n{}",
         ping(1)
     ));
-    // A line that is incomplete at that time does not count.
+    // A line that is incomplete when the ping is due does not count.
     session().check(&format!(
         "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* time 100\n{}* time 105\n> \"method\":\"ping\"}}\n< result 1\n\
          * deadline 110\n",
         ping(1)
     ));
-    // The line arrives in the last millisecond, or one later. A due ping is sent before any input is read.
+    // The line arrives in the last millisecond, or one millisecond later. The server sends a due ping before it reads
+    // any input.
     session().check("* late 99 send \n> call 1 ping\n< result 1\n* deadline 199\n");
     session().check(&format!("* late 100 send \n> call 1 ping\n{}< result 1\n* deadline 110\n", ping(1)));
 }

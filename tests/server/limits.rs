@@ -131,7 +131,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// Messages that cause each response of the server itself, with the longest id.
+/// Messages that cause every response of the server itself.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(
@@ -278,7 +278,7 @@ fn oversized_response_becomes_a_small_error() {
             "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
         )
     };
-    // The line has 75 bytes beside the text, including the newline.
+    // The line has 75 bytes besides the text, including the newline.
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let most = 600 - frame;
     setup.check(&format!("{}< result 1 …\n", call(most)));

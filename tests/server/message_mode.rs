@@ -6,11 +6,11 @@ use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
-/// Acts like an HTTP server: one stream per request until its response, and a general stream.
+/// Acts like an HTTP server. Each request has a stream until its response. A general stream takes other messages.
 struct Router<'b> {
     server: Server<'b>,
     now: Millis,
-    /// The messages of each stream. `general` holds those without a stream.
+    /// The messages of each stream. `general` holds the messages without a stream.
     streams: [Vec<String>; 4],
     general: Vec<String>,
     open: [bool; 4],
@@ -121,7 +121,7 @@ fn messages_go_to_the_stream_they_belong_to() {
                 r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
                 parsed,
             );
-            // The responses come in another order, with progress in between.
+            // The application responds in another order, with progress in between.
             router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
             router.run();
             router.server.reply(router.tickets[2]).unwrap().text("three");
@@ -227,14 +227,14 @@ fn messages_are_returned_if_busy_or_not_in_message_mode() {
     );
 
     let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
-    // The first response fills the buffer. The second message waits, and a third one is returned.
+    // The first response fills the buffer. The second message waits, and the server returns the third message.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, input) = io.split();
         assert_eq!(input.is_ready(), taken);
         assert_eq!(input.message(ping, StreamId(nth)).is_ok(), taken);
     }
-    // A message is sent as a whole, or offered again.
+    // The transport must take a whole message. Otherwise the server offers the message again.
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     let (out, _) = io.split();
     let n = out.bytes().len();

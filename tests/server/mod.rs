@@ -1,4 +1,4 @@
-//! Servers against a scripted client, one module for each part of the protocol.
+//! Servers against a scripted client, one module per protocol topic.
 
 mod bad_input;
 mod batch_space;

@@ -1,4 +1,4 @@
-//! Names of tools, methods and parameters are compared decoded, independent of earlier calls.
+//! The server compares names of tools, methods and parameters after decoding. Earlier calls have no effect.
 
 use crate::support::server::Setup;
 use crate::support::server::catalogue::RESOURCES;
@@ -6,7 +6,8 @@ use crate::support::server::tools::INFO;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 
-/// The second name contains a backslash character. It differs from the third name, and is not an escape.
+/// The second name contains a backslash character, which is not an escape. So the second name differs from the first
+/// name.
 static NAMES: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&NAMES, &RESOURCES, &Logging];

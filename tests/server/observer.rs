@@ -1,4 +1,4 @@
-//! The observer of a server receives every message once, in order and byte for byte.
+//! The observer of a server receives every message once, unchanged, in order.
 
 use std::sync::{Arc, Mutex};
 
@@ -65,8 +65,8 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
     (seen.take(), output.lines().map(out).collect())
 }
 
-/// Compares the observed messages with `expected`, for several sizes of reads, writes and the transmit buffer. `…` in
-/// `expected` matches any text. If `expected` is empty, compares them with the output.
+/// Compares the observed messages with `expected`. Varies the sizes of reads, writes and the transmit buffer. `…` in
+/// `expected` matches any text. If `expected` is empty, compares the observed messages with the output.
 #[track_caller]
 fn check(version: &str, steps: &[String], expected: &[String]) {
     for tx in [REPLY_ROOM, REPLY_ROOM + 1, REPLY_ROOM + 61, 2 * REPLY_ROOM, 5000] {
@@ -161,8 +161,8 @@ fn every_server_message_is_observed_once_in_order() {
         [defer.clone(), done("7"), ask("5"), cancelled(5), ask("9"), cancelled(9), ask("\"ping-1\"")];
     check("2025-11-25", &steps.map(String::from), &expected);
 
-    // The messages that fit after unread output depend on the buffer. The observed messages are those that are
-    // written.
+    // The buffer size determines which messages fit after unread output. The observer receives exactly the messages
+    // that the server writes.
     let late = call("8", "defer", r#","arguments":{"ms":20}"#);
     let steps =
         [&late, &defer, "block", "changed", "answer 1 done", "ask ping", "time 20", "log error x", "unblock"];
@@ -227,8 +227,8 @@ fn refused_message_is_observed_before_its_error() {
         expected.push(if fault.is_empty() { format!("> {line}") } else { format!("> {line} ! {fault}") });
         expected.extend(Some(answer.clone()).filter(|answer| !answer.is_empty()));
     }
-    // An oversized line is observed by its id, or as an empty line. After eight errors without an id, no further
-    // error is written.
+    // The observer receives the id of an oversized line, or an empty line. After eight errors without an id, the server
+    // writes no further error.
     for (line, shown, answer) in [(&long, "77", error("\"id\":77,")), (&silent, "", String::new())] {
         steps.push(format!("> {line}"));
         expected.push(format!("> {shown} ! LineTooLong"));
@@ -243,7 +243,7 @@ fn refused_message_is_observed_before_its_error() {
     check("2025-11-25", &steps, &expected);
 }
 
-/// Polls a server without events: reads a line if possible, and writes at most `write` bytes.
+/// Polls a server that has no event. Passes a line if possible, and takes at most `write` bytes.
 fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     let (sink, mut source) = io.split();
@@ -256,8 +256,8 @@ fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
 
 #[test]
 fn response_is_observed_whole_after_output_moved() {
-    // Each response is partly written when the next one is added, after the unsent rest or at the start of the
-    // buffer.
+    // The transport has taken a part of each response when the server writes the next response. Unsent bytes stay in
+    // place, or move to the start of the buffer.
     let answer = |id: u32| {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{id}\"}}]}}}}"
@@ -349,7 +349,7 @@ fn observer_sees_only_new_messages_after_a_reset() {
         harness.transport.peer_input = PeerInput::Blocked;
         harness.transport.write((line("1") + &line("22") + "half of a line").as_bytes());
         harness.run();
-        // The responses were offered, but never taken.
+        // The server offered the responses, but the transport never took them.
         let before = [format!("> {}", ping("1")), out(&pong("1")), format!("> {}", ping("22"))];
         assert_eq!(seen.take(), [&before[..], &[out(&pong("22"))]].concat());
         harness.command(end);

@@ -1,4 +1,4 @@
-//! An observer has no effect: output and events are the same with and without one.
+//! Output and events are the same with and without an observer.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{ServerHarness, hello};
@@ -22,7 +22,7 @@ fn line(pattern: &str, id: &str, arguments: &str) -> String {
     format!("{}\n", pattern.replace('#', id).replace('@', arguments))
 }
 
-/// The output and the events of a session that receives `input` after its handshake.
+/// Runs a session with `input` after the handshake. Returns output and events.
 fn session(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
@@ -40,7 +40,7 @@ fn session(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) ->
     (String::from_utf8_lossy(&harness.transport.output).into_owned(), harness.record.events.clone())
 }
 
-/// Asserts that an observer has no effect, and that the last request gets a response. Returns the output.
+/// Asserts that an observer has no effect. Asserts that the last request gets a response. Returns the output.
 #[track_caller]
 fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], pace: Pace) -> String {
     let mut input = Vec::new();
@@ -189,7 +189,7 @@ fn calls_go_to_the_tool_that_they_name() {
     for pattern in LINES {
         let probe = line(&pattern.replace("echo", "who"), "45", r#"{"a":1}"#);
         let said = same(&info, pattern, probe.as_bytes(), Pace::FAST);
-        assert_eq!(said.matches("structuredContent").count(), 5, "who has none: {said}");
+        assert_eq!(said.matches("structuredContent").count(), 5, "results with structured content: {said}");
     }
 }
 

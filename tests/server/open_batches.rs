@@ -70,7 +70,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
         gets(&[&text("11", "{}"), &pong("12")])
     );
     session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
-    // Members of other batches cannot be deferred.
+    // The application cannot defer members of other batches.
     let busy = error("21", -32603, "Too many requests in flight (at most 4)");
     session().check(&format!(
         "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",
@@ -78,7 +78,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
         gets(&[&busy, &pong("22")]),
         gets(&[&pong("2"), &text("1", "a"), &text("3", "b")]),
     ));
-    // A call outside a batch can be deferred.
+    // The application can defer a call outside of batches.
     session().check(&format!(
         "{batch}> {}\n! call defer {{}}\n* answer 2 alone\n< {}\n{both}",
         tool("31", "defer"),
@@ -110,9 +110,9 @@ fn cancelled_batch_member_is_omitted() {
     let second = format!("> {}\n! cancelled 1\n", cancel("3"));
     session().check(&format!("{batch}{first}* answer 1 b\n{}{PING}", gets(&[&text("3", "b")])));
     session().check(&format!("{batch}* answer 1 b\n{first}{}{PING}", gets(&[&text("3", "b")])));
-    // A batch without remaining responses sends no line.
+    // The server sends no line for a batch without responses.
     session().check(&format!("{batch}{first}{second}{PING}* deferred 0\n"));
-    // The id is reused in the same batch, and in another.
+    // The client reuses the id in the same batch, and in another batch.
     session().check(&format!(
         "{}! call defer {{}}\n! cancelled 0\n{}",
         sends(&[&tool("1", "defer"), &cancel("1"), &ping("2")]),
@@ -192,7 +192,7 @@ fn batch_members_wait_for_space_for_notifications() {
     let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
     setup.check(&format!("{both}{events}{events}{notified}{notified}{answers}{PING}"));
-    // The error of an earlier batch's member waits for its own array.
+    // The error for a member of an earlier batch waits for the array of that batch.
     setup.check(&format!(
         "{}! call defer {{}}\n* block\n{both}{events}* time 100\n! expired 0\n* unblock\n{events}{notified}{notified}{answers}{}",
         sends(&[&tool("9", "defer")]),
@@ -220,7 +220,7 @@ fn batch_is_processed_before_other_replies() {
                 Event::Call(call) if call.name() == "defer" => ticket = call.defer(None).ok(),
                 Event::Call(call) => {
                     call.text("second");
-                    // A reply now would come between the other responses.
+                    // A reply at this point would separate the other responses.
                     assert_eq!(server.reply(ticket.unwrap()).unwrap_err(), SendError::Busy);
                 }
                 Event::Writable => {
@@ -232,7 +232,7 @@ fn batch_is_processed_before_other_replies() {
             Action::Io(io) => {
                 let mut rest = &input[..];
                 if !exchange(io, &mut rest, &mut output) {
-                    assert!(rest.is_empty(), "it neither reads nor writes");
+                    assert!(rest.is_empty(), "the server neither reads nor writes");
                     break;
                 }
                 input = rest.to_vec();

@@ -1,4 +1,4 @@
-//! Guaranteed orders of a server. They depend on deadlines and slots, never on the speed of output.
+//! Guaranteed orders of a server. The orders depend on deadlines and slots, never on the speed of output.
 
 use crate::support::server::tools::INFO;
 use crate::support::server::{Setup, hello};
@@ -37,7 +37,7 @@ fn requests_expire_by_deadline_and_not_by_slot() {
         expired(&[1, 2, 0]),
         late(&[2, 3, 1])
     ));
-    // The same while the client does not read.
+    // The order is the same while the client does not read.
     session().check(&format!(
         "{three}* block\n* time 100\n{}* unblock\n{}",
         expired(&[1, 2, 0]),
@@ -81,7 +81,7 @@ fn end_of_grace_period_expires_requests_by_deadline() {
 
 #[test]
 fn expired_request_gets_its_error_before_the_next_line() {
-    // The second ping was read, and waits for space.
+    // The server has read the second ping, which waits for space.
     session().tx(1024).check(&format!(
         "{}* block\n> call 2 ping\n> call 3 ping\n* time 50\n{}* unblock\n< result 2\n{}< result 3\n",
         defer(1, 50),

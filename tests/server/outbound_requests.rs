@@ -38,7 +38,7 @@ fn request_timeout_starts_once() {
         sent("1", "roots/list"),
         cancelled("1", ""),
     ));
-    // A clock that runs backwards does not restart it either. The server's time stands still.
+    // A clock that runs backwards does not restart the timeout either. The server's time never decreases.
     session().check(&format!(
         "* time 100\n* ask roots ms 50\n{}* deadline 150\n* time 120\n* time 20\n* deadline 150\n* ask ping ms 20\n{}\
          * deadline 140\n* time 139\n* time 140\n! answered 1 TimedOut\n{}* time 149\n* time 150\n\
@@ -48,7 +48,7 @@ fn request_timeout_starts_once() {
         cancelled("2", ""),
         cancelled("1", ""),
     ));
-    // Each request has its own start, and the first request does not end first.
+    // Each timeout has its own start, and the first request does not time out first.
     session().check(&format!(
         "* ask roots ms 90\n{}* late 10 ask ping ms 50\n{}* deadline 60\n* late 30 ask form ms 20\n{}* deadline 50\n\
          * time 50\n! answered 2 TimedOut\n{}* deadline 60\n* time 60\n! answered 1 TimedOut\n{}* deadline 90\n* time 90\n\
@@ -69,7 +69,7 @@ fn request_timeout_starts_once() {
     ));
 }
 
-/// Valid response ids that are not the id 1 of a request of the server.
+/// Valid ids that do not match the server request with id 1.
 const OTHER_IDS: [&str; 17] = [
     "0",
     "-1",
@@ -125,14 +125,14 @@ fn only_its_own_token_is_progress_of_a_request() {
 
 #[test]
 fn requests_of_the_server_are_not_counted_as_deferred() {
-    // Two slots, one of which a client request occupies.
+    // A client request occupies one of two slots.
     let setup = || session().slots(2, 64).tx(1024);
     let ask = |id: &str| {
         format!("* ask ping ms 50\n{}* deferred 1\n* ask ping\n! not now Full\n", sent(id, "ping"))
     };
     let open = |id: &str| format!("{DEFER}* deferred 1\n{}", ask(id));
     let free = |id: &str| format!("* deferred 1\n{}", ask(id));
-    // Ways in which a request ends: result, error, malformed response, timeout, cancellation.
+    // Ends of a request: result, error, malformed response, timeout, cancellation.
     let ends = [
         format!("{}! answered 0 {{}}\n", response("2")),
         "> {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":1,\"message\":\"m\"}}\n! answered 0 error m (1)\n".into(),
@@ -147,7 +147,7 @@ fn requests_of_the_server_are_not_counted_as_deferred() {
             free("4"),
         ));
     }
-    // The cancellation waits for space. It occupies the slot, but does not count as a request.
+    // A cancellation that waits for space occupies the slot, but does not count as a request.
     let late = format!("{}* deferred 1\n", response("2"));
     for (end, why) in [("* time 50\n! answered 0 TimedOut\n", ""), ("* cancel 0 x\n", "x")] {
         for answer in ["", &late] {
@@ -173,7 +173,7 @@ fn counts_are_exact_after_many_server_requests() {
     let setup = session().slots(2, 64).tx(1024);
     let mut dialogue = String::new();
     for turn in 0..6 {
-        // Each turn takes the first slot twice, and the second one once.
+        // Each turn takes the first slot twice, and the second slot once.
         let [answered, dropped, late] = [4 * turn + 1, 2 * turn + 2, 4 * turn + 3].map(|id| id.to_string());
         let ticket = 3 * turn;
         dialogue += &[

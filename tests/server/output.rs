@@ -121,8 +121,8 @@ fn observer_sees_every_line_with_its_outcome() {
     );
 }
 
-/// Calls a tool once for each response size in bytes, and returns the output. After each poll `written` bytes are
-/// taken. The next call is read when the server is ready.
+/// Calls a tool once for each response size in bytes. Returns the output. After each poll the transport takes `written`
+/// bytes. The server reads the next call when it is ready.
 fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
     let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
     let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
@@ -158,7 +158,7 @@ fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> Str
 
 #[test]
 fn output_does_not_depend_on_partial_writes() {
-    // Some responses use all of their space, others only a part. So unsent output often moves to the front.
+    // Some responses use all of their space. Others use only a part. So unsent output often moves to the front.
     let frame = r#"{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let room = 480;
     let sizes = [1, 60, room - frame, 0, 200, 90, room - frame, room - frame, 3, 17];
@@ -185,8 +185,8 @@ fn response_is_written_once_its_space_is_free() {
     let pong = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
     let (room, length) = (450, pong(1).len());
     for taken in 1..=length {
-        // One more byte of space decides whether the response fits. Unsent output moves to the front by the bytes
-        // taken.
+        // The second response fits only after the transport has taken `taken` bytes of the first. The remaining bytes
+        // of the first response then move to the front.
         let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
         let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
         let mut server = server.reply_room(room).unwrap();

@@ -1,4 +1,4 @@
-//! Order of progress: it increases within a request, and starts again with a retry.
+//! Order of progress within a request, and after a retry.
 
 use crate::support::server::Setup;
 use crate::support::server::tools::INFO;
@@ -67,7 +67,7 @@ fn progress_starts_again_when_a_request_is_repeated() {
     let late = "* time 60000\n! expired 0\n< error 1 -32603 …\n";
     let answer = "* answer 0 done\n< result 1 …\n";
     for end in [cancel, late, answer] {
-        // There are as many slots as requests, so the second request uses the slot of the first.
+        // The server has only one slot, so the second request uses the slot of the first.
         session().slots(1, 64).check(
             &[
                 session_call("1", "\"t\"") + &told(0, "\"t\"", "90") + &refused(0, "90") + end + &gone(0),

@@ -1,4 +1,4 @@
-//! Ids of requests that ended without a response, and of requests in flight.
+//! Ids of requests in flight, and of requests without a response.
 
 use super::batches::{self, error, gets, pong, sends, text, tool};
 use crate::support::server::Setup;
@@ -28,7 +28,7 @@ const LATE: &str = "Internal error: the request timed out";
 fn id_of_a_cancelled_request_can_be_reused() {
     for id in ["1", "\"a\"", "\"\\u0061\"", "-7", "\"\""] {
         let (defer, cancel) = (defer(id, 1000), cancel(id));
-        // More repetitions than slots.
+        // The client repeats the id more often than the server has slots.
         let again: String = (0..6)
             .map(|n| {
                 format!("{defer}{cancel}! cancelled {n}\n{cancel}{UNKNOWN}* answer {n} x\n! not now Gone\n* deferred 0\n")
@@ -58,7 +58,7 @@ fn id_of_an_expired_request_can_be_reused() {
         defer("2", 5000),
         text("2", "done"),
     ));
-    // Within a batch the error cannot be written yet, but the id is free.
+    // Within a batch the server cannot write the error yet, but the id is free.
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let setup = Setup::new(batches::INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     setup.batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
@@ -74,7 +74,7 @@ fn id_of_an_expired_request_can_be_reused() {
 
 #[test]
 fn ended_request_leaves_other_ids_known() {
-    // Enough ids for several in one chain of the id index.
+    // These ids are enough for a chain of several ids in the index.
     let ids = ["1", "2", "\"1\"", "\"b\"", "33", "\"four\"", "5", "6", "7", "8", "9", "10"];
     for victim in 0..ids.len() {
         for expires in [false, true] {
@@ -97,7 +97,7 @@ fn ended_request_leaves_other_ids_known() {
                     format!("> call {id} ping\n< error {id} -32600 …\n! fault DuplicateId\n")
                 };
             }
-            // The slot is taken again, and every request is still found.
+            // A new request takes the slot, and the server still finds every request.
             dialogue += &defer(ids[victim], 5000);
             for (nth, id) in ids.iter().enumerate() {
                 let ticket = if nth == victim { ids.len() } else { nth };

@@ -127,7 +127,7 @@ fn server_requests_share_slots_with_deferred_requests() {
         defer(3),
     ));
     session().slots(0, 64).check("* ask roots\n! not now Full");
-    // The client may use an id that equals one of the server.
+    // The client may use an id that the server also uses.
     session().check(&format!(
         "* ask roots\n{}{}> call 1 ping\n< error 1 -32600 …\n! fault DuplicateId\n\
          > note notifications/cancelled {{\"requestId\":1}}\n! cancelled 0\n\
@@ -154,7 +154,8 @@ fn timed_out_server_request_is_cancelled() {
         asked(2, "roots/list"),
         cancelled(2, ""),
     ));
-    // The buffer has no space for the cancellation. The event is still emitted, and a late response is not reported.
+    // The buffer has no space for the cancellation. The server still emits the event, and does not report a late
+    // response.
     for late in ["", "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"] {
         let notified = if late.is_empty() { cancelled(2, "") } else { String::new() };
         session().tx(1024).check(&format!(
@@ -189,7 +190,7 @@ fn application_can_cancel_its_request() {
     // A deferred request is not a request to the client, so `cancel` fails. `reply` fails for a request to the client.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));
-    // The reason is stored with the waiting cancellation if it fits.
+    // The server stores the reason with the waiting cancellation if the reason fits.
     for (reason, kept) in [("why", "why"), (&*"x".repeat(65), "")] {
         session().tx(1024).check(&format!(
             "{}* ask roots\n{}* block\n* answer 0 done\n* cancel 0 {reason}\n* unblock\n< result 1 {DONE}\n{}",
@@ -252,7 +253,7 @@ fn server_requests_end_with_the_connection() {
     session().check(&format!("{two}* eof\n{ends}! closed"));
     session().check(&format!("{two}* shutdown\n{ends}! closed"));
     session().check(&format!("{two}* broken\n{ends}! closed\n* cancel 0 x\n! not now Gone"));
-    // A response before the end is still processed; deferred requests keep their grace period.
+    // The server still processes a response before the end. Deferred requests keep their grace period.
     session().check(&format!(
         "{two}{}* send {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* eof\n! answered 0 {{}}\n! answered 1 Closed\n\
          * state Draining\n* ask ping\n! not now NotConnected\n* answer 0 done\n< result 1 {DONE}\n! closed",
@@ -271,7 +272,7 @@ fn server_requests_end_with_the_connection() {
             defer(1)
         ));
     }
-    // A new client cannot respond to requests to the old one.
+    // A new client cannot respond to requests that the server sent to the old client.
     let hello = crate::support::server::hello("2025-11-25");
     with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
@@ -281,7 +282,7 @@ fn server_requests_end_with_the_connection() {
     ));
     // After a reset, no event belongs to the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
-    // A waiting cancellation is dropped with the old client.
+    // The server drops a waiting cancellation together with the old session.
     with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
         "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
          < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",

@@ -1,4 +1,4 @@
-//! `reset` drops all state of a session, in any state of the connection.
+//! `reset` drops the session, in any state of the connection.
 
 use super::batches::{gets, ping, pong, sends, text, tool};
 use super::between_polls::event;
@@ -164,7 +164,7 @@ fn send(server: &mut Server<'_>, line: &str) -> bool {
     event(server, &mut line.as_bytes(), &mut Vec::new())
 }
 
-/// Opens a session, runs `act`, resets the server, and expects no trace of the session.
+/// Opens a session, runs `act`, and resets the server. Expects no trace of the session.
 fn between_polls(what: &str, act: &dyn Fn(&mut Server<'_>)) {
     let info: ServerConfig<'static> = EVERYTHING.second_initialize(SecondInitialize::Restart);
     let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], [0; 2000], [Slot::EMPTY; 2], [0; 200]);

@@ -32,7 +32,7 @@ fn discover_describes_the_server() {
     let cases = [
         (INFO.revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
         (INFO, r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#),
-        // Discovery has the server info even if other results omit it.
+        // The result of `server/discover` has the server info even if other results omit the server info.
         (INFO.anonymous_results().revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
     ];
     for (info, versions) in cases {

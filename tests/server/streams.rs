@@ -1,4 +1,4 @@
-//! Message mode: the streams of subscriptions and batches, ids of several streams, closed streams.
+//! Message mode: streams of subscriptions and batches, ids, closed streams.
 
 use crate::support::server::hello;
 use crate::support::server::tools::TOOLS;
@@ -130,7 +130,7 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
         let ticket = harness.tickets[0];
         harness.server.reply(ticket).unwrap().text("x");
         harness.expect(&[r#"Result Request(StreamId(3)) [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}]"#.into()]);
-        // The array has the maximum length: the second response uses all space that the first left.
+        // The array has the maximum length, because the second response uses all space that the first response left.
         let defer = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"defer"}}"#;
         for bytes in 800..1000 {
             harness.tickets.clear();
@@ -167,7 +167,7 @@ fn streams_of_the_stateless_era_use_the_same_id_at_once() {
             harness.post(stream, &call);
             harness.expect(&[]);
         }
-        // On its own stream, and in the session on any stream, the id is a duplicate.
+        // The id is a duplicate on its own stream, and for session requests on any stream.
         for (stream, call) in [(2, stateless_call(1)), (5, session_call(1))] {
             harness.post(stream, &call);
             let refused = std::mem::take(&mut harness.sent).concat();
@@ -219,14 +219,14 @@ fn closed_stream_cancels_its_stateless_requests_and_subscriptions() {
         assert_eq!(harness.cancelled, tickets[..2], "in the order of their slots");
         harness.expect(&[]);
         assert_eq!(harness.server.deferred(), 2, "another stream, and the session");
-        // Nothing is left of the subscription.
+        // The subscription receives no further notification.
         harness.server.changed(Change::Tools);
         let listed =
             r#"Notification Connection {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
         harness.expect(&[listed.into()]);
         assert!(harness.server.reply(tickets[1]).is_err());
 
-        // A stream that owns nothing, and the session's stream, end nothing.
+        // Closing a stream without requests, or the session's stream, ends no request.
         for stream in [2, 9, 0] {
             harness.close(stream);
         }

@@ -1,4 +1,4 @@
-//! Space for subscribed URIs, tested to the byte: limits, and reuse after unsubscribing.
+//! Space for subscribed URIs, tested to the byte.
 
 use crate::support::server::Setup;
 use crate::support::server::catalogue::EVERYTHING;
@@ -97,7 +97,7 @@ fn space_of_an_unsubscribed_resource_is_reused() {
 
 #[test]
 fn waiting_changes_survive_other_unsubscriptions() {
-    // Notifications are sent once the handshake is complete.
+    // The server sends the notifications when the handshake is complete.
     let open = format!("> call 0 initialize {}\n< result 0 …\n! connected …\n", hello("2025-11-25"));
     let all: String = URIS.map(subscribe).concat();
     for out in URIS {
@@ -127,7 +127,7 @@ fn space_of_an_ended_subscription_is_reused() {
     };
     let [first, second, third] = URIS;
     let exact = room(&URIS);
-    // The session's entry is between those of two subscriptions, and the first subscription ends.
+    // The session's entry is between the entries of two subscriptions. The first subscription ends.
     session(exact).check(&format!(
         "{}{}{}{}> note notifications/cancelled {{\"requestId\":11}}\n! cancelled 0\n{}* updated {first}\n{}\
          * updated {second}\n{}* updated {third}\n{}{}",
@@ -141,7 +141,7 @@ fn space_of_an_ended_subscription_is_reused() {
         updated(12, third),
         full("lib:x/y", exact),
     ));
-    // With one byte less, the last URI does not fit.
+    // If the buffer has one byte less, the last URI does not fit.
     session(exact - 1).check(&format!(
         "{}* updated {second}\n{}* updated {third}\n",
         listen(11, &URIS, &[first, second]),

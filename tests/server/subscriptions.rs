@@ -62,7 +62,7 @@ fn notifications_match_the_filter_and_carry_its_id() {
             "{open}* deadline none\n* changed\n{notified}* changed\n{notified}* deferred 1\n"
         ));
     }
-    // No notification outside the filter, and none that the server did not declare.
+    // The server sends no notification outside the filter, and no notification that it did not declare.
     let nothing = format!("{}! listening [] []\n* changed\n* deferred 1\n", acknowledged("1", "{}"));
     for filter in [
         "{}",
@@ -86,7 +86,7 @@ fn invalid_filter_is_refused() {
                  ! fault MissingClientCapability\n* deferred 0\n";
     let tasks = r#","notifications":{"taskIds":["t"],"toolsListChanged":true}"#;
     both().check(&format!("{}{needs}", request("1", "subscriptions/listen", "{}", tasks)));
-    // A filter for tasks is acknowledged without them, because the server has none.
+    // The acknowledgment of a filter for tasks omits the tasks, because the server has no tasks.
     let knows = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
     let open = acknowledged("1", r#"{"toolsListChanged":true}"#);
     both().check(&format!(
@@ -105,7 +105,7 @@ fn listen_is_unknown_without_the_feature() {
         listen("1", r#"{"toolsListChanged":true}"#),
         acknowledged("1", "{}")
     ));
-    // `listen` belongs to the stateless era, `subscribe` to the other.
+    // `listen` belongs to the stateless era, and `subscribe` belongs to the handshake era.
     let unknown =
         |method: &str| format!("< error 1 -32601 Method not found: {method}\n! fault UnknownMethod\n");
     for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision)) {
@@ -131,7 +131,7 @@ fn subscriptions_each_receive_their_own_notifications() {
         let setup = both().tx(tx).reply_room(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
-    // Changes that wait for space are sent once. Only the first change had space.
+    // The server sends changes that wait for space only once. Only the first change had space.
     let events = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
     both().tx(700).check(&format!("{open}* block\n{}* unblock\n{events}", "* changed\n".repeat(5)));
 }
@@ -162,7 +162,7 @@ fn cancelled_subscription_receives_nothing() {
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
-    // Changes before the cancellation are sent, whatever the pace of output.
+    // The server sends changes before the cancellation, at any pace of output.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
         let setup = both().tx(tx).reply_room(700);
@@ -178,7 +178,7 @@ fn cancelled_subscription_receives_nothing() {
 fn server_ends_a_subscription_with_its_response() {
     let end = format!("* end 0\n{}* deferred 0\n* changed\n* end 0\n! not now Gone\n", ended("1"));
     both().check(&format!("{}{end}", tools("1")));
-    // The response follows the pending notifications, whatever the pace of output.
+    // The response follows the pending notifications, at any pace of output.
     for tx in [700, 4096] {
         both().tx(tx).reply_room(700).check(&format!(
             "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
@@ -189,7 +189,7 @@ fn server_ends_a_subscription_with_its_response() {
             ended("1"),
         ));
     }
-    // Changes after the response are not sent, even if earlier ones still wait.
+    // The server sends no changes after the response, even if earlier changes still wait.
     for tx in [1100, 4096] {
         let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
@@ -219,9 +219,9 @@ fn end_of_connection_ends_its_subscriptions() {
             let notified = format!("{}{}", told("1"), told("2"));
             setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{notified}{end}"));
         }
-        // A client that does not read is closed.
+        // The server closes the connection of a client that does not read.
         both().check(&format!("{open}* block\n* {how}\n* time 2000\n* time 4000\n! closed\n"));
-        // Deferred calls can still be answered.
+        // The application can still respond to deferred calls.
         let call = request("3", "tools/call", "{}", r#","name":"defer""#);
         both().check(&format!(
             "{open}{call}! call defer {{}}\n* {how}\n{}{}* answer 2 x\n< result 3 …\n! closed\n",
@@ -263,7 +263,8 @@ fn session_and_subscriptions_are_both_notified() {
     let both_told = format!("< note notifications/tools/list_changed\n{}", told("1"));
     let setup = both().session(Revision::V2025_11_25);
     setup.check(&format!("{}* changed\n{both_told}", tools("1")));
-    // The session is notified after the handshake, a subscription already before.
+    // The session receives notifications only after the handshake. A subscription receives notifications even before
+    // the handshake.
     let hello = hello("2025-11-25");
     both().check(&format!(
         "{}* changed\n{}> call 2 initialize {hello}\n< result 2 …\n! connected 2025-11-25 c {{}}\n\

@@ -9,7 +9,7 @@ static PADDING: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).always_stru
 static PLAIN: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&TOOLS]);
 static PADDED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&PADDING]);
 
-/// The way in which a call gets its response.
+/// The form of the response to a call.
 #[derive(Clone, Copy)]
 struct Answer {
     /// Whether to send a content block instead of a text.

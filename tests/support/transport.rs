@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use mcp_proto::{Action, Io, Machine, Millis, Receive, StreamId, Transmit};
 
-/// Takes up to `most` bytes of the output. Returns their number.
+/// Takes up to `most` bytes of the output. Returns the number of bytes.
 pub(crate) fn take_output(out: Transmit<'_>, most: usize, output: &mut impl Extend<u8>) -> usize {
     let taken = out.bytes().len().min(most);
     output.extend(out.bytes()[..taken].iter().copied());
@@ -12,7 +12,7 @@ pub(crate) fn take_output(out: Transmit<'_>, most: usize, output: &mut impl Exte
     taken
 }
 
-/// Passes up to `most` bytes to the machine, and advances `input`. Returns their number.
+/// Passes up to `most` bytes to the machine, and advances `input`. Returns the number of bytes.
 pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8]) -> usize {
     let given = receive.space().len().min(most).min(input.len());
     if given > 0 {
@@ -23,13 +23,13 @@ pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8
     given
 }
 
-/// Takes all output, and passes as much input as the machine has space for. Returns whether a byte moved.
+/// Takes all output, and passes as much input as possible. Returns whether a byte moved.
 pub(crate) fn exchange(io: Io<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let (out, receive) = io.split();
     take_output(out, usize::MAX, output) + give_input(receive, usize::MAX, input) > 0
 }
 
-/// Polls once and passes `bytes`, for which there must be space. Does not transmit output.
+/// Polls once and passes `bytes`, which must fit. Does not transmit output.
 #[track_caller]
 pub(crate) fn feed(machine: &mut dyn Machine, now: Millis, mut bytes: &[u8]) {
     let Action::Io(io) = machine.poll(now) else { panic!("poll must return Io") };
@@ -56,7 +56,7 @@ pub(crate) fn end_input(machine: &mut dyn Machine, now: Millis) {
 /// Transfer order if both directions are ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Order {
-    /// Both in one step.
+    /// Transfers in both directions in one step.
     Both,
     WriteFirst,
     ReadFirst,
@@ -86,9 +86,9 @@ pub(crate) enum PeerInput {
     Open,
     /// The peer reads nothing.
     Blocked,
-    /// Writing fails. The failure is reported in the next step.
+    /// Writing fails. The transport reports the failure in the next step.
     Broken,
-    /// Writing fails. The failure is reported on the next write.
+    /// Writing fails. The transport reports the failure on the next write.
     BreaksOnWrite,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Transport {
     pending: VecDeque<u8>,
     /// The same input, one entry per message.
     messages: VecDeque<Vec<u8>>,
-    /// Whether the peer has ended its output, but the machine was not told yet.
+    /// Whether the machine must still receive the end of the input.
     pub(crate) ended: bool,
     pub(crate) peer_input: PeerInput,
     /// Output that the test has not taken yet.

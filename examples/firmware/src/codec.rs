@@ -1,4 +1,4 @@
-//! Arguments and results through `serde-json-core`, to compare its cost with that of `mcp-proto`.
+//! Arguments and results through `serde-json-core`, to compare the cost.
 
 use mcp_proto::server::Call;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use serde_json_core::de::Deserializer;
 /// The longest result.
 const LONGEST: usize = 160;
 
-/// Decodes the arguments of a call. `escapes` holds a string while its escapes are decoded. Without it, strings and
-/// member names stay as they are.
+/// Decodes the arguments of a call. The decoder writes strings with escapes into `escapes`. Without `escapes`, strings
+/// and member names stay encoded.
 ///
 /// # Errors
 ///

@@ -36,7 +36,7 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Sends `lines`, advances the time by `time` milliseconds, and returns the server's messages.
+    /// Sends `lines` and advances the time. Returns the server's messages.
     fn hear(&mut self, lines: &[&str], time: u64) -> Vec<String> {
         let (mut input, mut output) = (lines.concat().into_bytes(), Vec::new());
         let end = self.now.plus(Millis(time));
@@ -69,7 +69,7 @@ impl World<'_> {
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Sends a line and returns the only message that is not a log message.
+    /// Sends a line. Returns the only message other than log messages.
     fn request(&mut self, line: &str) -> String {
         let mut said = self.hear(&[line, "\n"], 0);
         said.retain(|said| !said.contains("notifications/message"));
@@ -102,7 +102,7 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
     assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
-/// The id of a request of the server.
+/// The id of a server request.
 fn id_of(said: &str) -> &str {
     said.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
 }
@@ -207,7 +207,8 @@ fn self_test_with_full_output_does_not_spin() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
-        // The client requests lists without reading the responses, until the transmit buffer is full for the test too.
+        // The client requests lists without reading the responses. The full transmit buffer then also delays the self
+        // test.
         let mut input = call(7, "self_test", "{}") + "\n";
         input += &"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/list\"}\n".repeat(5);
         let mut input = input.into_bytes();

@@ -18,7 +18,7 @@ struct Input {
 pub fn check(bytes: &[u8]) {
     let Some(Input { setup, movement, mut operations }) = super::input(bytes) else { return };
     operations.truncate(OPERATIONS);
-    // Two runs compare only if the receive buffer has the same length and the peer always reads.
+    // The results of two runs are comparable only if the receive buffer has the same length and the peer always reads.
     let reads =
         !operations.iter().any(|operation| matches!(operation, Operation::Block(_) | Operation::Broken));
     play(&(setup, &operations), movement, setup.rx.is_none() && reads, |movement| {

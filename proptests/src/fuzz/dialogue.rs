@@ -33,7 +33,8 @@ pub fn check(bytes: &[u8]) {
     let plain = Movement { grown: input.grown, ..Movement::PLAIN };
     let [read, write] =
         [input.read, input.write].map(|most| if most == 0 { usize::MAX } else { usize::from(most) });
-    // Application steps do not wait for the machine to read all input, so the peer must not send ahead.
+    // The commands of the application do not wait until the machine has read all input. So the peer must not send ahead
+    // if the transcript has commands.
     let ahead = input.ahead && !dialogue.steps.iter().any(|(_, step)| matches!(step, Step::Command(_)));
     let cut = Movement { read, write, reads_first: input.reads_first, ahead, ..plain };
     let [first, second] = [plain, cut].map(|movement| match play(&dialogue, movement) {
@@ -55,7 +56,7 @@ struct Tally {
     has: usize,
 }
 
-/// Checks that the output consists of whole messages, with at most one response for each request.
+/// Checks the output: whole messages, and at most one response per request.
 fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let peer: Vec<u8> = dialogue
@@ -65,7 +66,8 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
         .copied()
         .collect();
     for line in peer.split(|byte| *byte == b'\n') {
-        // If a line is both too deep and not JSON, a machine that stops at the depth limit still finds its id.
+        // A line may be both too deep and not JSON. A machine that stops at the depth limit still finds the id of such
+        // a line.
         let depth = dialogue.setup.word("depth").and_then(|depth| depth.parse().ok()).unwrap_or(64);
         let all = ids(line, 128);
         let bounded = ids(line, depth).into_iter().filter(|id| !all.contains(id));
@@ -98,7 +100,9 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The ids in a line that may get a response, as far as a scanner with this depth limit can read it.
+/// The ids in a line that may get a response.
+///
+/// A scanner with this depth limit may read only a part of the line.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array

@@ -51,7 +51,7 @@ enum Verdict {
     TooDeep,
     TooLong,
     Truncated,
-    /// Not a message, and not reported because of too many consecutive bad lines.
+    /// Not a message. The machine does not report the line, because too many consecutive lines were bad.
     Muted,
 }
 
@@ -87,7 +87,7 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
     let verdict = match scanned {
         Err(ScanError { kind: ScanErrorKind::Empty, .. }) => return None,
         Ok(_) | Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) if !fits => {
-            // The end of a message that is nested too deeply is not known.
+            // The scanner does not find the end of a message that is nested too deeply.
             let id = scanner.member(Member::Id);
             let id = id.and_then(|id| text.get(id.start..id.end.unwrap_or(text.len()))).unwrap_or_default();
             let kept = id.get(..limits.id + 1).unwrap_or(id);
@@ -124,7 +124,7 @@ impl Observer for Lines {
     }
 }
 
-/// The lines that a server receives and its output, with the given byte movements.
+/// Runs a server with these byte movements. Returns the received lines and the output.
 fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> (Vec<Line>, Vec<u8>) {
     let (limits, rx) = limits(input);
     let info = ServerConfig::new("s", "1").limits(limits).lsp_shutdown(false);

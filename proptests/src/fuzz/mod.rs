@@ -1,7 +1,7 @@
 //! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer.
 //!
-//! Tests replay the corpus with these functions. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants;
-//! these functions panic at a violation.
+//! Tests replay the corpus with these functions. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants.
+//! The functions in this module panic if an invariant does not hold.
 
 pub mod client;
 pub mod dialogue;
@@ -44,7 +44,8 @@ fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
 /// The maximum number of operations of a run. More operations take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
-/// Runs operations with byte movement `movement`. If `is_same`, also runs them with all bytes at once, and compares.
+/// Runs operations with byte movement `movement`. If `is_same`, also runs the operations with all bytes at once, and
+/// compares the results.
 fn play(
     input: &dyn Debug,
     movement: Movement,

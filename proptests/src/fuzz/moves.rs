@@ -2,7 +2,7 @@
 
 use arbitrary::Arbitrary;
 
-/// An endless sequence of lengths, derived from two input bytes to save fuzzer input.
+/// An endless sequence of lengths. Two input bytes determine the sequence, to save fuzzer input.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub struct Moves(u16);
 
@@ -16,7 +16,7 @@ impl Moves {
     #[must_use]
     pub fn length(&mut self) -> usize {
         let Moves(word) = *self;
-        // The kind stays constant. The other bits run through a full-period pseudo-random sequence.
+        // The two bits of the kind stay constant. The other bits run through a full-period pseudo-random sequence.
         let (kind, turn) = (word & 3, word >> 2);
         let turn = turn.wrapping_mul(12_421).wrapping_add(3_011) & 0x3fff;
         self.0 = turn << 2 | kind;

@@ -9,13 +9,13 @@ use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 pub(super) enum Mutation {
     /// Swaps two lines.
     Swap(u8, u8),
-    /// Repeats a line after another one.
+    /// Repeats a line after another line.
     Again(u8, u8),
     /// Removes a line.
     Leave(u8),
-    /// Inserts a line of another transcript before this one.
+    /// Inserts a line of another transcript before this line.
     Foreign(u8, u16, u8),
-    /// Joins two lines to a batch.
+    /// Joins two lines into a batch.
     Batch(u8),
     /// Changes a value in a line.
     Value(u8, u8, Change),
@@ -38,7 +38,7 @@ pub(super) enum Change {
     Leave,
     /// Duplicates the value.
     Twice,
-    /// Swaps the value with the next one.
+    /// Swaps the value with the next value.
     Swap,
     /// Replaces the value with one of [`VALUES`].
     Other(u8),
@@ -145,7 +145,9 @@ pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogu
     }
 }
 
-/// The transcript whose name is nearest to `number`, so that corpus inputs keep their meaning when transcripts are added.
+/// The transcript whose number is nearest to `number`.
+///
+/// The number depends only on the name, so most corpus inputs keep their meaning when transcripts are added.
 #[must_use]
 pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
     all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
@@ -266,8 +268,8 @@ impl Node {
         self.parts().into_iter().find_map(|part| part.find(number))
     }
 
-    /// Changes the part with this number, counted as in `find` but without the value itself. Returns `true` if it was
-    /// found.
+    /// Changes the part with this number. Parts are counted as in `find`, without the value itself. Returns `true` if
+    /// the part was found.
     fn change_part(&mut self, number: &mut usize, change: Change, copy: Option<&Node>) -> bool {
         for at in 0..self.parts().len() {
             if *number == 0 {

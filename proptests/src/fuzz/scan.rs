@@ -118,7 +118,9 @@ fn same(json: Json<'_>, value: &Value) {
     }
 }
 
-/// Checks that a lower depth limit hides no member or error before the position at which the limit is exceeded.
+/// Checks that a lower depth limit has no effect on earlier parts.
+///
+/// The scanner must find the same members and errors up to the position at which the text exceeds the limit.
 fn bounds_change_nothing_else(limit: u8, whole: &Seen, bounded: &Seen) {
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}

@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
-    // An oversized line with two ids. The last one counts.
+    // An oversized line with two ids. The last id counts.
     let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
     let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![
@@ -94,7 +94,7 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// Every short string in the transcripts with its quotes, for the fuzzer's dictionary.
+/// The fuzzer's dictionary: every short string in the transcripts, with quotes.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

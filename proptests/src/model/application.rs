@@ -56,7 +56,8 @@ fn record_result(what: &str, told: Result<(), SendError>, app: &mut AppState) {
     }
 }
 
-/// Handles one request by its `Behaviour`: `$answer` responds, `$needs` requires input, `$lacks` a capability.
+/// Handles one request as its `Behaviour` requires. `$answer` responds, `$needs` requires input, and `$lacks` requires
+/// a capability.
 macro_rules! handle_request {
     ($request:ident: $Type:ident, $name:expr, $time:expr, $app:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
         let n = $request.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
@@ -148,7 +149,7 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
     Ok(())
 }
 
-/// Describes an event, without anything that depends on byte positions.
+/// Describes an event. Omits details that depend on byte positions.
 fn shown(event: &Event<'_>) -> String {
     match event {
         Event::Connected(client) => format!("! connected {} {:?}", client.revision(), client.client()),
@@ -177,7 +178,7 @@ pub(crate) fn reply_to_deferred(
             reply.changed(Change::Prompts);
             return Ok(());
         }
-        // The deferred request may be of any kind. Every kind can respond with an error.
+        // The deferred request may be of any kind. For every kind, the response may be an error.
         Behaviour::Answer | Behaviour::Error | Behaviour::Defer(_) => {
             app.obligations.expect_text(n, response_text(n));
             reply.error(7, response_text(n));

@@ -29,10 +29,10 @@ pub(crate) fn name(behaviour: Behaviour) -> &'static str {
     BEHAVIOURS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
 }
 
-/// Encoder of the client's lines, with the ids that later lines refer to.
+/// Encoder of the client's lines. Stores the ids for later lines.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
-    /// The ids of client requests in order, as written.
+    /// The ids of client requests as JSON text, in order.
     pub(crate) ids: Vec<String>,
     /// The ids of server requests.
     pub(crate) asked: Vec<String>,
@@ -132,7 +132,7 @@ impl Encoder {
     }
 }
 
-/// The method, and the members of its params, each with a trailing comma.
+/// The method and its params. Each member has a trailing comma.
 fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
     let arguments = |behaviour| match behaviour {
         Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),

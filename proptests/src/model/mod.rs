@@ -1,8 +1,8 @@
 //! Models of servers and clients, and drivers that check machines against them.
 //!
-//! A run is a list of operations: messages of the peer, actions of the application, time, and connection failures.
-//! The driver moves bytes as a [`Movement`] describes. The model checks every message and event. The first violation
-//! is a [`Violation`] with the dialogue up to that point. Property tests and fuzz targets share this code.
+//! A run is a list of operations: messages of the peer, actions of the application, time, and connection failures. The
+//! driver moves bytes as a [`Movement`] describes. The model checks every message and event. The driver returns the
+//! first [`Violation`], with the dialogue up to that point. Property tests and fuzz targets share this code.
 
 mod application;
 pub mod client;
@@ -83,7 +83,7 @@ pub fn same(first: &Summary, second: &Summary) -> Result<(), String> {
     }
 }
 
-/// Formats a dialogue line, shortened to the start of the message.
+/// Formats a dialogue line. Shows only the start of a long message.
 fn shown(sigil: &str, line: &[u8]) -> String {
     let start = &line[..line.len().min(SHOWN)];
     let rest = if start.len() < line.len() { "…" } else { "" };
@@ -93,7 +93,7 @@ fn shown(sigil: &str, line: &[u8]) -> String {
 /// The maximum number of bytes of a message in a dialogue.
 const SHOWN: usize = 400;
 
-/// Returns the element `nth` from the end, wrapping, or `None` if `from` is empty.
+/// Returns the element `nth` from the end; `nth` wraps. Returns `None` if `from` is empty.
 fn nth_back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
     from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
 }

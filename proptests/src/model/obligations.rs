@@ -1,8 +1,8 @@
 //! Model of a server: its open requests, due responses and permitted messages.
 //!
-//! The model does not interpret methods. It records the lines that may be requests, and the events and actions of the
-//! application. Each request with a readable id must get exactly one response: after the request, not after its
-//! cancellation, and not the response to another request.
+//! The model does not interpret methods. The model records the lines that may be requests, and the events and actions
+//! of the application. Each request with a readable id must get exactly one response. The response must belong to the
+//! request, and must not follow its cancellation.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,30 +10,30 @@ use mcp_proto::server::Event;
 use mcp_proto::{ClientCapabilities, Revision, Ticket};
 use serde_json::Value;
 
-/// The longest id that every modeled server can store. Ids meant to be too long exceed it by far.
+/// The longest id that every modeled server can store. Ids that are intentionally too long exceed this length by far.
 const READABLE: usize = 40;
 
 /// The obligations for one id.
 #[derive(Debug, Default)]
 struct Account {
-    /// Responses that must come.
+    /// Number of responses that the server must send.
     must: usize,
-    /// Further responses that may come.
+    /// Number of further responses that the server may send.
     may: usize,
-    /// Responses that have come.
+    /// Number of responses that the server has sent.
     answers: usize,
-    /// Deferred requests with this id.
+    /// Number of deferred requests with this id.
     open: usize,
-    /// Cancelled requests with this id. Some of their messages may still be in transit.
+    /// Number of cancelled requests with this id. Some messages of these requests may still be in transit.
     cancelled: usize,
-    /// Whether the id belongs to a subscription, which gets its response when it ends.
+    /// Whether the id belongs to a subscription. The end of a subscription is its response.
     listens: bool,
-    /// Whether the id was used in a batch, whose responses wait for each other.
+    /// Whether a batch has a request with this id. The responses of a batch wait for each other.
     batched: bool,
-    /// Whether the id was also used outside a batch.
+    /// Whether a request outside of batches has this id.
     alone: bool,
-    /// Response texts of the application that the output does not contain yet. `true` marks a text that must come,
-    /// because a batch may lack space for it.
+    /// Response texts of the application that the output does not contain yet. `true` means that the output must
+    /// contain the text. `false` means that a batch may have no space for the text.
     texts: Vec<(String, bool)>,
 }
 
@@ -50,13 +50,13 @@ pub(crate) struct Obligations {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
-    /// Subscriptions ended by the application. The client may not have read the end yet.
+    /// Subscriptions that the application has ended. The client may not have read the end yet.
     ending: Vec<Ticket>,
     /// Number of cancelled subscriptions.
     cancelled_subscriptions: usize,
-    /// By request number: the id, and whether the request is in a batch. Random bytes may reuse a number.
+    /// The id of each request number, and the flag "in a batch". Random bytes may reuse a number.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
-    /// By request number: the number of events.
+    /// The number of events of each request number.
     events_by_number: BTreeMap<u64, usize>,
     /// The readable ids in each batch.
     batches: Vec<Vec<String>>,
@@ -69,17 +69,17 @@ pub(crate) struct Obligations {
     session: Option<(Revision, ClientCapabilities)>,
     tokens: BTreeMap<String, String>,
     logs: bool,
-    /// Consecutive lines that are not messages.
+    /// Number of consecutive lines that are not messages.
     consecutive_bad_lines: usize,
-    /// Errors without an id that the server may send.
+    /// Number of errors without an id that the server may send.
     errors_without_id_allowed: usize,
-    /// Errors without an id that the server has sent.
+    /// Number of errors without an id that the server has sent.
     errors_without_id: usize,
-    /// Lines that are not JSON. A server may read an id in each, and respond to it.
+    /// Number of lines that are not JSON. A server may find an id in each of these lines, and may respond to this id.
     not_json: usize,
 }
 
-/// Returns the decoded id as text, or `None` if it is not a valid id.
+/// Returns the decoded id as text, or `None` for an invalid id.
 fn readable(id: &Value) -> Option<String> {
     let text = id.to_string();
     (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)
@@ -98,7 +98,8 @@ impl Obligations {
         let too_long = line.len() + 1 > rx;
         match serde_json::from_slice::<Value>(line) {
             Ok(Value::Array(members)) if !members.is_empty() => {
-                // The session decides whether batches are accepted. Either each member gets a response, or none does.
+                // The session determines whether the server accepts batches. Either each request of the batch gets a
+                // response, or no request does.
                 self.batches.push(members.iter().filter_map(|member| readable(member.get("id")?)).collect());
                 for member in &members {
                     self.record_message(member, true, false);
@@ -159,7 +160,7 @@ impl Obligations {
         }
     }
 
-    /// Records the event of request `n`. `None` is a request without a number.
+    /// Records the event of request `n`. If `n` is `None`, the request has no number.
     pub(crate) fn record_event_of(&mut self, n: Option<u64>) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
@@ -171,7 +172,7 @@ impl Obligations {
         check(*count <= sent, || format!("request {n} was sent {sent} times, and emitted more often"))
     }
 
-    /// The id of request `n`, and whether it is in a batch. Returns `None` if `n` stands for several ids.
+    /// The id of request `n`, and whether it is in a batch. Returns `None` if several ids have the number `n`.
     fn request(&self, n: Option<u64>) -> Option<(String, bool)> {
         let requests = n.and_then(|n| self.requests.get(&n))?;
         let first = requests.first()?;
@@ -196,7 +197,7 @@ impl Obligations {
         self.open.contains_key(&ticket)
     }
 
-    /// Records that a deferred request has ended. `owed` means that its response must come.
+    /// Records that a deferred request has ended. `owed` means that the server must still send the response.
     pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);
@@ -224,7 +225,7 @@ impl Obligations {
         Ok(())
     }
 
-    /// Records that a server request has ended. Returns `true` if it was open.
+    /// Records that a server request has ended. Returns `true` if the request was open.
     pub(crate) fn end_asked(&mut self, ticket: Ticket) -> bool {
         let at = self.asked.iter().position(|it| *it == ticket);
         at.map(|at| self.asked.remove(at)).is_some()
@@ -235,7 +236,7 @@ impl Obligations {
         match event {
             Event::Connected(client) => self.connected.push_back((client.revision(), client.client())),
             Event::Restarted => {
-                // Open requests get no response anymore, but responses in transit may still arrive.
+                // The server sends no response to open requests anymore, but responses in transit may still arrive.
                 self.open.clear();
                 self.listening.clear();
                 self.batches.clear();
@@ -372,12 +373,12 @@ impl Obligations {
         self.ending.push(ticket);
     }
 
-    /// Records that the connection ends all subscriptions. The application need not get an event for each.
+    /// Records that the connection ends all subscriptions. The server need not emit an event for each subscription.
     pub(crate) fn subscriptions_end(&mut self) {
         self.listening.clear();
     }
 
-    /// Checks all obligations when input and output are empty: only deferred requests may be open.
+    /// Checks all obligations when input and output are empty. Only deferred requests may be open.
     pub(crate) fn check_idle(&self, deferred: Option<usize>) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
         // An empty id means that the id of the deferred request is unknown.

@@ -8,7 +8,7 @@ pub enum Operation {
     Send(Message),
     /// The client sends a batch in one line.
     Batch(Vec<Message>),
-    /// The client sends a line that has one replaced byte or is truncated at this position.
+    /// The client sends a damaged line. At this position one byte is replaced, or the line is truncated.
     Damaged(Message, u16, Option<u8>),
     /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
@@ -16,8 +16,8 @@ pub enum Operation {
     Noise(u8),
     /// The application applies a behavior to a deferred request.
     Later(u8, Behaviour),
-    /// The application sends a request, optionally during a deferred request. The last field times 5 ms is the
-    /// timeout.
+    /// The application sends a request, optionally during a deferred request. The last field is the timeout in units of
+    /// 5 milliseconds.
     Ask(Question, Option<u8>, u8),
     /// The application cancels its own request.
     CancelRequest(u8),
@@ -151,7 +151,7 @@ pub enum What {
     Deep(u8),
 }
 
-/// The way in which the application handles a request.
+/// The application's way to handle a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behaviour {
@@ -161,7 +161,7 @@ pub enum Behaviour {
     Error,
     /// Drops the request token without a response.
     Drop,
-    /// Defers the request for at most 10 milliseconds times this, or for the default time if 0.
+    /// Defers the request. The field is the timeout in units of 10 milliseconds; 0 means the default.
     Defer(u8),
     /// Responds that the server is busy.
     Busy,
@@ -175,7 +175,7 @@ pub enum Behaviour {
     Needs,
     /// Reports a missing client capability.
     Lacks,
-    /// Responds with more bytes than guaranteed.
+    /// Responds with more bytes than the guaranteed response space.
     Large,
     /// Writes an incomplete JSON value.
     Unbalanced,
@@ -209,11 +209,11 @@ pub enum Reaction {
     Error,
     /// A response with both result and error (`true`), or with neither (`false`).
     Malformed(bool),
-    /// A result whose id is written as a string.
+    /// A result with the digits of the id as a string.
     Text,
 }
 
-/// A change reported by the application.
+/// A change that the application reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Changed {

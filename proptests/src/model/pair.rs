@@ -1,7 +1,7 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
-//! The operations decide when bytes arrive, and whether lines are damaged. On an undamaged wire every call ends with
-//! the right response. On any wire each call ends once.
+//! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, every call ends with
+//! the right response. With damaged lines, each call still ends once.
 
 use std::mem;
 
@@ -26,11 +26,11 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
-    /// An action of the client's application. Operations of its peer or connection have no effect.
+    /// An action of the client's application. Operations of the peer or of the connection have no effect.
     Client(Client),
-    /// An action of the server's application. Operations of its peer or connection have no effect.
+    /// An action of the server's application. Operations of the peer or of the connection have no effect.
     Server(Server),
-    /// This many times 8 bytes arrive at the server, or at the client.
+    /// Bytes arrive at one end. The number of bytes is in units of 8.
     Arrive(Towards, u8),
     /// Delivers all bytes in both directions until both machines are idle.
     Deliver,
@@ -50,7 +50,7 @@ pub enum Towards {
     Client,
 }
 
-/// The way in which a line is damaged.
+/// The kind of damage to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Trick {
@@ -58,7 +58,7 @@ pub enum Trick {
     Drop,
     /// The line arrives twice.
     Twice,
-    /// The line arrives after the next one.
+    /// The line arrives after the next line.
     Swap,
     /// Only the first half of the line arrives.
     Cut,
@@ -80,7 +80,7 @@ impl Pipe {
         self.taken = output.len();
     }
 
-    /// Delivers up to `count` bytes. Returns them, and the lines that they complete.
+    /// Delivers up to `count` bytes. Returns these bytes, and the lines that are now complete.
     fn arrive(&mut self, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
         let bytes: Vec<u8> = self.bytes.drain(..count.min(self.bytes.len())).collect();
         let mut lines = Vec::new();
@@ -117,7 +117,7 @@ impl Pipe {
     }
 }
 
-/// The length of a receive buffer that holds every line. The longest response has 20,000 bytes of text.
+/// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
 /// Runs the operations with this byte movement, and ends the connection.
@@ -265,7 +265,7 @@ impl World<'_, '_> {
         Err("the machines never become idle".into())
     }
 
-    /// Delivers everything, waits until all requests end, and shuts the client down.
+    /// Delivers all bytes and waits until all requests end. Then shuts the client down.
     fn finish(&mut self) -> Result<(), String> {
         self.deliver()?;
         self.wait(Millis(25_000))?;
@@ -297,7 +297,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the client is connected and no request of either side is open.
+    /// Whether the client is connected and no request is open.
     fn is_idle(&self) -> bool {
         matches!(self.client.client.state(), State::Ready | State::Stateless)
             && self.client.app.tickets.check_end().is_ok()
@@ -335,7 +335,9 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the call may time out or need too many rounds, because an application does not respond.
+    /// Whether the call may time out or need too many rounds.
+    ///
+    /// The cause is an application that does not respond.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

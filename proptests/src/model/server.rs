@@ -19,7 +19,7 @@ use super::{Movement, Summary, Violation, nth_back, shown};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// Length of the receive buffer, or `None` for one that holds every line.
+    /// Length of the receive buffer. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
     /// Length of the transmit buffer beyond `room` and the minimum.
     pub tx: u16,
@@ -92,8 +92,8 @@ pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result
     })
 }
 
-/// The minimum transmit buffers, for static and for dynamic lists. Each is measured once, because that takes longer
-/// than most runs.
+/// The minimum transmit buffers, for static and for dynamic lists. Each size is measured only once, because the
+/// measurement takes longer than most runs.
 static NEEDED: [OnceLock<usize>; 2] = [OnceLock::new(), OnceLock::new()];
 
 /// Calls `run` with a server whose receive buffer has length `rx`.
@@ -140,7 +140,8 @@ pub(super) fn with_machine<T>(
     }
     run(World {
         server,
-        // A machine with a growing buffer starts a response while less than this is unsent.
+        // The maximum length of unsent output. With a growing buffer, up to 64 KiB may be unsent before the next
+        // response starts.
         transport: Transport::new(movement, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
         rx,
         encoder: Encoder::default(),
@@ -180,7 +181,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// Bytes and operations since the last check. They limit the number of polls.
+    /// Bytes and operations since the last check. This number limits the number of polls.
     pub(super) work: usize,
     longest: usize,
 }
@@ -201,8 +202,8 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Process pending input before an `initialize`, because it separates two sessions. A draining server may end
-        // before it reads everything.
+        // Process pending input before an `initialize`, because `initialize` separates two sessions. A draining server
+        // may end before it reads all input.
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let waits = match operation {
@@ -227,7 +228,7 @@ impl World<'_> {
         if waits { self.run_until_idle() } else { Ok(()) }
     }
 
-    /// The line that the client sends for an operation, or `None` for another operation.
+    /// The line that the client sends for an operation, if any.
     fn line(&mut self, operation: &Operation) -> Option<Vec<u8>> {
         let encoder = &mut self.encoder;
         Some(match operation {
@@ -355,7 +356,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Polls until no progress is possible at this time, and checks the model.
+    /// Polls until no bytes move and no event is pending. Checks the model.
     pub(super) fn run_until_idle(&mut self) -> Result<(), String> {
         // Each poll moves a byte or returns an event. Input and requests in flight limit the number of events.
         let mut left = 4 * self.work + 100;
@@ -402,7 +403,7 @@ impl World<'_> {
             self.dialogue.push(shown("<", line.as_bytes()));
             self.app.obligations.check_line(&line)?;
         }
-        // Within a connection, ids are only added. A new connection clears both lists.
+        // Within a connection, both lists only grow. A new connection clears both lists.
         if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
             self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
         }
@@ -455,7 +456,9 @@ impl World<'_> {
     }
 }
 
-/// Damages a line, but keeps the request number, which identifies the request to the application.
+/// Damages a line, but keeps the request number.
+///
+/// The request number identifies the request to the application.
 fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
     let at = usize::from(at) % whole.len().max(1);
     let number = |line: &[u8]| {

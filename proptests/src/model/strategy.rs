@@ -167,8 +167,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Operations on several connections to one server, at most `count` on each. With `reads`, the client reads at the
-/// end, so the result does not depend on how much the client has read.
+/// Operations on several connections to one server, at most `count` on each. With `reads`, the client reads all output
+/// at the end, so that the result does not depend on earlier reads.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = (0..6u8, 0..16u8).prop_map(|(revision, can)| {
         let request = Request {
@@ -197,12 +197,14 @@ pub fn pair() -> impl Strategy<Value = pair::Setup> {
     })
 }
 
-/// Operations on a connected pair: on an undamaged wire without or with time, or on a damaged wire.
+/// Operations on a connected pair.
+///
+/// One third has neither waiting nor damaged lines, one third has waiting, and one third has both.
 pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
     prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
 }
 
-/// Operations with these weights of waiting and of damaged lines.
+/// Operations, with a weight for waiting and a weight for damaged lines.
 fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Vec<pair::Operation>> {
     use pair::{Operation, Towards, Trick};
     let towards = || one_of(&[Towards::Server, Towards::Client]);

@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 
 use mcp_proto::{Buffer, Io, Millis};
 
-/// The parameters of byte movement. They must not affect messages or events.
+/// The parameters of byte movement. The parameters must not affect messages or events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Movement {
     /// Whether the receive buffer is on the heap.
     pub grown: bool,
-    /// Maximum bytes of one read within `SMALL_MOVES`; 0 means no limit.
+    /// Maximum length of one read within `SMALL_MOVES`; 0 means no limit.
     pub read: u8,
-    /// Maximum bytes of one write within `SMALL_MOVES`; 0 means no limit.
+    /// Maximum length of one write within `SMALL_MOVES`; 0 means no limit.
     pub write: u8,
     /// Whether a read comes before a write when both are possible.
     pub reads_first: bool,
@@ -29,7 +29,7 @@ pub(crate) fn buffer(grown: bool, lent: &mut [u8]) -> Buffer<'_> {
     if grown { Buffer::grown(lent.len()) } else { lent.into() }
 }
 
-/// The other end of a machine's connection.
+/// The peer's end of a machine's connection.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) movement: Movement,
@@ -38,26 +38,26 @@ pub(crate) struct Transport {
     /// Length of the transmit buffer.
     tx: usize,
     pub(crate) now: Millis,
-    /// Bytes sent by the peer that the machine has not read.
+    /// Bytes that the peer has sent and the machine has not read.
     pub(crate) pending: VecDeque<u8>,
     /// Whether the peer has closed its side.
     pub(crate) ended: bool,
-    /// Whether the machine was told the end of input.
+    /// Whether the transport has reported the end of input to the machine.
     pub(crate) eof_reported: bool,
     /// Whether the peer does not read.
     pub(crate) blocked: bool,
     /// Whether the peer has disconnected.
     pub(crate) broken: bool,
     pub(crate) output: Vec<u8>,
-    /// The end of the part of the output that was searched for a newline.
+    /// The position up to which `line` has found no newline.
     searched: usize,
     /// The number of reads and writes so far.
     moves: u32,
     pub(crate) deadline: Option<Millis>,
 }
 
-/// The number of consecutive reads and writes limited by [`Movement`]. Three times as many larger moves follow, so
-/// runs stay short and small pieces still occur throughout.
+/// The number of consecutive reads and writes that [`Movement`] limits. Three times as many larger moves follow. So
+/// runs stay short, and small pieces occur in every part of a run.
 const SMALL_MOVES: u32 = 64;
 
 /// The factor by which the larger moves exceed the limits of [`Movement`].
@@ -104,7 +104,7 @@ impl Transport {
         };
     }
 
-    /// The next complete output line after `seen`, or `None` if the next line is incomplete.
+    /// The next complete output line after `seen`, if any.
     pub(crate) fn line(&mut self, seen: &mut usize) -> Result<Option<String>, String> {
         let from = self.searched.max(*seen);
         let new = self.output.get(from..).unwrap_or_default();

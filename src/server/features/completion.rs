@@ -74,8 +74,8 @@ impl Sealed for Completion {
         if !known {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
-        // Spans of an event must not overlap, and the parameters contain `_meta`. `Complete::event` finds `_meta`
-        // there.
+        // Spans of an event must not overlap, and the parameters contain `_meta`. So `Complete::event` finds `_meta` in
+        // the parameters.
         request.meta = Span::MISSING;
         request.emit_request(RequestKind::Complete, Complete::event, Span::MISSING, request.params.span())
     }

@@ -98,8 +98,8 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a name follows the rules for `_meta` keys with a prefix. Such a key has labels separated by dots, a slash
-/// and a name.
+/// Whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots between
+/// them, then a slash, then a name.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

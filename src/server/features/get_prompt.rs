@@ -75,7 +75,7 @@ impl<'a> GetPrompt<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The value of an argument. Returns `None` if the client did not send it, or sent `null`.
+    /// The value of an argument. Returns `None` if the client did not send the argument, or sent `null`.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Str<'a>> {
         let value = self.raw_arguments().get(name)?;

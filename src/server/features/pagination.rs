@@ -13,7 +13,7 @@ use crate::server::feature::{Measure, Received, Request};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
-/// The longest end of a page and its response. The spaces are spare bytes.
+/// The longest end of a page, with the end of its response. The spaces are spare bytes.
 const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Returns the index of the first requested entry. Refuses a request with an invalid cursor.
@@ -45,8 +45,8 @@ pub(crate) struct Page {
 
 /// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
 ///
-/// `entry` writes the entry at an index. `None` means that the list has no such entry, `Some(false)` that the entry is
-/// not valid.
+/// `entry` writes the entry at an index. `None` means that the list has no such entry. `Some(false)` means that the
+/// entry is not valid.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,

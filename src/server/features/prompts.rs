@@ -15,7 +15,7 @@ use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *prompts*: a static catalogue, or a dynamic list from the application.
+/// The feature *prompts*: a static catalogue, or the application's dynamic list.
 ///
 /// ```
 /// use mcp_proto::server::{Prompt, Prompts, ServerConfig};
@@ -23,8 +23,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
 /// ```
 ///
-/// A request emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server finds a prompt by linear search,
-/// suitable for hundreds of prompts.
+/// For each request the server emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server finds a prompt
+/// by linear search, suitable for hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
     catalogue: Option<&'t [Prompt<'t>]>,

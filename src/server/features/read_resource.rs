@@ -89,12 +89,12 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// Responds with text. Its media type is the catalogue's, or else `text/plain`.
+    /// Responds with text. The media type comes from the catalogue, or else is `text/plain`.
     pub fn text(self, text: impl WriteText) {
         self.respond_one(Body::Text(&text));
     }
 
-    /// Responds with bytes. Their media type is the catalogue's, or else `application/octet-stream`.
+    /// Responds with bytes. The media type comes from the catalogue, or else is `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
         self.respond_one(Body::Blob(bytes));
     }

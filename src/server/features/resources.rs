@@ -25,8 +25,8 @@ use crate::server::pending_event::RequestKind;
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
-/// A request emits [`Event::ReadResource`](crate::server::Event::ReadResource). The server finds a resource by linear
-/// search, suitable for hundreds of resources.
+/// For each request the server emits [`Event::ReadResource`](crate::server::Event::ReadResource). The server finds a
+/// resource by linear search, suitable for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalogue: Option<&'t [Resource<'t>]>,
@@ -93,7 +93,7 @@ impl<'t> Resources<'t> {
     /// Dynamic lists of resources and templates, which the application provides.
     ///
     /// See [`Event::ListResources`](crate::server::Event::ListResources) and
-    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits a request to read any URI.
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits a read request for any URI.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
         Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }

@@ -16,7 +16,7 @@ use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *tools*: a static catalogue, or a dynamic list from the application.
+/// The feature *tools*: a static catalogue, or the application's dynamic list.
 ///
 /// The lookup of a tool is a linear search, suitable for hundreds of tools.
 #[derive(Debug, Clone, Copy)]

@@ -15,8 +15,8 @@ use super::transport::{Pace, PeerInput, Transport};
 pub(crate) use setup::{Setup, TIMES};
 pub(crate) use text::{META, describe};
 
-/// The ids of client requests, by the `name` param or the last part of the method.
-/// An observer records them when a request is written into the buffer.
+/// The ids of client requests by name. The name is the `name` param, or the last part of the method. An observer
+/// records each id when the client writes the request into the buffer.
 #[derive(Default)]
 pub(crate) struct Asked {
     ids: Vec<(String, String)>,
@@ -45,7 +45,7 @@ impl Observer for Notes {
     }
 }
 
-/// The application's handler of server requests. It may return the ticket of a deferral.
+/// The application's handler of server requests. The handler may return the ticket of a deferral.
 pub(crate) type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
 
 pub(crate) struct ClientHarness {
@@ -103,7 +103,7 @@ impl ClientHarness {
         }
     }
 
-    /// Sets the handler of server requests. Without one, they are dropped.
+    /// Sets the handler of server requests. Without a handler, the application drops server requests.
     pub(crate) fn on_server_request(
         &mut self,
         handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
@@ -146,14 +146,14 @@ impl ClientHarness {
         self
     }
 
-    /// The server writes a message. `"jsonrpc":"2.0"` is added; `@name` stands for the id of the client's last
-    /// request with that name.
+    /// Writes a message as the server. Adds `"jsonrpc":"2.0"`. `@name` stands for the id of the client's last request
+    /// with that name.
     pub(crate) fn server_sends(&mut self, message: &str) -> &mut ClientHarness {
         let message = self.message(message);
         self.raw(message.as_bytes())
     }
 
-    /// The server writes several messages in one transfer.
+    /// Writes several messages as the server, in one transfer.
     pub(crate) fn server_sends_all(&mut self, messages: &[&str]) -> &mut ClientHarness {
         let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
         for message in messages {
@@ -178,34 +178,34 @@ impl ClientHarness {
         message
     }
 
-    /// The server writes an unchanged line.
+    /// Writes an unchanged line as the server.
     pub(crate) fn raw(&mut self, line: &[u8]) -> &mut ClientHarness {
         self.transport.write_line(line);
         self.pump();
         self
     }
 
-    /// The server writes bytes without a newline. Ignored in message mode.
+    /// Writes bytes as the server, without a newline. Does nothing in message mode.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut ClientHarness {
         self.transport.write(bytes);
         self.pump();
         self
     }
 
-    /// The server's output ends.
+    /// Ends the server's output.
     pub(crate) fn eof(&mut self) -> &mut ClientHarness {
         self.transport.ended = true;
         self.pump();
         self
     }
 
-    /// The server's input ends, so that writes to it fail.
+    /// Ends the server's input, so that the client's writes fail.
     pub(crate) fn broken(&mut self) -> &mut ClientHarness {
         self.break_unnoticed().pump();
         self
     }
 
-    /// The server's input ends, but the client does not notice until it writes.
+    /// Ends the server's input. The client notices the end on its next write.
     pub(crate) fn break_unnoticed(&mut self) -> &mut ClientHarness {
         self.transport.peer_input = PeerInput::BreaksOnWrite;
         self
@@ -265,7 +265,7 @@ impl ClientHarness {
         self.name(ticket, "list")
     }
 
-    /// Cancels a request. Later events of the request are a failure.
+    /// Cancels a request. Later events of the request fail the test.
     pub(crate) fn cancel(&mut self, ticket: Ticket, reason: &str) {
         self.client.cancel(ticket, reason).unwrap();
         self.ended.push(ticket);
@@ -359,7 +359,7 @@ impl ClientHarness {
         std::mem::take(&mut self.events)
     }
 
-    /// Stops polling after `events` more events, like an application that is busy with the last one.
+    /// Stops polling after `events` more events. This simulates an application that is busy with the last event.
     pub(crate) fn stop_after(&mut self, events: usize) -> &mut ClientHarness {
         self.events_left = Some(events);
         self

@@ -1,4 +1,4 @@
-//! The configuration of a client under test, and the paces of its scripts.
+//! The configuration of a tested client, and the paces of scripts.
 
 use mcp_proto::client::{ClientConfig, Connect, Timeouts};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
@@ -87,7 +87,7 @@ impl Setup {
         Setup { frames: false, ..self }
     }
 
-    /// Runs a script at every pace, and with receive buffers of several sizes.
+    /// Runs a script at every pace, with several receive buffer sizes.
     pub(crate) fn run(self, dialogue: impl Fn(&mut ClientHarness)) {
         for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
             let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };

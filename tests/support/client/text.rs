@@ -4,7 +4,7 @@ use mcp_proto::client::{ConnectFailure, Event, InputRequest};
 use mcp_proto::json::Str;
 use mcp_proto::{Outcome, Ticket};
 
-/// The `_meta` of every stateless request; shown as `{..` in messages.
+/// The `_meta` of every stateless request. Formatted messages show `{..` instead.
 pub(crate) const META: &str = concat!(
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,
@@ -133,7 +133,7 @@ fn without_capabilities(text: &str) -> String {
     format!("{before}{key}{}", &after[end.unwrap()..])
 }
 
-/// Formats a message for comparison: without `jsonrpc`, with `@` for a request id and its progress token, `@name` for
+/// Formats a message for comparison. Omits `jsonrpc`. Writes `@` for a request id and its progress token, `@name` for
 /// an id in a cancellation, and `{..` for [`META`].
 pub(crate) fn shorten(line: &str, ids: &[(String, String)]) -> String {
     let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));

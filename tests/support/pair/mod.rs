@@ -21,7 +21,7 @@ pub(crate) struct Pipe {
 pub(crate) enum ClientEvent {
     Connected(Revision),
     Failed(String),
-    /// The text of a tool result, or the reason why there is none.
+    /// The text of a tool result, or the reason for its absence.
     Response(Ticket, Result<String, String>),
     Page(Vec<String>, bool),
     Progress(Ticket),

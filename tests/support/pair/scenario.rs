@@ -1,7 +1,7 @@
-//! A client and a server with all features, connected by two pipes of random capacity.
+//! A client and a server with all features, connected by random pipes.
 //!
-//! A script states the events of both, and runs in every revision with many seeds. So the harness also shows that
-//! chunks, partial writes and buffer sizes have no effect.
+//! A script states the events of client and server, and runs in every revision with many seeds. So the harness also
+//! shows that chunks, partial writes and buffer sizes have no effect.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,7 +27,7 @@ macro_rules! numbered {
     };
 }
 
-/// The text is long enough for each list to need several pages.
+/// A text so long that each list needs several pages.
 const LONG: &str = "A description of what it is good for, and of what it is not good for, and of how to tell the one from the other; and of all that there is besides.";
 
 static TOOLS: Tools = Tools::new(&[
@@ -93,7 +93,7 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Client requests by name, the pages of each list so far, and the number of ends of each request.
+    /// Client requests: names, received pages, and number of ends.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,
@@ -150,7 +150,7 @@ impl Scenario {
         }
     }
 
-    /// Runs a script with a connected pair in these revisions, with many seeds.
+    /// Runs a script in each of these revisions, with many seeds.
     pub(crate) fn run(revisions: Revisions, declared: ClientCapabilities, dialogue: impl Fn(&mut Scenario)) {
         for revision in revisions.newest_first() {
             for seed in 0..16 {
@@ -268,7 +268,7 @@ impl Scenario {
         self
     }
 
-    /// Expects these events of the server since the last call, without calls.
+    /// Expects these server events, except tool calls, since the last check.
     #[track_caller]
     pub(crate) fn expect_server_events(&mut self, expected: &[&str]) -> &mut Scenario {
         assert_eq!(std::mem::take(&mut self.server_events), expected, "events of the server");
@@ -461,7 +461,7 @@ fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
     None
 }
 
-/// Requires a form and the roots, then nothing, then a page and a model.
+/// Requires input in three rounds: form and roots, nothing, page and model.
 fn asks(call: server::Call<'_>) {
     let state = call.request_state().map(|state| state.to_string());
     match state.as_deref() {

@@ -122,7 +122,7 @@ impl ServerHarness<'_> {
                 self.transport.peer_input = PeerInput::Broken;
                 Ok(())
             }
-            _ => panic!("what is {text:?}?"),
+            _ => panic!("unknown command {text:?}"),
         };
         if let Err(why) = outcome {
             let why: SendError = why;

@@ -24,7 +24,7 @@ pub(crate) fn input(name: &str) -> &'static dyn Input {
 }
 
 impl ServerHarness<'_> {
-    /// Runs `ask NAME [during N] [ms N] [progress]`; `ping` and `raw` are no inputs.
+    /// Runs `ask NAME [during N] [ms N] [progress]`. NAME is an input, `ping`, `raw`, `unbalanced` or `large`.
     pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
         let name = words.next().expect("the name of a request");
@@ -35,7 +35,7 @@ impl ServerHarness<'_> {
                 "during" => ask.during(self.record.ticket(next())),
                 "ms" => ask.timeout(Millis(next().parse().expect("a time"))),
                 "progress" => ask.with_progress(),
-                _ => panic!("what is {word:?}?"),
+                _ => panic!("unknown option {word:?}"),
             };
         }
         let asked: Result<Ticket, SendError> = match name {
@@ -52,7 +52,7 @@ impl ServerHarness<'_> {
     }
 }
 
-/// Responds as the arguments say: `inputs` as `key=name`, `state`, `urls`, `lacks`. Responds to a retried call with
+/// Responds as the arguments require: `inputs` as `key=name`, `state`, `urls`, `lacks`. Responds to a retried call with
 /// its input responses.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();

@@ -55,13 +55,13 @@ impl Setup {
         self
     }
 
-    /// Sets the sizes of the receive buffer, instead of all that hold the longest line.
+    /// Sets the sizes of the receive buffer. By default, scripts run with several sizes that hold the longest line.
     pub(crate) fn rx(mut self, bytes: &[usize]) -> Setup {
         self.rx = bytes.to_vec();
         self
     }
 
-    /// Sets the number of slots, and the text bytes of each.
+    /// Sets the number of slots, and the text bytes of each slot.
     pub(crate) fn slots(mut self, count: usize, text: usize) -> Setup {
         (self.slots, self.text) = (count, count * text);
         self
@@ -92,7 +92,7 @@ impl Setup {
         self.session_with(revision, "{}")
     }
 
-    /// Starts with an open session of this revision, whose client declared these capabilities.
+    /// Starts with an open session of this revision, and these client capabilities.
     pub(crate) fn session_with(mut self, revision: Revision, capabilities: &str) -> Setup {
         self.prelude = format!(
             "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {capabilities}\n\
@@ -102,7 +102,7 @@ impl Setup {
         self
     }
 
-    /// Runs the script at every pace, and expects the same output and events each time.
+    /// Runs the script at every pace. Expects the same output and events each time.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
         let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
@@ -242,7 +242,7 @@ impl Step {
     fn parse(line: &str) -> Option<Step> {
         let line = line.trim_start();
         let Some((sigil, rest)) = line.split_once(' ') else {
-            assert!(line.is_empty() || line == ">", "what is {line:?}?");
+            assert!(line.is_empty() || line == ">", "unknown step {line:?}");
             return (line == ">").then(|| Step::In(String::new()));
         };
         Some(match sigil {
@@ -250,12 +250,12 @@ impl Step {
             "<" => Step::Out(message(rest)),
             "!" => Step::Event(rest.into()),
             "*" => Step::ServerHarness(rest.into()),
-            _ => panic!("what is {line:?}?"),
+            _ => panic!("unknown step {line:?}"),
         })
     }
 }
 
-/// The JSON of a message in short form; other text unchanged.
+/// Returns the JSON of a message in short form. Returns other text unchanged.
 fn message(text: &str) -> String {
     let mut words = text.splitn(4, ' ');
     let word = words.next().unwrap_or_default();

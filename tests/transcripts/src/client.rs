@@ -3,7 +3,7 @@
 use mcp_proto::client::{Event, Filter, InputRequest, InputResponses, Options, Reference, ServerRequest};
 use mcp_proto::{Client, Level, Millis, SendError, Ticket};
 
-#[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests of the core use the rest")]
+#[allow(dead_code, unreachable_pub, missing_docs, reason = "the tests of the core use the other items")]
 #[path = "../../support/client/text.rs"]
 mod text;
 

@@ -174,7 +174,7 @@ impl<'b> Wire<'b> {
         }
     }
 
-    /// Performs a step that sends nothing, and runs until the machine is idle.
+    /// Performs a step that sends nothing. Runs until the machine is idle.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Time(time) => self.now = self.now.plus(Millis(*time)),
@@ -257,7 +257,7 @@ impl<'b> Wire<'b> {
     }
 }
 
-/// Compares output and events with the expected ones.
+/// Compares output and events with the expected output and events.
 pub(crate) fn compare(
     written: &[&[u8]],
     lines: &[Option<&[u8]>],

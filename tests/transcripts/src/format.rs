@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::setup::Setup;
 
-/// One transcript: the machine, the input of its peer, and the expected output and events.
+/// One transcript: machine, input, expected output and expected events.
 #[derive(Debug, Clone)]
 pub struct Transcript {
     /// The path of the file in the folder of all transcripts.
@@ -53,7 +53,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether the step is a request of the machine, for which the peer has to wait.
+    /// Whether the step is a request of the machine. The peer must wait for such a request.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -74,7 +74,7 @@ impl Transcript {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether adapters can play it: in real time, on one connection.
+    /// Whether adapters can play the transcript: in real time, on one connection.
     #[must_use]
     pub fn is_for_adapters(&self) -> bool {
         self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
@@ -178,7 +178,7 @@ pub fn parse(file: &str, text: &str) -> Vec<Transcript> {
                 found.last_mut().unwrap_or_else(|| panic!("{at}: a step before the first setup line"));
             let step = step(text, &names, &at);
             if matches!(step, Step::Command(_)) && !crate::update::is_requested() {
-                // Only after an event, the order of commands does not depend on the pace.
+                // The order of commands is independent of the pace only if each command follows an event.
                 let after = |step: &&(usize, Step)| !matches!(step.1, Step::Out(_));
                 let before = transcript.steps.iter().rev().find(after).map(|(_, step)| step);
                 let is_after_event = matches!(before, None | Some(Step::Event(_) | Step::Command(_)));

@@ -1,12 +1,12 @@
-//! Transcripts of sessions as text files, and players for the core and for every adapter.
+//! Transcripts of sessions as text files, and players for transcripts.
 //!
-//! A transcript states what a peer sends, hostile or not, and which bytes the machine must write. The folder
-//! `server/` contains transcripts of servers, `client/` those of clients.
+//! A transcript states what a peer sends, hostile or not, and which bytes the machine must write. The folder `server/`
+//! contains transcripts of servers, and `client/` contains transcripts of clients.
 //!
 //! - [`all`] reads the transcripts; `README.md` describes their format.
-//! - [`direct::check`] plays one with a machine alone, and varies how bytes move.
-//! - [`partner::over`] plays one over an adapter, given a function that moves the bytes of a [`Subject`] over a
-//!   socket.
+//! - [`direct::check`] plays a transcript with a machine alone, and varies the movement of bytes.
+//! - [`partner::over`] plays a transcript over an adapter. The caller passes a function that moves the bytes of a
+//!   [`Subject`] over a socket.
 
 mod client;
 pub mod direct;

@@ -1,4 +1,4 @@
-//! Plays the peer of an adapter: sends a transcript's input in several manners, and checks the output.
+//! Plays the peer of an adapter. Sends a transcript's input in several manners, and checks the output.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -51,17 +51,17 @@ impl Manner {
     }
 }
 
-/// The longest duration of a transcript, and of an adapter's shutdown after its peer has disconnected.
+/// Time limit of a transcript, and of an adapter's shutdown. The shutdown starts when the peer has disconnected.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
-/// Number of failures after which playing stops, because each may last the whole limit.
+/// Number of failures after which playing stops. Each failure may last the whole limit.
 const ENOUGH: usize = 4;
 
-/// Additional time after each pause of a transcript, so that due events occur.
+/// Additional time after each pause, so that due events occur.
 const SLACK: Duration = Duration::from_millis(40);
 
-/// Plays a transcript over an adapter, which receives the machine with its application and one end of a socket. The
-/// adapter moves bytes until the machine closes the connection, and then drops the socket.
+/// Plays a transcript over an adapter. The adapter receives the machine with its application, and one end of a socket.
+/// The adapter moves bytes until the machine closes the connection, and then drops the socket.
 ///
 /// # Errors
 /// Returns a difference, a panic of the adapter, or an error if the adapter does not return in time.
@@ -117,7 +117,8 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript over an adapter, in every manner. Plays many in parallel, because they mostly wait.
+/// Plays every transcript over an adapter, in every manner. Plays many transcripts in parallel, because the players
+/// mostly wait.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.
@@ -145,7 +146,7 @@ pub fn all_over(adapter: impl Fn(&mut Subject<'static>, UnixStream) + Clone + Se
     assert!(failed.is_empty(), "{} have failed:\n\n{}", failed.len(), failed.join("\n\n"));
 }
 
-/// A socket whose sending half closes on drop, even if clones of it exist.
+/// A socket. Drop closes the sending half, even if clones exist.
 #[derive(Debug)]
 pub struct Half(pub UnixStream);
 
@@ -224,7 +225,7 @@ struct Partner {
 }
 
 impl Partner {
-    /// Waits for this number of lines, or for the end of the output.
+    /// Waits for this number of lines, or for the output's end.
     fn wait_for(&mut self, count: usize) -> Result<(), String> {
         while self.written.len() < count {
             match self.lines.recv_timeout(self.ends.saturating_duration_since(Instant::now())) {
@@ -293,7 +294,7 @@ fn said(transcript: &Transcript) -> usize {
     transcript.steps.iter().map(|(_, step)| if let Step::In(bytes) = step { bytes.len() } else { 0 }).sum()
 }
 
-/// Writes the bytes and ignores errors, because the machine may have closed the connection.
+/// Writes the bytes. Ignores errors, because the machine may have closed the connection.
 fn say(bytes: &[u8], manner: Manner, output: &mut impl Write) {
     let (chunk, pause) = match manner {
         Manner::Bytes => (1 + bytes.len() / 8192, None),

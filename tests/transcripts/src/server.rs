@@ -9,7 +9,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{ClientCapabilities, Decimal, Level, Millis, Outcome, SendError, Server, Ticket};
 
-/// Each tool does what its name says.
+/// Tools whose names state their behavior.
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("add", r#"{"type":"object"}"#).output_schema(r#"{"type":"object"}"#),
@@ -277,7 +277,7 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
     None
 }
 
-/// Requires the input named by `for`, with the `state`, or responds with the input responses.
+/// Requires the input that `for` names, with the `state`. Responds to a retry with its input response and state.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = mcp_proto::json::Json::parse(arguments.as_bytes()).expect("arguments");

@@ -70,14 +70,14 @@ impl Setup {
         matches!(self.role, Role::Server(_))
     }
 
-    /// Returns the value of this word in the setup line; empty if the word has none.
+    /// Returns the value of this word in the setup line. A word without a value has an empty value.
     #[must_use]
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
-        self.word(name).map(|value| value.parse().unwrap_or_else(|_| panic!("{name}={value}: a number?")))
+        self.word(name).map(|value| value.parse().unwrap_or_else(|_| panic!("{name}={value}: not a number")))
     }
 
     fn time(&self, name: &str, otherwise: Millis) -> Millis {

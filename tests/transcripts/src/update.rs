@@ -14,7 +14,7 @@ pub(crate) fn is_requested() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// Rewrites every file if `UPDATE=1`. Returns `true` if it did.
+/// Rewrites every file if `UPDATE=1`. Returns `true` if this rewrites files.
 ///
 /// # Panics
 /// Panics if a file cannot be read or written, or a transcript does not end.
@@ -68,7 +68,7 @@ fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
             wire.run_until_idle().unwrap_or_else(end);
         }
     }
-    // Output and events of the prelude are not inserted.
+    // The update does not insert output and events of the prelude.
     let (mut lines, mut events) = (0, 0);
     for (_, step) in prelude {
         match step {

@@ -1,4 +1,4 @@
-//! Every rule that a peer can observe is cited by a transcript, and every citation exists.
+//! Checks that transcripts cite every observable rule, and only existing rules.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;

@@ -1,4 +1,4 @@
-//! Faults are detected: in a transcript file, in a machine's output, and in an adapter.
+//! Detection of faults in transcript files, machine output and adapters.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -83,7 +83,7 @@ fn deviation_from_a_transcript_is_detected() {
     }
 }
 
-/// Moves bytes of a server without deadlines, and damages its output with `spoil`.
+/// Moves a server's bytes without deadlines. Damages the output with `spoil`.
 fn move_bytes(subject: &mut Subject<'static>, mut stream: UnixStream, spoil: &dyn Fn(&mut Vec<u8>)) {
     loop {
         match subject.machine().poll(Millis(0)) {

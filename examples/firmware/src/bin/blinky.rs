@@ -1,6 +1,6 @@
 //! The smallest image: tools only, on a polled LM3S6965.
 //!
-//! It is built for Cortex-M0, and also runs on the Cortex-M3 of this chip.
+//! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
 
 #[cfg(not(target_arch = "arm"))]
@@ -54,7 +54,7 @@ mod image {
         }
     }
 
-    /// Not linked as long as no code can panic, which CI checks.
+    /// The panic handler. CI checks that no code can panic, so that the linker drops this function.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

@@ -32,7 +32,7 @@ fn SysTick() {
     tick();
 }
 
-/// Handles all unnamed interrupts. Only the UART's is enabled.
+/// Handles all interrupts without their own handler. Only the UART interrupt is enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     uart();
@@ -45,7 +45,8 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     static mut EXECUTOR: Option<Executor> = None;
     EXECUTOR.insert(Executor::new()).run(|spawner| {
-        // A test on the PC checks that the memory suffices, and only one such task exists.
+        // Both conditions hold, because a test on the PC checks that the memory suffices, and only one such task
+        // exists.
         if let Ok(server) = MEMORY.server(PLACE)
             && let Ok(task) = serve(server, SETTINGS)
         {
@@ -54,7 +55,7 @@ fn main() -> ! {
     })
 }
 
-/// Not linked as long as no code can panic, which CI checks.
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,4 +1,4 @@
-//! Every feature of a server on the core crate alone, on a polled LM3S6965.
+//! A server with every feature, on a polled LM3S6965.
 #![no_std]
 #![no_main]
 
@@ -52,7 +52,7 @@ fn main() -> ! {
     }
 }
 
-/// Not linked as long as no code can panic, which CI checks.
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

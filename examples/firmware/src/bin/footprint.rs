@@ -1,7 +1,7 @@
-//! Measures the size of a server and the cost of a call, on Cortex-M3.
+//! Measures the size of a server and the cost of a call.
 //!
-//! `.ci/footprint` runs it and converts the ticks to instructions. The image prints a name and a number on each line, and
-//! then sleeps.
+//! The script `.ci/footprint` runs this image on Cortex-M3 and converts the ticks to instructions. The image prints a
+//! name and a number on each line, and then sleeps.
 #![no_std]
 #![no_main]
 
@@ -26,7 +26,7 @@ static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOO
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 "#;
-/// Passes `input` to a server `times` times, at minimal cost for moving bytes. Returns the length of the last response.
+/// Passes `input` to a server `times` times, with minimal overhead. Returns the length of the last response.
 fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
     let mut answered = 0;
     for _ in 0..times {
@@ -121,7 +121,7 @@ fn main() -> ! {
     }
 }
 
-/// Not linked as long as no code can panic.
+/// The panic handler. The linker drops this function as long as no code can panic.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

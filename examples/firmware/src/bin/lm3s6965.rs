@@ -12,7 +12,7 @@ fn SysTick() {
     tick();
 }
 
-/// Handles all unnamed interrupts. Only the UART's is enabled.
+/// Handles all interrupts without their own handler. Only the UART interrupt is enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     uart();
@@ -28,7 +28,7 @@ fn main() -> ! {
     serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
-/// Not linked as long as no code can panic, which CI checks.
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

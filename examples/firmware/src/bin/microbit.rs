@@ -6,7 +6,7 @@ use cortex_m_rt::{entry, exception};
 use mcp_proto_firmware::chips::nrf51::{Nrf51, timer, uart};
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
 
-/// Handles all unnamed interrupts. Those of the UART and of the timer are enabled.
+/// Handles all interrupts without their own handler. The interrupts of the UART and of the timer are enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     timer();
@@ -23,7 +23,7 @@ fn main() -> ! {
     serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
-/// Not linked as long as no code can panic, which CI checks.
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

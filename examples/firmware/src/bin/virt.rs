@@ -8,13 +8,13 @@ use riscv_rt::entry;
 
 #[entry]
 fn main() -> ! {
-    // These live as long as `main`, which never returns.
+    // References to these variables stay valid, because `main` never returns.
     let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
     let (mut board, mut chip) = (Simulated::default(), Virt::start());
     serve(&mut Device::new(&mut board, &mut settings), memory.server(&mut place), &mut chip)
 }
 
-/// Not linked as long as no code can panic, which CI checks.
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

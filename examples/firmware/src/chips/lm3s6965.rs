@@ -15,7 +15,7 @@ const TICK_CURRENT: Register = Register(0xE000_E018);
 const TICK_PASSED: u32 = 1 << 16;
 pub(super) const CYCLES_PER_MILLISECOND: u32 = 12_000;
 
-/// The chip after a reset in QEMU, where the UART needs no configuration.
+/// The chip in QEMU, where the UART needs no configuration.
 pub struct Polled {
     now: Millis,
 }
@@ -28,8 +28,8 @@ impl Polled {
         Polled { now: Millis::ZERO }
     }
 
-    /// Time since the start. It must be called every millisecond, because longer turns of the main loop are not counted.
-    /// The drivers with interrupts do not have this limit.
+    /// Time since the start. Call this every millisecond, because each call counts at most one millisecond. The drivers
+    /// with interrupts do not have this limit.
     pub fn now(&mut self) -> Millis {
         if TICK_CONTROL.has(TICK_PASSED) {
             self.now = self.now.plus(Millis(1));
@@ -37,22 +37,23 @@ impl Polled {
         self.now
     }
 
-    /// Reads received bytes without blocking, and returns their number, which may be 0.
+    /// Reads received bytes without blocking. Returns the number of bytes, which may be 0.
     ///
-    /// It does not check for receive errors, and loses bytes at full speed, because the UART buffers only 16. The drivers
-    /// with interrupts handle both.
+    /// This driver does not check for receive errors. At full speed the driver loses bytes, because the UART buffers
+    /// only 16 bytes. The drivers with interrupts do not have these limits.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
         let arrived = || (!UART_FLAGS.has(RECEIVE_EMPTY)).then(|| UART_DATA.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
-    /// Sends as many bytes as possible without blocking, and returns their number, which may be 0.
+    /// Sends as many bytes as possible without blocking. Returns the number of bytes, which may be 0.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| send(**byte)).count()
     }
 }
 
-/// Counts up to 2^24 ticks of the processor's clock. It replaces the clock of [`Polled`].
+/// Counts up to 2^24 ticks of the processor's clock. The stopwatch and [`Polled`] use the same timer, so only one of
+/// them can run.
 pub struct Stopwatch(());
 
 impl Stopwatch {

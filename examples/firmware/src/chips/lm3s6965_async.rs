@@ -1,6 +1,6 @@
 //! Async driver for the LM3S6965, with interrupts as wakers.
 //!
-//! It uses no `async fn`, because each contains a panic for a poll after completion.
+//! The driver has no `async fn`, because each `async fn` contains a panic for a poll after completion.
 
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -15,12 +15,12 @@ use mcp_proto_embedded::Timer;
 use super::lm3s6965_interrupts as chip;
 use super::ticks::{self, Ticks};
 
-/// The waker of the only task, which waits for the UART, the clock, or both.
+/// The waker of the only task. The task waits for the UART, the clock, or both.
 static TASK: AtomicWaker = AtomicWaker::new();
-/// Milliseconds until the task is woken. 0: no timer is set.
+/// Milliseconds until the clock wakes the task; 0 without a timer.
 static LEFT: AtomicU32 = AtomicU32::new(0);
 
-/// The interrupt of the clock.
+/// The interrupt handler of the clock.
 pub fn tick() {
     ticks::tick();
     match LEFT.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ pub fn tick() {
     }
 }
 
-/// The interrupt of the UART.
+/// The interrupt handler of the UART.
 pub fn uart() {
     chip::uart();
     TASK.wake();

@@ -27,7 +27,7 @@ const EIGHT_BITS_AND_FIFOS: u32 = 0x70;
 const UART_CONTROL: Register = Register(0x4000_C030);
 const ENABLED_BOTH_WAYS: u32 = 0x301;
 const UART_INTERRUPTS: Register = Register(0x4000_C038);
-/// The receive FIFO is half full, or its oldest byte has reached the receive timeout.
+/// The receive FIFO is half full, or has timed out.
 const RECEIVED_SOME: u32 = 1 << 4 | 1 << 6;
 /// The transmit FIFO is half empty.
 const SENT_SOME: u32 = 1 << 5;
@@ -82,12 +82,13 @@ pub fn uart() {
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         if RECEIVED.free() == 0 {
-            // The queue is full, so the bytes stay in the UART. Without flow control the UART overruns and reports it.
+            // The queue is full, so the bytes stay in the UART. Without flow control the UART overruns and reports the
+            // overrun.
             interrupts &= !RECEIVED_SOME;
             break;
         }
         let data = UART_DATA.read();
-        // A break starts a new session, even after lost bytes. The UART also reports it as a framing error.
+        // A break starts a new session, even after lost bytes. The UART also reports the break as a framing error.
         if data & IS_BREAK != 0 {
             RECEIVED.push(SESSION_MARK);
             continue;
@@ -102,18 +103,18 @@ pub fn uart() {
     UART_INTERRUPTS.write(interrupts);
 }
 
-/// Enables more interrupts of the UART.
+/// Enables further interrupts of the UART.
 fn enable(interrupts: u32) {
     // In a critical section, because the interrupt handler also writes this register.
     cortex_m::interrupt::free(|_| UART_INTERRUPTS.write(UART_INTERRUPTS.read() | interrupts));
 }
 
-/// Whether bytes or a gap are in the queue.
+/// Whether the queue contains bytes or a mark for lost bytes.
 fn has_received() -> bool {
     (&RECEIVED).read_ready() != Ok(false)
 }
 
-/// Reads from the queue of received bytes. `None`: the queue is empty.
+/// Reads from the queue of received bytes. Returns `None` if the queue is empty.
 pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     if !has_received() {
         return Ok(None);
@@ -123,7 +124,7 @@ pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     count.map(Some)
 }
 
-/// Sends as many bytes as fit into the UART. If some remain, enables the interrupt for free space.
+/// Sends as many bytes as fit into the UART. If bytes remain, enables the interrupt for free space.
 pub(super) fn transmit(bytes: &[u8]) -> usize {
     let sent = bytes.iter().take_while(|byte| send(**byte)).count();
     if sent < bytes.len() {
@@ -153,7 +154,8 @@ impl Chip for Interrupting {
         // Cleared here, because the next `transmit` sets it again if output is still pending.
         let waits_to_send = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // In a critical section, so that no interrupt is lost between check and sleep. A pending one still ends `wfi`.
+            // In a critical section, so that no interrupt is lost between check and sleep. A pending interrupt still
+            // ends `wfi`.
             let sleeps = cortex_m::interrupt::free(|_| {
                 // The transmit interrupt disables itself, and may have occurred before this check.
                 let has_room = waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);

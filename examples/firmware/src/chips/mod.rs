@@ -21,13 +21,13 @@ struct Register(usize);
 
 impl Register {
     fn read(self) -> u32 {
-        // SAFETY: the constants of this type in these modules are addresses of registers, always present on their
-        // chip, and four bytes wide.
+        // SAFETY: the constants of this type in these modules are addresses of registers. The registers are always
+        // present on their chip, and four bytes wide.
         unsafe { read_volatile(self.0 as *const u32) }
     }
 
     fn write(self, value: u32) {
-        // SAFETY: as for `read`.
+        // SAFETY: the safety comment of `read` also applies here.
         unsafe { write_volatile(self.0 as *mut u32, value) }
     }
 

@@ -42,14 +42,14 @@ const TIMER_ENABLE_INTERRUPTS: Register = Register(0x4000_8304);
 const TIMER_PRESCALER: Register = Register(0x4000_8510);
 const TIMER_COMPARE: Register = Register(0x4000_8540);
 
-/// Interrupt enable register. The UART has interrupt 2, the timer 8.
+/// Interrupt enable register. The UART has interrupt 2, and the timer has interrupt 8.
 const ENABLE_INTERRUPTS: Register = Register(0xE000_E100);
 const UART_INTERRUPT: u32 = 1 << 2;
 const TIMER_INTERRUPT: u32 = 1 << 8;
 
 /// Received bytes.
 static RECEIVED: Queue<128> = Queue::new();
-/// Bytes to send after the one in the UART.
+/// Bytes to send after the byte in the UART.
 static TO_SEND: Queue<64> = Queue::new();
 
 /// Whether a byte is being sent, so that an interrupt will follow.
@@ -99,10 +99,10 @@ pub fn uart() {
     }
     while UART_RECEIVED.has(1) {
         if RECEIVED.free() == 0 {
-            // The UART still buffers six bytes, and reports an overrun.
+            // The UART buffers six more bytes. If further bytes arrive, the UART reports an overrun.
             return UART_DISABLE_INTERRUPTS.write(RECEIVED_SOME | HAD_ERROR);
         }
-        // The UART signals the next received byte again.
+        // Clears the signal, so that the UART can signal the next received byte.
         UART_RECEIVED.write(0);
         RECEIVED.push(UART_DATA_RECEIVED.read() as u8);
     }
@@ -162,7 +162,8 @@ impl Chip for Nrf51 {
         // Cleared here, because the next `transmit` sets it again if output is still pending.
         let waits = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // In a critical section, so that no interrupt is lost between check and sleep. A pending one still ends `wfi`.
+            // In a critical section, so that no interrupt is lost between check and sleep. A pending interrupt still
+            // ends `wfi`.
             let sleeps = interrupt::free(|_| {
                 let ready = has_received() || waits && TO_SEND.is_empty();
                 if !ready {

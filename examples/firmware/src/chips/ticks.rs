@@ -9,11 +9,14 @@ static TICKS: AtomicU32 = AtomicU32::new(0);
 
 /// Counts a millisecond. Only the clock's interrupt handler may call it.
 pub fn tick() {
-    // A separate load and store suffice, because there is one writer. Some chips lack an atomic increment.
+    // A separate load and store suffice, because only the interrupt handler writes. Some chips lack an atomic
+    // increment.
     TICKS.store(TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// A clock that does not wrap, if it is read at least every 49 days.
+/// A clock that does not wrap.
+///
+/// The caller must read the clock at least every 49 days.
 #[derive(Clone, Copy, Default)]
 pub struct Ticks {
     now: Millis,

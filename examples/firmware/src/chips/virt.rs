@@ -1,7 +1,7 @@
 //! Driver for QEMU's RISC-V board `virt` (16550 UART), without interrupt handlers.
 //!
-//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. This suffices if the UART
-//! has a FIFO, and one turn of the loop is faster than the FIFO fills.
+//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. No byte is lost if one turn
+//! of the loop takes less time than the UART's FIFO takes to fill.
 
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
@@ -17,13 +17,13 @@ struct Port(usize);
 
 impl Port {
     fn read(&self) -> u8 {
-        // SAFETY: the constants of this type are addresses of registers, always present on this board, and one byte
-        // wide.
+        // SAFETY: the constants of this type are addresses of registers. The registers are always present on this
+        // board, and one byte wide.
         unsafe { core::ptr::read_volatile(self.0 as *const u8) }
     }
 
     fn write(&self, value: u8) {
-        // SAFETY: as for `read`.
+        // SAFETY: the safety comment of `read` also applies here.
         unsafe { core::ptr::write_volatile(self.0 as *mut u8, value) }
     }
 }
@@ -59,7 +59,7 @@ const TICKS_PER_MILLISECOND: u64 = 10_000;
 
 /// The board in its state after a reset in QEMU.
 pub struct Virt {
-    /// Line status bits of the next byte, which the register no longer holds.
+    /// Line status bits of the next byte, read earlier from the register.
     pending_errors: u8,
     /// Number of bytes to read before the position where bytes are missing.
     lost_behind: Option<u8>,
@@ -73,7 +73,8 @@ impl Virt {
         UART_PRIORITY.write(1);
         LEAST_PRIORITY.write(0);
         ENABLE_INTERRUPTS.write(1 << 10);
-        // SAFETY: interrupts stay disabled globally. They wake the processor, but no handler is called.
+        // SAFETY: interrupts stay disabled globally. Pending interrupts wake the processor, but the processor calls no
+        // handler.
         unsafe {
             mie::set_mext();
             mie::set_mtimer();
@@ -81,8 +82,8 @@ impl Virt {
         Virt { pending_errors: 0, lost_behind: None }
     }
 
-    /// Reads the line status. Reading the register clears the error bits of the next byte, so they are stored until the
-    /// byte is read.
+    /// Reads the line status. Reading the register clears the error bits of the next byte, so the driver stores these
+    /// bits until it reads the byte.
     fn line(&mut self) -> u8 {
         let line = UART_LINE.read();
         self.pending_errors |= line & CLEARED_BY_READ;
@@ -103,7 +104,7 @@ impl Link for Virt {
             }
             let byte = UART_DATA.read();
             self.pending_errors = 0;
-            // An overrun loses bytes after those in the full FIFO.
+            // An overrun loses the bytes that follow the bytes in the full FIFO.
             if line & OTHERS_WERE_LOST != 0 {
                 self.lost_behind = self.lost_behind.or(Some(FIFO));
             }
@@ -154,7 +155,7 @@ impl Chip for Virt {
         ALARM_LOW.write(alarm as u32);
         ALARM_HIGH.write((alarm >> 32) as u32);
         wfi();
-        // Completes the interrupt. It becomes pending again if its cause remains.
+        // Completes the interrupt. The interrupt becomes pending again if its cause remains.
         let interrupt = CLAIM.read();
         CLAIM.write(interrupt);
         UART_INTERRUPTS.write(RECEIVED_SOME);

@@ -1,4 +1,4 @@
-//! Buffers of the device's server, all zeros so that a static takes no flash.
+//! Buffers of the device's server, all zeros to save flash.
 
 use core::mem::MaybeUninit;
 
@@ -12,7 +12,8 @@ const IN_FLIGHT: usize = 4;
 
 /// The server's buffers. Their sizes are the limits of the server.
 pub struct Memory {
-    /// Receive buffer. Holds all settings, if few characters need escapes, and the client information of 2026-07-28.
+    /// Receive buffer. Holds the client information of 2026-07-28 and all settings, if few characters of the settings
+    /// need escapes.
     rx: [u8; 2048],
     /// Transmit buffer. Holds all settings, even if each byte needs an escape.
     tx: [u8; 2560],
@@ -39,9 +40,9 @@ impl Memory {
     /// Creates a server on these buffers, stored in `place`.
     ///
     /// # Errors
-    /// A buffer is too small for the tables. This depends only on constants, so a test detects it.
-    // Not inlined, because it moves the server and its stack frame is not needed afterwards. It calls `Server::new`
-    // in a separate function, because that needs a deep stack.
+    /// A buffer is too small for the tables. The error depends only on constants, so a test detects it.
+    // Not inlined, so that the stack frame for moving the server is gone afterwards. `Server::new` needs a deep stack,
+    // so a separate function calls it.
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;
@@ -50,7 +51,7 @@ impl Memory {
 }
 
 /// Uninitialized memory for the server and its request slots. Initialized values in a static would take flash, because
-/// they are not all zeros.
+/// these values are not all zeros.
 pub struct Place<'m> {
     server: MaybeUninit<Server<'m>>,
     slots: MaybeUninit<[Slot; IN_FLIGHT]>,

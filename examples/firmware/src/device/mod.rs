@@ -1,7 +1,8 @@
 //! A device that uses every feature of a server.
 //!
-//! It has an LED, a thermometer, settings, a slow self test, and requests to the client. It does not depend on the UART:
-//! the main loop passes it the server's events, and calls [`Device::work`] between two polls.
+//! The device has an LED, a thermometer, settings, a slow self test, and requests to the client. The device does not
+//! depend on the UART: the main loop passes the server's events to the device, and calls [`Device::work`] between two
+//! polls.
 
 mod catalogue;
 mod memory;
@@ -30,9 +31,9 @@ pub use simulated::Simulated;
 pub trait Hardware {
     /// Turns the LED on or off.
     fn set_led(&mut self, on: bool);
-    /// Runs one of ten steps of the self test. Returns `false` if it fails.
+    /// Runs one of ten steps of the self test. Returns `false` if the step fails.
     fn test(&mut self, step: u8) -> bool;
-    /// Reports a protocol error that the server has already handled, for example with a counter or the LED.
+    /// Reports a protocol error, for example with a counter or the LED. The server has already handled the error.
     fn report(&mut self, fault: ProtocolError);
 }
 
@@ -89,7 +90,9 @@ impl<'h> Device<'h> {
         self.test.as_ref().map_or(sensor, |test| test.next.min(sensor))
     }
 
-    /// Drops the requests of the old client, because a new session has started.
+    /// Drops the requests of the old client.
+    ///
+    /// Call this when a new session starts.
     pub fn forget(&mut self) {
         (self.test, self.question) = (None, None);
     }
@@ -167,7 +170,7 @@ impl<'h> Device<'h> {
             (SETTINGS, _) => read.text(self.settings.text()),
             (TEMPERATURE, _) => read.text(self.celsius()),
             (_, Some("led")) => read.text(if self.led { "high" } else { "low" }),
-            // An idle UART line is high, and the response is not being sent yet.
+            // An idle UART line is high, and the server has not started to send this response.
             (_, Some("rx" | "tx")) => read.text("high"),
             _ => read.not_found(),
         }

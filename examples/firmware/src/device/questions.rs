@@ -1,7 +1,7 @@
 //! Requests to the client: elicitation, sampling and roots.
 //!
-//! In 2026-07-28 the server responds to the call with the required input, and the client repeats the call with the
-//! input. In earlier revisions the device defers the call until the client has responded to a request of the server.
+//! In 2026-07-28 the server responds to the call with an input request, and the client repeats the call with the input.
+//! In earlier revisions the device defers the call until the client has responded to a request of the server.
 
 use heapless::String;
 use mcp_proto::input::{
@@ -92,7 +92,7 @@ enum Stage {
 }
 
 impl ServerRequest {
-    /// Handles a call of `ask`. A deferred call is stored in `place`, which holds one at a time.
+    /// Handles a call of `ask`. Stores a deferred call in `place`, which holds one call at a time.
     #[inline(never)]
     pub(super) fn begin(place: &mut Option<ServerRequest>, mut call: Call<'_>) {
         let whom = match call.arguments() {
@@ -126,14 +126,17 @@ impl ServerRequest {
         }
     }
 
-    /// Cancels the request to the client, because the call was cancelled or has expired.
+    /// Cancels the request to the client.
+    ///
+    /// Call this when the client has cancelled the call, or the call has expired.
     pub(super) fn give_up(self, server: &mut Server<'_>) {
         if let Stage::Asked(asked) = self.stage {
             _ = server.cancel(asked, "the call is over");
         }
     }
 
-    /// Sends the request, or the reply to the call, if the transmit buffer has space. `None`: the call is finished.
+    /// Sends the request to the client, or replies to the call. Does nothing while the transmit buffer has no space.
+    /// Returns `None` if the call is finished.
     pub(super) fn step(mut self, server: &mut Server<'_>) -> Option<ServerRequest> {
         if let Stage::ToAsk = self.stage {
             match server.request(self.whom.input(), RequestOptions::DEFAULT.during(self.call)) {
@@ -157,7 +160,7 @@ impl ServerRequest {
     }
 }
 
-/// Responds with the required input, or with the result if the call contains the input.
+/// Responds with an input request. If the call already contains the input, responds with the result.
 #[inline(never)]
 fn round_trip(call: Call<'_>, whom: Whom) {
     match call.input(KEY).is_some() {

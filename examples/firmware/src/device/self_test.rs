@@ -19,7 +19,7 @@ impl SelfTest {
         SelfTest { ticket, done: 0, next: now }
     }
 
-    /// Runs the next step if it is due. `None`: the test is finished.
+    /// Runs the next step if it is due. Returns `None` if the test is finished.
     pub(super) fn step(
         mut self,
         server: &mut Server<'_>,
@@ -31,7 +31,7 @@ impl SelfTest {
         }
         let mut reply = match server.reply(self.ticket) {
             Ok(reply) => reply,
-            // The transmit buffer is full. The deadline moves, because the main loop would otherwise spin.
+            // The transmit buffer is full. The test moves its deadline, because the main loop would otherwise spin.
             Err(SendError::Busy) => {
                 self.next = now.plus(PAUSE);
                 return Some(self);

@@ -11,7 +11,8 @@ const NEVER: Millis = Millis(u64::MAX);
 pub trait Chip: Link {
     /// Time since the start.
     fn now(&mut self) -> Millis;
-    /// Sleeps until a byte has arrived, unsent output can be sent, or `until` has passed. May return earlier.
+    /// Sleeps until `until`. Also returns when a byte arrives or when the UART can send unsent output. May return
+    /// earlier.
     fn sleep(&mut self, until: Millis);
 }
 
@@ -22,7 +23,7 @@ pub fn serve(
     chip: &mut dyn Chip,
 ) -> ! {
     let Ok(server) = server else {
-        // Unreachable: a test on the PC checks that the memory suffices.
+        // Unreachable, because a test on the PC checks that the memory suffices.
         loop {
             chip.sleep(NEVER);
         }
@@ -50,12 +51,12 @@ impl Device<'_> {
         match step {
             PumpStatus::Event => self.hear(server, now),
             PumpStatus::NewSession => self.begin(server),
-            // A UART has no connections, so the server continues with the next client.
+            // A UART has no connections, so the server starts a new session for the next client.
             PumpStatus::Closed => {
                 pump.new_session();
                 self.begin(server);
             }
-            // The server itself responds to a broken request.
+            // The server itself responds to an invalid request.
             _ => {}
         }
     }

@@ -36,13 +36,14 @@ impl Settings {
     }
 
     pub(super) fn text(&self) -> &str {
-        // Always valid, because every write starts and ends at a character boundary.
+        // The text is always valid UTF-8, because every write starts and ends at a character boundary.
         self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }
 
     /// Replaces the text from byte `at` on with `text`. On error, the settings stay unchanged.
     pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
-        // Any other control character would take six bytes in a response, but the transmit buffer is sized for two.
+        // Any other control character would take six bytes in a response. The transmit buffer has only two bytes for
+        // each character.
         if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
             return Err(Refused::Control);
         }

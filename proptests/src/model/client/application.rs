@@ -42,7 +42,7 @@ pub(super) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
     Ok(())
 }
 
-/// Reacts as the server request says in its params.
+/// Reacts to a server request. The params name the reaction.
 fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppState) -> Result<(), String> {
     let id = value["k"].to_string();
     match value["how"].as_str().unwrap_or_default() {
@@ -66,7 +66,7 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppS
     Ok(())
 }
 
-/// Reacts to a deferred server request. Returns `true` if a response was sent.
+/// Reacts to a deferred server request. Returns `true` if this sends a response.
 pub(super) fn reply_to_deferred(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),

@@ -3,7 +3,7 @@
 use super::super::encode::note;
 use super::operation::{Answer, Message, Question};
 
-/// A text in the response to request `n`, and in no other response.
+/// A text that only the response to request `n` contains.
 pub(crate) fn response_text(n: u64) -> String {
     format!("answer of {n}.")
 }
@@ -17,7 +17,7 @@ pub(crate) struct Read {
     pub(crate) answered: bool,
 }
 
-/// Encoder of the server's lines, with the ids that later lines refer to.
+/// Encoder of the server's lines. Stores the ids for later lines.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     /// The declared capabilities as JSON.

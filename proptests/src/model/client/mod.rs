@@ -19,11 +19,11 @@ use super::encode::name;
 use super::transport::{Transport, buffer};
 use super::{Movement, Summary, Violation, nth_back, shown};
 
-/// Configuration of a modeled client, and of its server.
+/// Configuration of a modeled client and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// Length of the receive buffer, or `None` for one that holds every line.
+    /// Length of the receive buffer. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
     /// Length of the transmit buffer beyond the minimum.
     pub tx: u16,
@@ -33,7 +33,7 @@ pub struct Setup {
     pub slots: u8,
     /// Stored bytes of each request in flight.
     pub text: u8,
-    /// The era to connect with, modulo 3: stateless, handshake, or automatic.
+    /// The connect mode modulo 3: stateless, handshake, or automatic.
     pub connect: u8,
     /// Index of the revision that the server's handshake selects.
     pub revision: u8,
@@ -91,7 +91,7 @@ impl Setup {
 /// # Errors
 /// The first violation of the model.
 pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
-    // Apart from random bytes, no server message is longer.
+    // Only random bytes may form a longer server message.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(movement.spare) + longest, |rx| rx.max(400).into());
     with_machine(setup, movement, rx, |mut world| {
@@ -179,7 +179,7 @@ impl World<'_> {
         self.transport.pending.extend(&line);
     }
 
-    /// Encodes a message, and records it in the model. `alone` means that the message is a whole line.
+    /// Encodes a message, and records the message in the model. `alone` means that the message is a whole line.
     fn message(&mut self, message: &Message, alone: bool) -> String {
         let text = self.encoder.message(message);
         let in_session = self.client.state() == State::Ready && !self.closed && !self.transport.ended;
@@ -200,7 +200,7 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Apart from notifications, messages depend on the requests that the server has read.
+        // All messages except notifications depend on the requests that the server has read.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))
@@ -354,7 +354,7 @@ impl World<'_> {
         })
     }
 
-    /// Polls until no progress is possible at this time, and checks the model.
+    /// Polls until no bytes move and no event is pending. Checks the model.
     pub(super) fn run_until_idle(&mut self) -> Result<(), String> {
         let mut left = 4 * self.work + 100;
         loop {

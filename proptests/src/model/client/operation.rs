@@ -36,7 +36,7 @@ pub enum Operation {
     Broken,
     /// The application shuts down.
     Shutdown,
-    /// A new connection starts, and subscriptions continue.
+    /// A new connection starts. Subscriptions continue.
     Reconnect,
     /// A new connection starts without any state of the old one.
     Reset,
@@ -54,7 +54,7 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Message {
-    /// Responds to a request without a response.
+    /// Responds to a request that has no response yet.
     Answer(u8, Answer),
     /// Responds to any request, possibly again.
     Again(u8, Answer),
@@ -62,11 +62,11 @@ pub enum Message {
     Progress(u8),
     /// Acknowledges a subscription.
     Acknowledge(u8),
-    /// Reports a change, to one subscription or without one.
+    /// Reports a change, to one subscription or to none.
     Changed(Option<u8>),
     /// Cancels a client request.
     Ends(u8),
-    /// Sends a request. The application reacts as the second field says; the last is the length of the filler.
+    /// Sends a request. The fields are the question, the reaction of the application, and the length of the filler.
     Ask(Question, Reaction, u16),
     /// Cancels a request of the server.
     CancelRequest(u8),
@@ -80,9 +80,9 @@ pub enum Message {
 pub enum Answer {
     /// A valid result with this many bytes of filler.
     Good(u16),
-    /// A result whose id is written as a string.
+    /// A result with the digits of the id as a string.
     Text,
-    /// A page that is not the last one.
+    /// A page with a cursor for the next page.
     Page,
     /// A result that requires input, with a request state if `true`.
     Needs(bool),
@@ -128,7 +128,7 @@ pub enum Reaction {
     Defer,
 }
 
-/// A client request, with the behavior that it selects in a modeled server.
+/// A client request. Its behavior selects the reaction of a modeled server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {

@@ -1,7 +1,7 @@
 //! Model of a client: open tickets, server requests and permitted messages.
 //!
-//! Every ticket ends once, with the right response. An id is used for one request only. The client uses only declared
-//! capabilities of the server. Each request of the server gets one response, unless the server cancels it.
+//! Every ticket ends once, with the right response. The client uses each id for only one request. The client uses only
+//! declared capabilities of the server. Each request of the server gets one response, unless the server cancels it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use super::super::obligations::check;
 /// The record of one server request id.
 #[derive(Debug, Default)]
 struct Asked {
-    /// Whether a response must come, because the request came in a session.
+    /// Whether the client must respond, because the request belongs to a session.
     must: bool,
     /// Whether the application has deferred the request.
     deferred: bool,
-    /// Whether the application got an event that the request was cancelled.
+    /// Whether an event reported the cancellation to the application.
     gone: bool,
-    /// Whether the request came in the stateless era, which has no server requests.
+    /// Whether the request arrived in the stateless era. That era has no server requests.
     silent: bool,
     /// Number of requests with this id.
     times: usize,
@@ -60,7 +60,7 @@ fn needed(method: &str, revision: Revision) -> Option<ServerCapabilities> {
         "resources/subscribe" | "resources/unsubscribe" => ServerCapabilities::RESOURCES_SUBSCRIBE,
         "resources/list" | "resources/read" | "resources/templates/list" => ServerCapabilities::RESOURCES,
         "prompts/list" | "prompts/get" => ServerCapabilities::PROMPTS,
-        // The first revision has no such capability.
+        // The first revision has no capability for completion.
         "completion/complete" if revision == Revision::V2024_11_05 => return None,
         "completion/complete" => ServerCapabilities::COMPLETIONS,
         "logging/setLevel" => ServerCapabilities::LOGGING,
@@ -94,7 +94,8 @@ impl Tickets {
         check(new, || format!("{ticket:?} was used before"))
     }
 
-    /// Records the end of a deferred request: by a response, or by its cancellation if `gone`.
+    /// Records the end of a deferred request. If `gone`, the server has cancelled the request. Otherwise the
+    /// application has responded.
     pub(crate) fn undeferred(&mut self, ticket: Ticket, gone: bool) -> Result<(), String> {
         let Some(id) = self.deferred.remove(&ticket) else {
             return Err(format!("{ticket:?} was not deferred"));
@@ -106,7 +107,7 @@ impl Tickets {
         Ok(())
     }
 
-    /// Records a server request. `in_session` means that it must get a response.
+    /// Records a server request. `in_session` means that the client must respond.
     pub(crate) fn request(&mut self, id: String, in_session: bool) {
         let silent = self.server.is_some_and(|(_, revision)| revision.era() == Era::Stateless);
         if !self.unanswered.contains(&id) {
@@ -118,7 +119,7 @@ impl Tickets {
         asked.silent |= silent;
     }
 
-    /// Records that the server cancels its request: a response may still come.
+    /// Records that the server cancels its request. The client may still respond.
     pub(crate) fn cancel_request(&mut self, id: &str) {
         if let Some(asked) = self.asked.get_mut(id) {
             asked.must = false;
@@ -169,7 +170,7 @@ impl Tickets {
         check(self.is_open(ticket), || format!("{ticket:?} is not open"))
     }
 
-    /// Checks a line of the client. Returns id, method and number of a request.
+    /// Checks a line of the client. If the line is a request, returns its id, method and number.
     pub(crate) fn check_line(&mut self, line: &str) -> Result<Option<(String, String, Option<u64>)>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         check(value["jsonrpc"] == "2.0", || "`jsonrpc` is missing".into())?;

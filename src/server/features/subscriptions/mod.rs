@@ -1,7 +1,7 @@
 //! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era the server reports changes of every list with `listChanged`, and of resources to which the
-//! client subscribed. In the stateless era the server reports the changes that a `subscriptions/listen` request in
+//! In the handshake era the server reports changes of every list with `listChanged`, and changes of resources to which
+//! the client subscribed. In the stateless era the server reports the changes that a `subscriptions/listen` request in
 //! flight selects.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
@@ -33,14 +33,15 @@ use crate::server::server_state::{ServerState, Shape};
 ///
 /// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is in
 ///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
-///   The request ends when the client cancels it, [`Server::end_subscription`](crate::Server::end_subscription) is
-///   called, or the connection ends. The acknowledgment omits changes that the server did not declare. If no change
-///   remains, the acknowledgment is empty and the subscription receives no notifications.
+///   The request ends when the client cancels it, when the application calls
+///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
+///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty and the
+///   subscription receives no notifications.
 /// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
 ///   `resources.subscribe`.
 ///
-/// This feature declares no capability: the features with changing lists and resources declare theirs. Configure
-/// `Subscriptions` besides those features. Otherwise the server cannot notify clients of `2026-07-28`.
+/// This feature declares no capability: the features with changing lists and resources declare their own. Configure
+/// `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
 ///
 /// Clients can watch resources only if the caller lends a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).

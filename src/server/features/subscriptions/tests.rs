@@ -328,7 +328,8 @@ fn changes_wait_for_space_and_handshake() {
         pipe.send("");
         let output = core::mem::take(&mut pipe.output);
         let lines: Vec<_> = output.lines().map(ToOwned::to_owned).collect();
-        // The first change fitted into the output. The server sends each later resource once.
+        // The notification of the first change fitted into the output. The server sends one notification for each later
+        // resource.
         assert_eq!(lines, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
     });
 }
