@@ -56,8 +56,8 @@ const fn mismatch(reason: &'static str) -> Refusal {
 
 /// Returns the revision that the header field names.
 pub(super) fn header_revision(head: &RequestHead<'_>) -> Option<Revision> {
-    let field = core::str::from_utf8(head.field("mcp-protocol-version")?).ok()?;
-    Revision::parse(field)
+    let field = head.field("mcp-protocol-version")?;
+    Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == field)
 }
 
 /// Whether the header field alone shows that the request belongs to `2026-07-28`.

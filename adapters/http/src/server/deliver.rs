@@ -57,11 +57,8 @@ impl<P: Policy> HttpServer<'_, P> {
         if out.frame().is_some() || !input.is_ready() {
             return Delivery::Busy;
         }
-        let is_taken = match message {
-            Some(message) => input.parsed(message, slot.stream).is_ok(),
-            None => input.message(stored, slot.stream).is_ok(),
-        };
-        if !is_taken {
+        // The core server scans the body again, because it indexes the parameters as it scans.
+        if input.message(body, slot.stream).is_err() {
             return Delivery::Busy;
         }
         self.selected = None;

@@ -34,6 +34,13 @@ const ROWS: &[Row] = &[
         -32020,
     ),
     ("E-S6 E-S12 version missing", || Request::call(1, "echo").with("mcp-protocol-version", ""), 400, -32020),
+    (
+        "E-X5 wrapped",
+        || Request::call(1, "=?base64?x?=").with("mcp-name", "=?base64?PT9iYXNlNjQ/eD89?="),
+        200,
+        -32602,
+    ),
+    ("E-X5 not wrapped", || Request::call(1, "=?base64?x?="), 400, -32020),
     ("trap 7", || Request::call(1, "echo").with("Mcp-Method", "tools/call"), 400, -32020),
     ("E-S7", || unknown_version("v999"), 400, -32022),
     ("section 5 order", || unknown_version("2026-07-28"), 400, -32020),

@@ -7,6 +7,7 @@ mod head;
 mod http_sse;
 mod limits;
 mod replay;
+mod rules;
 mod sealed;
 mod sessions;
 mod streams;

@@ -1,0 +1,19 @@
+//! `docs/http-rules.md` names tests that exist.
+
+use std::path::Path;
+
+#[test]
+fn tests_named_by_the_rules_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(root.join("../../docs/http-rules.md")).unwrap();
+    let mut count = 0;
+    for name in document.split('`').skip(1).step_by(2).filter(|name| name.contains("::")) {
+        let Some((module, test)) = name.split_once("::").filter(|(module, _)| *module != "Policy") else {
+            continue;
+        };
+        let file = std::fs::read_to_string(root.join(format!("tests/server/{module}.rs"))).unwrap();
+        assert!(file.contains(&format!("fn {test}()")), "{name}");
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
+}
