@@ -206,7 +206,7 @@ fn cancellation_applies_to_its_stream_and_then_to_the_session() {
 }
 
 #[test]
-fn closed_stream_cancels_its_stateless_requests_and_subscriptions() {
+fn closed_stream_cancels_stateless_requests_and_subscriptions() {
     with_harness(|mut harness| {
         harness.post(2, r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#);
         harness.post(2, &stateless_call(1));

@@ -89,7 +89,7 @@ fn request_without_response_fails() {
 }
 
 #[test]
-fn server_of_the_handshake_era_is_found_by_the_status_of_the_probe() {
+fn failed_probe_is_followed_by_a_handshake() {
     for (status, fields, body) in [
         (400, &[JSON][..], r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}"#),
         (400, &[], "Bad Request"),
@@ -154,7 +154,7 @@ fn server_without_a_stream_of_its_own_is_asked_once() {
 }
 
 #[test]
-fn stream_that_ends_is_resumed_after_the_time_that_the_server_set() {
+fn stream_is_resumed_after_the_retry_time() {
     for piece in PIECES {
         with_harness(Connect::Handshake, piece, |mut harness| {
             let listen = harness.connect_session();
