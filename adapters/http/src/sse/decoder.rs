@@ -171,10 +171,8 @@ impl<'b> SseDecoder<'b> {
             name => name,
         };
         match self.buffer.data() {
-            Some(data) if !self.is_too_long => {
-                SseItem::Event(SseEvent { name, data, last_event_id: self.buffer.current_id() })
-            }
-            _ => SseItem::TooLong,
+            Some(data) => SseItem::Event(SseEvent { name, data, last_event_id: self.buffer.current_id() }),
+            None => SseItem::TooLong,
         }
     }
 

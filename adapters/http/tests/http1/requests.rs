@@ -142,6 +142,7 @@ fn targets_have_a_path_and_a_host() {
         assert_eq!((head.target.as_str(), head.path.as_str(), head.query.as_deref()), (target, path, query));
         assert_eq!(head.field("host"), Some(host), "{target}");
     }
+    assert_eq!(accepted("ABCDEFGHIJKLMNOP / HTTP/1.1\r\nHost: h\r\n\r\n").method.len(), 16);
     assert_eq!(accepted("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").target, "*");
     assert_eq!(accepted("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n").method, "CONNECT");
 }

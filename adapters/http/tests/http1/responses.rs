@@ -42,6 +42,7 @@ fn invalid_responses_are_rejected() {
     for (status, text, input) in [
         (400, "status line: invalid version", "\r\nHTTP/1.1 200 OK\r\n\r\n"),
         (400, "status line: invalid version", "HTTP/1.1\r\n"),
+        (400, "status line: invalid version", "HTTP/1 200 OK\r\n"),
         (400, "status line: invalid version", "http/1.1 200 OK\r\n"),
         (400, "status line: invalid version", "SSH-2.0-OpenSSH_9.6\r\n"),
         (505, "status line: only HTTP/1.1 and HTTP/1.0 are supported", "HTTP/2.0 200 OK\r\n"),
