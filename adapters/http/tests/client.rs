@@ -242,6 +242,17 @@ fn notifications_are_sent_while_requests_wait_for_exchanges() {
 }
 
 #[test]
+fn requests_wait_until_the_stream_of_the_session_is_requested() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let listen = harness.connect_session_and(|harness| {
+            harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
+        });
+        assert_eq!(listen.method, Method::Get);
+        assert!(harness.request().body.contains("tools/call"));
+    });
+}
+
+#[test]
 fn annotated_parameters_of_listed_tools_are_fields() {
     for as_events in [false, true] {
         with_harness(Connect::Automatic, 64, |mut harness| {

@@ -58,7 +58,8 @@ pub enum Begin {
     Close(ExchangeId),
     /// Drop the message: its exchange has ended.
     Drop,
-    /// All exchanges are in use. Leave the message where it is, and try again after an exchange has ended.
+    /// All exchanges are in use, or the session is not ready for a request. Leave the message where it is. Try again
+    /// after an exchange has ended, or was returned by [`HttpClient::poll`].
     Busy,
 }
 
@@ -109,6 +110,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if purpose == Purpose::Initialize {
             (self.session, self.revision) = (SessionId::NONE, None);
         }
+        if purpose == Purpose::Request && self.session_starts() {
+            return Begin::Busy;
+        }
         let Some((id, exchange)) = self.start(purpose, Progress::Sent) else { return Begin::Busy };
         exchange.stream = stream;
         exchange.is_stateless = version.is_some();
@@ -116,6 +120,17 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             exchange.tools_page = Some(parsed.params().and_then(|params| params.get("cursor")).is_none());
         }
         Begin::Send(id)
+    }
+
+    /// Whether the server does not know yet that the client is ready, or the stream of the session is not requested yet.
+    /// A server drops a message for that stream if the stream is not open.
+    fn session_starts(&self) -> bool {
+        self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
+            (_, Progress::Free) => false,
+            (Purpose::Initialized, _) => true,
+            (Purpose::Listen, Progress::Due(_)) => exchange.attempts == 0,
+            _ => false,
+        })
     }
 
     /// Handles the cancellation of the request on `stream`. Returns `None` if the message must be sent.

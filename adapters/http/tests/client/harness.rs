@@ -206,6 +206,11 @@ impl Harness<'_, '_> {
 
     /// Connects with a session, and returns the request that listens.
     pub(crate) fn connect_session(&mut self) -> Sent {
+        self.connect_session_and(|_| {})
+    }
+
+    /// Like `connect_session`, and calls `connected` before the server knows that the client is ready.
+    pub(crate) fn connect_session_and(&mut self, connected: impl FnOnce(&mut Self)) -> Sent {
         let initialize = self.request();
         let result = format!(
             r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
@@ -213,6 +218,7 @@ impl Harness<'_, '_> {
         );
         self.respond(initialize.exchange, 200, &[JSON, ("MCP-Session-Id", "s-1")], &result);
         self.expect(&["connected 2025-11-25"]);
+        connected(self);
         let initialized = self.request();
         assert!(initialized.body.contains("notifications/initialized"));
         assert_eq!(initialized.field("Mcp-Session-Id"), Some("s-1"));
