@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
-    self as handles, CallError, CallOptions, CallResult, ClientShared, Progress, ServerDetails, block_on,
-    block_on_until,
+    self as handles, CallError, CallOptions, CallResult, ClientShared, Progress, ServerDetails,
+    ToolDescription, block_on, block_on_until,
 };
 use serde_core::Serialize;
 
@@ -35,6 +35,8 @@ pub struct ClientHandle {
     pub(crate) inner: handles::ClientHandle,
     /// Closes the connection and waits for its end when the last clone is dropped.
     close_on_drop: Arc<CloseOnDrop>,
+    /// Returns whether the transport permits calls of a tool.
+    pub(crate) permits_tool: fn(&ToolDescription) -> bool,
 }
 
 /// Additional time for the connection's thread to finish.
@@ -59,7 +61,11 @@ impl ClientHandle {
         deadline: Arc<Deadline>,
     ) -> ClientHandle {
         let inner = shared.handle(details);
-        ClientHandle { inner, close_on_drop: Arc::new(CloseOnDrop { shared, deadline }) }
+        ClientHandle {
+            inner,
+            close_on_drop: Arc::new(CloseOnDrop { shared, deadline }),
+            permits_tool: |_| true,
+        }
     }
 
     /// Calls a tool and waits for its result.
@@ -126,6 +132,7 @@ impl ClientHandle {
         ClientHandle {
             inner: self.inner.with_options(options),
             close_on_drop: Arc::clone(&self.close_on_drop),
+            permits_tool: self.permits_tool,
         }
     }
 

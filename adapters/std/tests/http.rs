@@ -124,6 +124,23 @@ fn calls_work_in_the_stateless_era() {
 }
 
 #[test]
+fn tools_with_invalid_marks_are_left_out() {
+    const TOOLS: &str = r#"{"tools":[
+        {"name":"plain","inputSchema":{"type":"object"}},
+        {"name":"valid","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
+        {"name":"invalid","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}}],
+        "resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+    let url = start(|request, stream| {
+        let result = if request.field("mcp-method") == Some("server/discover") { DISCOVERED } else { TOOLS };
+        write(stream, &request.result(result));
+    });
+    let client = connector().http(HttpEndpoint::new(url)).unwrap();
+    let names: Vec<_> = client.list_tools().unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["plain", "valid"]);
+    assert_eq!(client.find_tool("invalid").unwrap(), None);
+}
+
+#[test]
 fn server_that_cannot_be_reached_is_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{free}/mcp");

@@ -9,7 +9,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_proto_handles::{ConnectError, lock};
+use mcp_proto::json::Json;
+use mcp_proto_handles::{ConnectError, ToolDescription, lock};
+use mcp_proto_http::client::check_tool_headers;
 
 use crate::client::ClientHandle;
 use crate::connector::Connector;
@@ -79,7 +81,8 @@ impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, in any revision from 2025-03-26 on.
     ///
     /// If the server ends the session, the client starts another one: see [`reconnect`](Connector::reconnect), which is
-    /// on by default here. Redirects are not followed.
+    /// on by default here. Redirects are not followed. Tools whose schema has an invalid mark `x-mcp-header` are left out
+    /// of lists, as the specification requires.
     ///
     /// ```no_run
     /// use mcp_proto_std::{Connector, HttpEndpoint};
@@ -109,9 +112,18 @@ impl Connector {
             let pump = HttpPump::new(endpoint.clone(), requests, longest);
             Ok(Link { open: Pump::opener_of(Box::new(pump)), teardown: Teardown::Nothing(None) })
         }));
-        self.start(source).map_err(|closed| match (closed, lock(&error).take()) {
+        let client = self.start(source).map(|mut client| {
+            client.permits_tool = has_valid_headers;
+            client
+        });
+        client.map_err(|closed| match (closed, lock(&error).take()) {
             (ConnectError::Closed(_), Some(cause)) => io::Error::other(cause).into(),
             (closed, _) => closed,
         })
     }
+}
+
+/// Returns whether the marks `x-mcp-header` in a tool's schema are valid. A client over HTTP leaves other tools out.
+fn has_valid_headers(tool: &ToolDescription) -> bool {
+    Json::parse(tool.input_schema.as_bytes()).is_ok_and(|schema| check_tool_headers(schema).is_ok())
 }
