@@ -90,7 +90,7 @@ fn names_are_compared_without_regard_to_case() {
     {
         assert_eq!(value(&&head, name), Some(expected.as_bytes()));
     }
-    assert_eq!(value(&&head, "mcp-param-regio"), None);
+    assert_eq!(value(&&head, "mcp-param-reg"), None);
 }
 
 #[test]
