@@ -5,14 +5,14 @@ use core::ops::Range;
 use crate::buffer::Buffer;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span, find};
+use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
 
 /// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {
     fn is_ready(&self) -> bool;
     fn space(&mut self) -> &mut [u8];
     fn filled(&mut self, n: usize, stream: StreamId);
-    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool;
+    fn message(&mut self, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) -> bool;
     fn stream_closed(&mut self, stream: StreamId) -> bool;
     fn eof(&mut self);
 }
@@ -421,9 +421,9 @@ impl InputSink for LineDecoder<'_> {
         }
     }
 
-    fn message(&mut self, message: &[u8], envelope: Option<Envelope>, stream: StreamId) -> bool {
+    fn message(&mut self, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) -> bool {
         let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
-        framing.receive(self, message, envelope, stream);
+        framing.receive(self, message, scanned, stream);
         true
     }
 

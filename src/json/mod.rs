@@ -36,8 +36,8 @@ pub(crate) mod writer;
 pub use de::{TypedError, decode_in_place};
 pub(crate) use decimal::{Decimal, SortKey};
 pub use path::{AccessError, At};
-pub(crate) use scanner::MemberIndex;
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
+pub(crate) use scanner::{MemberIndex, Scanned};
 pub(crate) use search::find;
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;

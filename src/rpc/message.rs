@@ -1,7 +1,7 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanner, Shape, Span};
-use crate::rpc::{is_id, kind, view};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
+use crate::rpc::{Object, is_id, kind, view};
 
 /// One scanned message: valid JSON with its envelope members located, without copies.
 ///
@@ -19,7 +19,7 @@ use crate::rpc::{is_id, kind, view};
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'m> {
     bytes: &'m [u8],
-    envelope: Envelope,
+    scanned: Scanned,
     kind: MessageKind,
 }
 
@@ -46,8 +46,8 @@ impl<'m> Message<'m> {
     pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(bytes);
-        let envelope = scanner.finish()?;
-        Ok(Message { bytes, envelope, kind: Class::new(bytes, &scanner, false).kind() })
+        scanner.end()?;
+        Ok(Message { bytes, scanned: scanner.scanned(), kind: Class::new(bytes, &scanner, false).kind() })
     }
 
     /// The whole text.
@@ -56,8 +56,8 @@ impl<'m> Message<'m> {
         self.bytes
     }
 
-    pub(crate) fn envelope(&self) -> Envelope {
-        self.envelope
+    pub(crate) fn scanned(&self) -> &Scanned {
+        &self.scanned
     }
 
     /// The kind of the message.
@@ -69,31 +69,39 @@ impl<'m> Message<'m> {
     /// The member `id`, whatever its type.
     #[must_use]
     pub fn id(&self) -> Option<Json<'m>> {
-        self.view(self.envelope.id)
+        self.view(self.scanned.envelope.id)
     }
 
     /// The member `method`, whatever its type.
     #[must_use]
     pub fn method(&self) -> Option<Json<'m>> {
-        self.view(self.envelope.method)
+        self.view(self.scanned.envelope.method)
     }
 
     /// The member `params`.
     #[must_use]
     pub fn params(&self) -> Option<Json<'m>> {
-        self.view(self.envelope.params)
+        self.view(self.scanned.envelope.params)
+    }
+
+    /// Several members of the object `params`, found in one pass.
+    #[must_use]
+    pub fn pick_params<const N: usize>(&self, names: [&str; N]) -> [Option<Json<'m>>; N] {
+        let params = self.scanned.envelope.params.unwrap_or(Span::MISSING);
+        let spans = Object::new(self.bytes, params, self.scanned.inner(Member::Params)).spans(&names);
+        spans.map(|span| (!span.is_missing()).then(|| view(self.bytes, span)))
     }
 
     /// The member `result`.
     #[must_use]
     pub fn result(&self) -> Option<Json<'m>> {
-        self.view(self.envelope.result)
+        self.view(self.scanned.envelope.result)
     }
 
     /// The member `error`.
     #[must_use]
     pub fn error(&self) -> Option<Json<'m>> {
-        self.view(self.envelope.error)
+        self.view(self.scanned.envelope.error)
     }
 
     fn view(&self, span: Option<Span>) -> Option<Json<'m>> {

@@ -130,3 +130,20 @@ fn only_possible_requests_are_answerable() {
         }
     }
 }
+
+/// The index of the scanner covers few members without escapes. Any other object is searched.
+#[test]
+fn picked_params_equal_those_of_a_search() {
+    let many: String = (0..12).map(|number| format!(r#""{number}":{number},"#)).collect();
+    for members in ["", r#""a":1,"b":{"a":2},"#, r#""\u0061":3,"#, r#""a":4,"a":5,"#, &many] {
+        for params in [format!(r#"{{{members}"c":null}}"#), String::from("[1]"), String::from("null")] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+            let message = Message::parse(text.as_bytes()).unwrap();
+            let names = ["a", "b", "c", "7"];
+            let expected = message.params().unwrap().pick(names).map(|found| found.map(Json::raw));
+            assert_eq!(message.pick_params(names).map(|found| found.map(Json::raw)), expected, "{text}");
+        }
+    }
+    let without = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).unwrap();
+    assert!(without.pick_params(["a"]).iter().all(Option::is_none));
+}

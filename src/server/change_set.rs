@@ -22,6 +22,9 @@ impl ChangeSet {
     /// A feature has pending notifications.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
+    /// The flags of the session. The others belong to the connection.
+    const LISTS: ChangeSet = ChangeSet(1 | 2 | 4);
+
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
     pub(crate) fn any(self, other: ChangeSet) -> bool {
@@ -34,6 +37,14 @@ impl ChangeSet {
 
     pub(crate) fn remove(&mut self, other: ChangeSet) {
         self.0 &= !other.0;
+    }
+
+    /// Replaces the flags of the session, and returns the previous ones.
+    pub(crate) fn replace_lists(&mut self, lists: ChangeSet) -> ChangeSet {
+        let previous = ChangeSet(self.0 & ChangeSet::LISTS.0);
+        self.remove(ChangeSet::LISTS);
+        self.add(lists);
+        previous
     }
 }
 

@@ -9,6 +9,7 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
+use crate::server::change_set::ChangeSet;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// A session of the handshake era as a value, at most 64 bytes.
@@ -20,6 +21,8 @@ pub struct Session {
     key: SessionKey,
     lifecycle: Lifecycle<role::Server>,
     negotiated: Option<NegotiatedSession>,
+    /// Changed lists whose notifications are pending.
+    pending_changes: ChangeSet,
 }
 
 const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
@@ -28,14 +31,15 @@ impl Session {
     /// Creates a session that waits for `initialize`.
     #[must_use]
     pub const fn new(key: SessionKey) -> Session {
-        Session { key, lifecycle: Lifecycle::START, negotiated: None }
+        Session { key, lifecycle: Lifecycle::START, negotiated: None, pending_changes: ChangeSet::NONE }
     }
 
     /// Creates a session whose handshake is complete, such as one that another machine negotiated.
     #[must_use]
     pub fn ready(key: SessionKey, revision: Revision, capabilities: ClientCapabilities) -> Session {
         let negotiated = NegotiatedSession { revision, capabilities, level: None, complete: true };
-        Session { key, lifecycle: Lifecycle::READY, negotiated: Some(negotiated) }
+        let pending_changes = ChangeSet::NONE;
+        Session { key, lifecycle: Lifecycle::READY, negotiated: Some(negotiated), pending_changes }
     }
 
     /// Returns the key of the session.
@@ -120,11 +124,12 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
-        let Session { key, lifecycle, negotiated } = session;
+        let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {
             key: core::mem::replace(&mut state.session_key, key),
             lifecycle: core::mem::replace(&mut state.peer.lifecycle, lifecycle),
             negotiated: core::mem::replace(&mut state.peer.session, negotiated),
+            pending_changes: state.pending_changes.replace_lists(pending_changes),
         })
     }
 

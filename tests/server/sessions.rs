@@ -165,6 +165,26 @@ fn messages_of_a_session_name_it_and_only_its_client_may_respond() {
     });
 }
 
+/// A changed list is pending for the session that was current when the application reported it.
+#[test]
+fn pending_changes_stay_with_their_session() {
+    with_sessions(|mut sessions| {
+        let none = Session::new(SessionKey(3));
+        let second = sessions.server.replace_session(none).unwrap();
+        sessions.server.changed(Change::Tools);
+        sessions.expect(&[]);
+        sessions.server.replace_session(second).unwrap();
+        sessions.expect(&[]);
+        // The change is recorded without a poll, so its notification is still pending.
+        sessions.server.changed(Change::Tools);
+        sessions.select(1);
+        sessions.expect(&[]);
+        sessions.select(2);
+        let listed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        sessions.expect(&[format!("Session(SessionKey(2)) {listed}")]);
+    });
+}
+
 #[test]
 fn closed_session_ends_its_requests_and_subscriptions() {
     with_sessions(|mut sessions| {

@@ -6,17 +6,18 @@
 use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
 use crate::framing::oversized_line::capture_id;
-use crate::json::{DEPTH_LIMIT, Envelope};
+use crate::json::{DEPTH_LIMIT, Scanned};
 use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) trait MessageFraming: Sync {
-    /// Copies a whole message into the buffer. If the caller has parsed the message, `envelope` contains its members.
+    /// Copies a whole message into the buffer. If the caller has parsed the message, `scanned` contains the results of
+    /// the scan.
     fn receive(
         &self,
         input: &mut LineDecoder<'_>,
         message: &[u8],
-        envelope: Option<Envelope>,
+        scanned: Option<&Scanned>,
         stream: StreamId,
     );
     /// Returns the received message as a line.
@@ -34,7 +35,7 @@ impl MessageFraming for WholeMessages {
         &self,
         input: &mut LineDecoder<'_>,
         message: &[u8],
-        envelope: Option<Envelope>,
+        scanned: Option<&Scanned>,
         stream: StreamId,
     ) {
         let length = message.len();
@@ -44,8 +45,8 @@ impl MessageFraming for WholeMessages {
             copy(space, message);
             input.end = length;
             // `Message::parse` accepts `DEPTH_LIMIT` levels. A lower limit of this decoder requires another scan.
-            if let Some(envelope) = envelope.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
-                input.scanner.adopt(&envelope);
+            if let Some(scanned) = scanned.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
+                input.scanner.adopt(scanned);
                 input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });
             }
             return;

@@ -93,20 +93,20 @@ fn blank_message_is_ignored() {
 #[test]
 fn parsed_message_is_not_scanned_again() {
     let message = br#"{"id":[[7]]}"#;
-    let envelope = Message::parse(message).map(|message| message.envelope()).ok();
+    let scanned = Message::parse(message).map(|message| *message.scanned()).ok();
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
     // The decoder accepts invalid JSON, because it does not scan a parsed message.
-    assert!(input.message(b"{\"id\":!!!!!}", envelope, StreamId(1)));
+    assert!(input.message(b"{\"id\":!!!!!}", scanned.as_ref(), StreamId(1)));
     assert_eq!(current(&mut input), Some((String::from("{\"id\":!!!!!}"), 1)));
-    assert_eq!(Some(input.envelope()), envelope);
+    assert_eq!(Some(input.envelope()), scanned.map(|scanned| scanned.envelope));
     input.release();
     assert!(input.message(b"{\"id\":!!!!!}", None, StreamId(1)));
     assert_eq!(current(&mut input), Some((String::from("broken Syntax at 6"), 1)));
     input.release();
     // The caller's parser allows deeper nesting than this decoder.
     let mut input = in_message_mode(&mut buffer, 2);
-    assert!(input.message(message, envelope, StreamId(1)));
+    assert!(input.message(message, scanned.as_ref(), StreamId(1)));
     let Some(Content::Broken(error)) = input.line().map(|line| line.content) else { panic!("accepted") };
     assert_eq!((error.kind, error.at), (ScanErrorKind::TooDeep, 7));
 }

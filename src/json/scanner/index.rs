@@ -1,7 +1,7 @@
 //! Index of the members of `params` or `result`, for lookups without another pass.
 #![allow(clippy::as_conversions, reason = "`end_value` checks that the offsets fit in 32 bits")]
 
-use super::{Member, Scanner, Span};
+use super::{Envelope, Member, Scanner, Span};
 
 /// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
@@ -16,7 +16,7 @@ const OFF: u8 = u8::MAX;
 
 /// The members of `params` or `result`, in text order. The index is known only if all members fit and no name has
 /// escapes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberIndex {
     /// The member whose value is indexed; `None` if the index is not known.
     of: Option<Member>,
@@ -24,6 +24,20 @@ pub(crate) struct MemberIndex {
     /// The index of the entry being recorded, or `OFF`.
     next: u8,
     entries: [Entry; CAPACITY],
+}
+
+/// The results of a complete scan: the members of the message, and the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scanned {
+    pub(crate) envelope: Envelope,
+    index: Index,
+}
+
+impl Scanned {
+    /// Returns the index of `params` or `result`, like [`Scanner::inner`].
+    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.of == Some(of))
+    }
 }
 
 /// The offsets of one member's name and value, from the start of the text.
@@ -159,6 +173,17 @@ impl Scanner {
     /// Returns the index of `params` or `result`. Returns `None` if the index is not known: see [`MemberIndex`].
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.index.first().filter(|inner| inner.of == Some(of))
+    }
+
+    /// Returns the results of a complete scan.
+    pub(crate) fn scanned(&self) -> Scanned {
+        Scanned { envelope: self.envelope(), index: self.index }
+    }
+
+    /// Replaces the results with those of another scan of the same text.
+    pub(crate) fn adopt(&mut self, scanned: &Scanned) {
+        self.adopt_envelope(&scanned.envelope);
+        self.index = scanned.index;
     }
 
     /// Updates the index, if the target has one.

@@ -14,7 +14,7 @@ mod text;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
-pub(crate) use index::MemberIndex;
+pub(crate) use index::{MemberIndex, Scanned};
 
 use super::DEPTH_LIMIT;
 use super::search::plain_run;

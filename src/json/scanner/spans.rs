@@ -67,7 +67,7 @@ impl Scanner {
     }
 
     /// Replaces the results with `envelope`, which another scan returned.
-    pub(crate) fn adopt(&mut self, envelope: &Envelope) {
+    pub(super) fn adopt_envelope(&mut self, envelope: &Envelope) {
         let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
             *slot = span.unwrap_or(Span::MISSING);

@@ -1,12 +1,12 @@
 //! Checks of a body, in the order of the specification: JSON, era, `_meta`, header fields, version, session.
 
-use mcp_proto::json::{Json, Kind, Str};
+use mcp_proto::json::{Json, Kind};
 use mcp_proto::methods;
 use mcp_proto::rpc::{Message, MessageKind, code};
 use mcp_proto::{Era, Revision, Revisions, WireFeature};
 
 use super::config::{HttpConfig, SessionMode};
-use super::header_value::equals_string;
+use super::header_value::{equals_string, inner_bytes};
 use super::parameters;
 use super::policy::Policy;
 use super::request::RequestHead;
@@ -45,6 +45,24 @@ pub(super) type RefusedBody<'m> = (Refusal, Option<Json<'m>>);
 
 /// The revision of a client that sends no version (C-S2).
 const ASSUMED: Revision = Revision::V2025_03_26;
+
+/// The longest method that HTTP treats in its own way, in bytes.
+const METHOD_SIZE: usize = 64;
+
+/// The longest name of a tool whose arguments header fields repeat, in bytes.
+const NAME_SIZE: usize = 256;
+
+/// Returns the decoded text of a string. Empty if the text has escapes and does not fit.
+fn decoded<'t>(string: Json<'t>, buffer: &'t mut [u8]) -> &'t [u8] {
+    let inner = inner_bytes(string);
+    if !inner.contains(&b'\\') {
+        return inner;
+    }
+    match string.string().map(|text| text.copy_to(buffer)) {
+        Some(Ok(text)) => text.as_bytes(),
+        _ => &[],
+    }
+}
 
 const fn refuse(code: i32, reason: &'static str) -> Refusal {
     Refusal::new(400, code, reason)
@@ -90,9 +108,9 @@ fn check_message<'m>(
     if message.id().is_some_and(|id| id.bytes().len() > config.limits.id) {
         return Err(refuse(code::INVALID_REQUEST, "the id of the request is too long"));
     }
-    // A method with escapes is none of those that HTTP treats in its own way.
-    let method = message.method().and_then(Json::string).and_then(Str::as_str).unwrap_or_default();
-    let is = |name: &str| method == name;
+    let mut buffer = [0; METHOD_SIZE];
+    let method = message.method().map_or(&[][..], |method| decoded(method, &mut buffer));
+    let is = |name: &str| method == name.as_bytes();
     let kind = match message.kind() {
         MessageKind::Invalid => {
             return Err(refuse(code::INVALID_REQUEST, "the body is not a JSON-RPC message"));
@@ -156,23 +174,20 @@ struct Params<'m> {
     capabilities: Option<Json<'m>>,
     /// The value that `Mcp-Name` repeats. The outer `None` means that the method has no such value.
     named: Option<Option<Json<'m>>>,
+    is_tool_call: bool,
 }
 
 impl<'m> Params<'m> {
-    fn new(message: Message<'m>, method: &str) -> Params<'m> {
-        let params = message.params().unwrap_or(Json::NULL);
+    fn new(message: Message<'m>, method: &[u8]) -> Params<'m> {
         let member = match method {
-            "tools/call" | "prompts/get" => Some("name"),
-            "resources/read" => Some("uri"),
-            "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+            b"tools/call" | b"prompts/get" => Some("name"),
+            b"resources/read" => Some("uri"),
+            b"tasks/get" | b"tasks/update" | b"tasks/cancel" => Some("taskId"),
             _ => None,
         };
-        let [meta, named] = match member {
-            Some(member) => params.pick(["_meta", member]),
-            None => [params.get("_meta"), None],
-        };
+        let [meta, named] = message.pick_params(["_meta", member.unwrap_or_default()]);
         let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION, CAPABILITIES]);
-        Params { version, capabilities, named: member.map(|_| named) }
+        Params { version, capabilities, named: member.map(|_| named), is_tool_call: method == b"tools/call" }
     }
 }
 
@@ -186,7 +201,7 @@ fn check_modern(
         code::INVALID_PARAMS,
         "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`",
     );
-    let version = params.version.and_then(Json::string).ok_or(INCOMPLETE)?;
+    let version = params.version.filter(|version| version.kind() == Kind::String).ok_or(INCOMPLETE)?;
     if params.capabilities.is_none_or(|capabilities| capabilities.kind() != Kind::Object) {
         return Err(INCOMPLETE);
     }
@@ -200,7 +215,7 @@ fn check_modern(
         }
         Some(_) => {}
     }
-    let Some(method) = message.method().and_then(Json::string) else { return Ok(()) };
+    let Some(method) = message.method() else { return Ok(()) };
     match head.field("mcp-method") {
         None => return Err(mismatch("the header field `Mcp-Method` is missing")),
         Some(field) if !equals_string(field, method) => {
@@ -209,7 +224,7 @@ fn check_modern(
         Some(_) => {}
     }
     if let Some(name) = params.named {
-        let name = name.and_then(Json::string);
+        let name = name.filter(|name| name.kind() == Kind::String);
         match (head.field("mcp-name"), name) {
             // The core server refuses a request without its name.
             (_, None) => {}
@@ -220,11 +235,12 @@ fn check_modern(
             (Some(_), Some(_)) => {}
         }
     }
-    if method == methods::TOOLS_CALL.name() {
-        let name = params.named.flatten().and_then(Json::string);
-        let schema = name.and_then(|name| name.as_str()).and_then(|name| policy.input_schema(name));
-        let arguments = || message.params().and_then(|params| params.get("arguments"));
-        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments(), head)) {
+    if params.is_tool_call {
+        let mut buffer = [0; NAME_SIZE];
+        let name = params.named.flatten().map_or(&[][..], |name| decoded(name, &mut buffer));
+        let schema = core::str::from_utf8(name).ok().and_then(|name| policy.input_schema(name));
+        let [arguments] = message.pick_params(["arguments"]);
+        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments, head)) {
             return Err(mismatch("a header field `Mcp-Param-*` differs from its argument"));
         }
     }

@@ -57,8 +57,11 @@ impl<P: Policy> HttpServer<'_, P> {
         if out.frame().is_some() || !input.is_ready() {
             return Delivery::Busy;
         }
-        // The core server scans the body again, because it indexes the parameters as it scans.
-        if input.message(body, slot.stream).is_err() {
+        let is_taken = match message {
+            Some(message) => input.parsed(message, slot.stream).is_ok(),
+            None => input.message(body, slot.stream).is_ok(),
+        };
+        if !is_taken {
             return Delivery::Busy;
         }
         self.selected = None;

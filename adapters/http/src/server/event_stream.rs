@@ -11,8 +11,8 @@ use super::response::{MediaType, Refusal, decimal};
 /// A comment that keeps the connection open.
 const COMMENT: &[u8] = b":\n\n";
 
-/// The largest text of an event around its data, in bytes.
-const EVENT_OVERHEAD: usize = 96;
+/// The largest text of a priming event and of an event around its data, in bytes.
+pub(super) const EVENT_OVERHEAD: usize = 160;
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Completes a response whose body is in the output.
@@ -59,7 +59,10 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn open_stream(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         (slot.phase, slot.status, slot.media_type) = (Phase::Stream, 200, MediaType::EventStream);
-        let primes = slot.flags.has(Flags::PRIMES) && self.replay.is_enabled();
+        let has_space = self.pages.fits(&slot.output, EVENT_OVERHEAD);
+        // A resumed stream is primed already.
+        let is_primed = slot.events > 0;
+        let primes = slot.flags.has(Flags::PRIMES) && self.replay.is_enabled() && has_space && !is_primed;
         if primes {
             let id = next_event_id(slot);
             let mut digits = [0; 20];

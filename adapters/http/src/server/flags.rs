@@ -2,7 +2,7 @@
 
 /// Facts about an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flags(u16);
+pub(super) struct Flags(u32);
 
 impl Flags {
     pub(super) const NONE: Flags = Flags(0);
@@ -38,6 +38,8 @@ impl Flags {
     pub(super) const CANCELS: Flags = Flags(16_384);
     /// The refusal is temporary: `Retry-After`.
     pub(super) const RETRY_LATER: Flags = Flags(32_768);
+    /// The connection closes when its output is sent, and the stream continues on another one.
+    pub(super) const RELEASES: Flags = Flags(65_536);
 
     pub(super) fn has(self, other: Flags) -> bool {
         self.0 & other.0 != 0

@@ -7,15 +7,16 @@ const PREFIX: &[u8] = b"=?base64?";
 const SUFFIX: &[u8] = b"?=";
 
 /// Whether a header field has the value of a string in the body. The field may be wrapped in base64.
-pub(super) fn equals_string(field: &[u8], value: Str<'_>) -> bool {
+pub(super) fn equals_string(field: &[u8], value: Json<'_>) -> bool {
     if !field.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
         return false;
     }
-    if !field.starts_with(PREFIX)
-        && let Some(plain) = value.as_str()
-    {
-        return field == plain.as_bytes();
+    // The usual case: the same bytes, without escapes and without base64.
+    let is_plain = !field.starts_with(PREFIX) && !field.contains(&b'\\');
+    if is_plain && inner_bytes(value) == field {
+        return true;
     }
+    let Some(value) = value.string() else { return false };
     let wrapped = field.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     match wrapped {
         Some(base64) => is_base64(base64) && equals_bytes(decode(base64), value),
@@ -26,7 +27,7 @@ pub(super) fn equals_string(field: &[u8], value: Str<'_>) -> bool {
 /// Whether a header field has the value of a string, an integer or a boolean in the body.
 pub(super) fn equals_json(field: &[u8], value: Json<'_>) -> bool {
     match value.kind() {
-        Kind::String => value.string().is_some_and(|value| equals_string(field, value)),
+        Kind::String => equals_string(field, value),
         Kind::Bool => field == value.bytes(),
         Kind::Number => {
             let number = |json: Json<'_>| json.number().and_then(Decimal::parse);
@@ -34,6 +35,14 @@ pub(super) fn equals_json(field: &[u8], value: Json<'_>) -> bool {
             field.is_some() && field == number(value)
         }
         _ => false,
+    }
+}
+
+/// Returns the bytes between the quotes of a string.
+pub(super) fn inner_bytes<'a>(string: Json<'a>) -> &'a [u8] {
+    match string.bytes() {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => &[],
     }
 }
 

@@ -35,6 +35,11 @@ impl<P: Policy> HttpServer<'_, P> {
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.flags.add(Flags::LEGACY);
         }
+        if !self.has_event_space(index, paths.messages.as_bytes()) {
+            self.release(index);
+            self.sessions.end(key);
+            return Err(self.overloaded("all space for output is in use"));
+        }
         self.open_stream(index);
         let id = SessionId::from_bytes(&id);
         let uri = [paths.messages.as_bytes(), b"?sessionId=", id.as_str().as_bytes()];

@@ -1,6 +1,7 @@
 //! Output of an exchange: the head and the body of its response, as far as they are known.
 
-use mcp_proto::Millis;
+use mcp_proto::server::Server;
+use mcp_proto::{Millis, SessionKey, Ticket};
 
 use super::HttpServer;
 use super::exchanges::{ExchangeId, Phase};
@@ -35,7 +36,8 @@ impl<P: Policy> HttpServer<'_, P> {
             Phase::Free | Phase::Body | Phase::Queued | Phase::Waiting => return none,
         }
         let body = self.pages.front(&slot.output);
-        let is_end = slot.phase == Phase::Ending && body.len() == slot.output.len();
+        let ends = slot.phase == Phase::Ending || slot.flags.has(Flags::RELEASES);
+        let is_end = ends && body.len() == slot.output.len();
         let head = (!slot.flags.has(Flags::HEAD_SENT)).then(|| {
             let length = slot.media_type != MediaType::EventStream;
             let mut head =
@@ -73,6 +75,11 @@ impl<P: Policy> HttpServer<'_, P> {
         self.pages.consume(&mut slot.output, n);
         match (slot.phase, slot.output.is_empty()) {
             (Phase::Ending, true) => self.release(index),
+            (_, true) if slot.flags.has(Flags::RELEASES) => {
+                slot.flags.remove(Flags::RELEASES);
+                self.exchanges.renew(index);
+                self.leave(index);
+            }
             _ => self.rearm(index),
         }
     }
@@ -84,6 +91,34 @@ impl<P: Policy> HttpServer<'_, P> {
         if self.exchanges.get(id).is_some() {
             self.leave(id.index);
         }
+    }
+
+    /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
+    /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
+    ///
+    /// A long call thus needs no connection. Returns `false`, without an effect, unless the client knows how to
+    /// continue: since `2025-11-25`, in a session, with a [replay buffer](HttpServer::replay_buffer).
+    pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
+        let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
+            return false;
+        };
+        let Some(slot) = self.exchanges.slot(index) else { return false };
+        let (phase, flags) = (slot.phase, slot.flags);
+        let is_able = flags.has(Flags::PRIMES) && flags.has(Flags::TAKES_STREAM) && self.replay.is_enabled();
+        if !is_able || !matches!(phase, Phase::Waiting | Phase::Stream) || slot.session == SessionKey::NONE {
+            return false;
+        }
+        if phase == Phase::Waiting {
+            if !self.has_event_space(index, b"") {
+                return false;
+            }
+            self.open_stream(index);
+        }
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.flags.add(Flags::RELEASES);
+        }
+        self.exchanges.set_ready(index);
+        true
     }
 
     /// Gives an exchange up: its client does not read.

@@ -181,3 +181,60 @@ impl<'b> Pages<'b> {
         *chain = Chain::EMPTY;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    /// Random operations on three chains, compared with vectors.
+    #[test]
+    fn chains_hold_what_was_pushed() {
+        let mut state = 7u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let mut memory = [0; 200];
+        let mut pages = Pages::new(&mut memory, 20);
+        let (mut chains, mut model) = ([Chain::EMPTY; 3], [const { Vec::new() }; 3]);
+        for round in 0..20_000 {
+            let (index, count) = (random(3), random(60));
+            let chain = &mut chains[index];
+            match random(4) {
+                0 | 1 => {
+                    let bytes: Vec<u8> = (0..count).map(|byte| (byte + round) as u8).collect();
+                    if pages.fits(chain, count) {
+                        pages.push(chain, &bytes);
+                        model[index].extend_from_slice(&bytes);
+                    } else {
+                        assert!(model.iter().map(Vec::len).sum::<usize>() + count > 160 - 3 * 30);
+                    }
+                }
+                2 => {
+                    let count = count.min(chain.len());
+                    pages.consume(chain, count);
+                    model[index].drain(..count);
+                }
+                _ if random(10) == 0 => {
+                    pages.release(chain);
+                    model[index].clear();
+                }
+                _ => {}
+            }
+            let front = pages.front(&chains[index]);
+            assert_eq!(
+                (chains[index].len(), chains[index].is_empty()),
+                (model[index].len(), front.is_empty())
+            );
+            assert_eq!(front, &model[index][..front.len()]);
+        }
+        for chain in &mut chains {
+            pages.release(chain);
+        }
+        assert!(pages.fits(&Chain::EMPTY, 160) && !pages.fits(&Chain::EMPTY, 161));
+        assert!(pages.can_ever_hold(160) && !pages.can_ever_hold(161));
+    }
+}

@@ -167,10 +167,6 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             None => self.begin_listening(session)?,
         };
-        // The stream is primed already.
-        if let Some(slot) = self.exchanges.slot_mut(index) {
-            slot.flags.remove(Flags::PRIMES);
-        }
         self.open_stream(index);
         let mut from = self.replay.first();
         while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
@@ -189,5 +185,41 @@ impl<P: Policy> HttpServer<'_, P> {
             self.end_stream(index);
         }
         Ok(self.exchanges.id(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    /// The ring holds the newest events, whole and in order, for any size of its memory.
+    #[test]
+    fn ring_holds_the_newest_events() {
+        for size in 1..200 {
+            let mut memory = std::vec![0; size];
+            let mut replay = Replay::new(&mut memory);
+            let mut pushed: Vec<(u32, Vec<u8>)> = Vec::new();
+            for number in 1..100u32 {
+                let data: Vec<u8> = (0..number * 7 % 41).map(|byte| byte as u8).collect();
+                replay.push(SessionKey(1), number % 3, number, &data);
+                if HEADER + data.len() <= size {
+                    pushed.push((number, data));
+                }
+                let (mut at, mut stored) = (replay.first(), Vec::new());
+                while let Some(offset) = at {
+                    let event = replay.at(offset).unwrap();
+                    assert_eq!(event.stream, event.number % 3);
+                    stored.push((event.number, replay.bytes[event.data].to_vec()));
+                    at = replay.next(offset);
+                }
+                assert!(pushed.ends_with(&stored), "{size} {number}");
+                assert!(pushed.is_empty() == stored.is_empty(), "{size} {number}");
+            }
+            replay.forget(SessionKey(1));
+            assert!((0..3).all(|stream| replay.find(replay.first(), SessionKey(1), stream, 0).is_none()));
+        }
     }
 }

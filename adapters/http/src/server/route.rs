@@ -5,6 +5,7 @@ use mcp_proto::rpc::code;
 use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision};
 
 use super::HttpServer;
+use super::event_stream::EVENT_OVERHEAD;
 use super::exchanges::Phase;
 use super::flags::Flags;
 use super::policy::Policy;
@@ -40,7 +41,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
         let is_response = frame.kind().is_response() && !slot.flags.has(Flags::LEGACY);
-        if is_response && !self.pages.can_ever_hold(message.len().saturating_add(128)) {
+        if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
             let reason = "the response is longer than the output of the server";
             self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None);
             return true;

@@ -41,6 +41,15 @@ const ROWS: &[Row] = &[
         -32602,
     ),
     ("E-X5 not wrapped", || Request::call(1, "=?base64?x?="), 400, -32020),
+    ("E-S6 escapes", || escaped("tools/call", r"tools\u002fcall", "echo"), 200, 0),
+    ("E-S6 escapes", || escaped("tools/call", r"tools\u002fcall", "other"), 400, -32020),
+    ("E-S6 escapes", || escaped("echo", r"ech\u006f", "echo"), 200, 0),
+    (
+        "E-X15 escapes",
+        || escaped(r#"echo""#, r#"mar\u006bed","arguments":{"region":"eu"}"#, "marked"),
+        400,
+        -32020,
+    ),
     ("trap 7", || Request::call(1, "echo").with("Mcp-Method", "tools/call"), 400, -32020),
     ("E-S7", || unknown_version("v999"), 400, -32022),
     ("section 5 order", || unknown_version("2026-07-28"), 400, -32020),
@@ -67,6 +76,12 @@ const ROWS: &[Row] = &[
 
 fn read(name: &str) -> Request {
     Request::modern(1, "resources/read", r#""uri":"file:///é""#).with("mcp-name", name)
+}
+
+/// A call whose body has a part with escapes.
+fn escaped(part: &str, text: &str, name: &str) -> Request {
+    let request = Request::call(1, "echo").with("mcp-name", name);
+    Request { body: request.body.replacen(part, text, 1), ..request }
 }
 
 fn unknown_version(field: &str) -> Request {

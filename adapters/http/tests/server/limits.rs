@@ -96,7 +96,7 @@ fn bodies_wait_for_a_busy_server() {
 
 #[test]
 fn client_that_does_not_read_is_cut() {
-    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 1900, ..Sizes::default() });
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 2000, ..Sizes::default() });
     let slow = harness.begin(&Request::call(1, "large")).unwrap();
     harness.stalled.push(slow);
     let request = Request::call(1, "large");

@@ -74,6 +74,39 @@ fn running_stream_is_resumed() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
+/// D-S3, D-S4, D-C1: a long call needs no connection.
+#[test]
+fn call_releases_its_connection_and_keeps_its_stream() {
+    let mut harness = harness();
+    let session = harness.initialize("2025-11-25");
+    let mut id = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+    let ticket = harness.tickets[0];
+    let mut last = String::new();
+    for round in 1..4 {
+        if round > 1 {
+            id = harness.send(&resume(&session, &last)).unwrap();
+        }
+        harness.progress(0, round);
+        assert!(harness.http.release_connection(&harness.server, ticket));
+        harness.run();
+        let reply = harness.reply(id);
+        assert!(reply.ended && !reply.cut && !reply.body.contains("result"), "{reply:?}");
+        assert_eq!(reply.body.matches("retry: 1000\n").count(), usize::from(round == 1));
+        last = reply.ids().last().unwrap().clone();
+        assert_eq!(harness.http.open_exchanges(), 1);
+    }
+    harness.respond(0);
+    let reply = harness.ask(&resume(&session, &last));
+    assert!(reply.ended && reply.events().len() == 1 && reply.body.contains("late"), "{reply:?}");
+    // Older clients, and those of 2026-07-28, cannot continue.
+    let old = harness.initialize("2025-06-18");
+    harness.send(&Request::old(old_call(1, "defer"), &old)).unwrap();
+    harness.send(&Request::call(1, "defer")).unwrap();
+    assert!(
+        harness.tickets[1..].iter().all(|ticket| !harness.http.release_connection(&harness.server, *ticket))
+    );
+}
+
 /// Section 7, trap 15: an unknown id ends the stream, and events of another session stay secret.
 #[test]
 fn unknown_event_id_gets_an_empty_stream() {

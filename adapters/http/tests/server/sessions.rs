@@ -196,6 +196,10 @@ fn changed_list_is_reported_to_every_session() {
     let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
     let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
     harness.changed(Change::Tools);
+    // Nothing is reported again when a session has its turn.
+    for session in &sessions {
+        assert_eq!(harness.ask(&Request::old(PING, session)).status, 200);
+    }
     for id in streams {
         let events = harness.reply(id).events();
         assert_eq!(events, [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);

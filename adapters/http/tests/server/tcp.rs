@@ -149,13 +149,12 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) -> usize {
         }
         loop {
             match http.poll(&mut server, now) {
-                Step::Event => match server.event() {
-                    Some(Event::Call(mut call)) => {
+                Step::Event => {
+                    if let Some(Event::Call(mut call)) = server.event() {
                         let _ = call.progress(1, None, "");
                         call.text("echo");
                     }
-                    _ => {}
-                },
+                }
                 Step::Output(id) => {
                     for connection in connections.iter_mut().filter(|it| it.exchange == Some(id)) {
                         connection.write(&mut http, now);
