@@ -174,7 +174,8 @@ pub(crate) enum BufferMut<'a> {
 }
 
 impl<'a> BufferMut<'a> {
-    /// Provides at least `end` bytes. Returns `None` if the limit is lower or the heap is exhausted.
+    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower or
+    /// the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
@@ -185,7 +186,7 @@ impl<'a> BufferMut<'a> {
                 }
                 Some(bytes.as_mut_slice())
             }
-            BufferMut::Measure => None,
+            BufferMut::Measure => Some(&mut []),
         }
     }
 

@@ -392,9 +392,7 @@ impl<'b> ClientState<'b> {
             None => {
                 let routing = Routing::response(OutboundMessageKind::Result, stream);
                 self.peer.write_response(&Source::from_id(id), routing, usize::MAX, |out, id| {
-                    out.token(r#"{"jsonrpc":"2.0","id":"#);
-                    out.json_bytes(id);
-                    out.token(r#","result":{}}"#);
+                    out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
                     true
                 })
             }

@@ -188,7 +188,9 @@ impl Client<'_> {
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.state.peer.now = self.state.peer.now.max(now);
         if self.pending_event.is_none() && mem::take(&mut self.state.peer.event_holds_line) {
-            self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
+            if mem::take(&mut self.state.peer.response_pending) {
+                self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
+            }
             self.input.release_element();
         }
         loop {
@@ -218,7 +220,7 @@ impl Client<'_> {
         let ClientState { peer, connecting, .. } = &self.state;
         let connecting = connecting.map(|connecting| connecting.deadline);
         let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
-        peer.next_deadline(&[self.grace_deadline, connecting, keep_alive])
+        peer.next_deadline([self.grace_deadline, connecting, keep_alive])
     }
 
     /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a
@@ -416,6 +418,7 @@ impl Client<'_> {
     /// Ends one request, or ends the connection after the last request.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken.
+    #[cold]
     fn drain(&mut self) -> bool {
         if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;

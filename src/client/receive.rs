@@ -297,7 +297,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         (_, None) => [Span::MISSING; 2],
     };
     let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
-    if kind.string().is_some_and(|kind| kind == "input_required") {
+    if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
         return match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
             Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
@@ -317,7 +317,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
 
 /// Whether `resultType` marks a complete result. Older servers omit this member.
 pub(crate) fn is_complete(kind: Json<'_>) -> bool {
-    kind.is_null() || kind.string().is_some_and(|kind| kind == "complete")
+    kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
 /// Ends a request and frees its slot.

@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{Routing, StreamId};
-use crate::json::{Json, SortKey, Writer};
+use crate::json::{Json, SortKey, Writer, digit_bytes};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{OutboundData, OutboundState, Timer};
 use crate::peer::slots::Ticket;
@@ -82,11 +82,14 @@ impl ClientState<'_> {
     ) -> Result<(), Overflow> {
         self.peer.output.compact();
         let mut out = self.peer.output.begin_message(space);
-        out.token(r#"{"jsonrpc":"2.0","id":"#);
-        out.unsigned(id);
-        out.token(r#","method":"#);
-        out.string(method);
-        out.token(PARAMS);
+        out.wrapped(r#"{"jsonrpc":"2.0","id":"#, digit_bytes(id, &mut [0; 20]), r#","method":""#);
+        match Method::from_name(method) {
+            Method::Other => out.inside(&method),
+            // A known name needs no escapes.
+            _ => out.token(method),
+        }
+        // The closing quote, then `PARAMS`.
+        out.token(r#"","params":{"#);
         let head = out.len();
         params(&mut out);
         self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);

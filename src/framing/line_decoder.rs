@@ -224,9 +224,8 @@ impl<'b> LineDecoder<'b> {
     /// Makes `found` the current line.
     pub(super) fn set_line(&mut self, found: FoundLine) {
         let FoundLine { kind, length, release_length } = found;
-        let start = if kind == LineKind::TooLong { 0 } else { self.start };
         (self.line, self.release_length) = (Some(kind), release_length);
-        self.scanned = start.wrapping_add(length);
+        self.scanned = self.start.wrapping_add(length);
     }
 
     /// Returns the spans of the envelope's members in the current line.
@@ -278,11 +277,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     fn line_range(&self) -> Range<usize> {
-        match self.line {
-            None => 0..0,
-            Some(LineKind::TooLong) => 0..self.scanned,
-            Some(_) => self.start..self.scanned,
-        }
+        if self.line.is_some() { self.start..self.scanned } else { 0..0 }
     }
 
     /// Frees the bytes of the current line. No effect on an incomplete line.

@@ -38,22 +38,22 @@ impl LineDecoder<'_> {
         let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
         capture_id(&mut self.scanner, &mut self.scanned, text, captured);
-        match newline {
-            Some(at) => self.start = id_size.saturating_add(at).saturating_add(1),
-            None if self.eof => self.start = self.end,
+        let release_length = match newline {
+            Some(at) => id_size.saturating_add(at).saturating_add(1),
+            None if self.eof => self.end,
             None => {
                 self.end = id_size;
                 return None;
             }
-        }
-        Some((self.finish_discarded(), newline.is_none()))
+        };
+        Some((self.finish_discarded(release_length), newline.is_none()))
     }
 
     /// Ends the scan of a discarded line and returns the line.
-    pub(super) fn finish_discarded(&mut self) -> FoundLine {
+    pub(super) fn finish_discarded(&mut self, release_length: usize) -> FoundLine {
         match LineKind::from_scan(self.scanner.end()) {
-            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length: 0 },
-            _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length: 0 },
+            kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length },
+            _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length },
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) mod writer;
 
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
-pub(crate) use decimal::{Decimal, SortKey};
+pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
 pub use path::{AccessError, At};
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use scanner::{MemberIndex, Scanned};

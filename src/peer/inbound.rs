@@ -68,12 +68,10 @@ pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>,
 
 /// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.
 pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
-    out.token(r#"{"jsonrpc":"2.0""#);
-    if !id.is_empty() {
-        out.token(r#","id":"#);
-        out.json_bytes(id);
+    match id {
+        b"" => out.token(r#"{"jsonrpc":"2.0","error":{"code":"#),
+        id => out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","error":{"code":"#),
     }
-    out.token(r#","error":{"code":"#);
     out.integer(code.into());
 }
 

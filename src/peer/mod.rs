@@ -96,11 +96,15 @@ impl<'b, R: Role> Peer<'b, R> {
     /// Returns the earliest deadline of the requests in flight and of `others`.
     ///
     /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
-    pub(crate) fn next_deadline(&self, others: &[Option<Millis>]) -> Option<Millis> {
+    #[inline]
+    pub(crate) fn next_deadline<const N: usize>(&self, others: [Option<Millis>; N]) -> Option<Millis> {
         let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now);
-        for at in others.iter().flatten() {
-            if *at > self.now && next.is_none_or(|next| *at < next) {
-                next = Some(*at);
+        for at in others {
+            if let Some(at) = at
+                && at > self.now
+                && next.is_none_or(|next| at < next)
+            {
+                next = Some(at);
             }
         }
         next

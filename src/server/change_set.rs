@@ -117,9 +117,7 @@ impl ServerState<'_> {
         let space = self.peer.output.max_reply_size();
         let routing = self.session_routing(OutboundMessageKind::Notification);
         self.peer.output.write(routing, space, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"#);
-            out.string(method);
-            out.token("}");
+            out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), "\"}");
         })
     }
 }

@@ -128,7 +128,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether the owner has another request with this id in flight.
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
-        self.state.peer.in_flight.find(Json::trusted(self.id()), owner).is_some()
+        self.state.peer.in_flight.find(Json::exact(self.id()), owner).is_some()
     }
 
     /// Finds the frequent members of `params`.

@@ -177,7 +177,7 @@ impl Server<'_> {
         let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);
         let keep_alive = state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state));
-        state.peer.next_deadline(&[ending, keep_alive])
+        state.peer.next_deadline([ending, keep_alive])
     }
 
     /// Returns the handle that responds to a deferred request.

@@ -114,6 +114,9 @@ impl Server<'_> {
 
     /// Handles one expired deadline. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
+        if self.state.peer.in_flight.len() == 0 {
+            return false;
+        }
         let over = match self.state.ending {
             Ending::Grace => self.state.ending_deadline <= self.state.peer.now,
             ending => ending == Ending::Flushing,
@@ -193,6 +196,7 @@ impl Server<'_> {
     }
 
     /// Cancels one request of a closed stream, with an event. Releases the line when no request is left.
+    #[cold]
     fn cancel_on_closed_stream(&mut self, stream: StreamId) {
         let found =
             self.state.peer.in_flight.inbound_requests().find(|(_, inbound)| inbound.ends_with(stream));

@@ -19,9 +19,7 @@ pub(crate) fn begin_result(
     shape: Shape,
     cache: &mut MemberCache,
 ) {
-    out.token(r#"{"jsonrpc":"2.0","id":"#);
-    out.json_bytes(id);
-    out.token(r#","result":{"#);
+    out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"#);
     if revision.has(WireFeature::ResultTypes) {
         match shape {
             Shape::Result => {

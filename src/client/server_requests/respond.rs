@@ -56,13 +56,12 @@ impl ClientState<'_> {
         self.peer.response_pending || self.server_request_waits
     }
 
-    /// Responds with an error if the application dropped the current request.
+    /// Responds with an error to the current request, which the application dropped.
+    #[cold]
     pub(crate) fn respond_to_dropped_request(&mut self, line: &[u8], stream: StreamId) {
-        if core::mem::take(&mut self.peer.response_pending) {
-            let id = line.get(self.request_id.range()).unwrap_or_default();
-            self.respond_by_itself(id, stream, Some(ProtocolError::Unanswered));
-            self.peer.pending_error = Some(ProtocolError::Unanswered);
-        }
+        let id = line.get(self.request_id.range()).unwrap_or_default();
+        self.respond_by_itself(id, stream, Some(ProtocolError::Unanswered));
+        self.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
     /// Returns the reply to a deferred request.

@@ -63,7 +63,7 @@ impl MessageFraming for WholeMessages {
             return None;
         }
         if input.is_discarding {
-            return Some(input.finish_discarded());
+            return Some(input.finish_discarded(0));
         }
         let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
         if bytes.starts_with(&BYTE_ORDER_MARK) {

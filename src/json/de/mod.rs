@@ -81,11 +81,15 @@ struct Decoder<'de> {
 impl<'de> Decoder<'de> {
     /// Skips white space, and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
-        let space = self.rest.len().wrapping_sub(after_space(self.rest).len());
-        if space > 0 {
-            self.take(space);
+        if self.rest.first().is_some_and(|byte| *byte <= b' ') {
+            self.skip_space();
         }
         self.rest.first().copied()
+    }
+
+    #[cold]
+    fn skip_space(&mut self) {
+        self.take(self.rest.len().wrapping_sub(after_space(self.rest).len()));
     }
 
     /// Consumes and returns `length` bytes. If fewer bytes remain, consumes all of them and returns none.

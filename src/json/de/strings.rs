@@ -7,13 +7,11 @@ use crate::json::string::decode_in_place;
 impl<'de> Decoder<'de> {
     /// Consumes a string, starting at its opening quote, and decodes it in place.
     pub(super) fn string(&mut self) -> Result<&'de str, ErrorKind<'de>> {
-        self.expect(b'"')?;
-        let (length, consumed) = decode_in_place(self.rest);
-        let text: &'de [u8] = self.take(consumed);
-        if self.take(1) != b"\"" {
-            return Err(ErrorKind::BROKEN);
-        }
-        text.get(..length).and_then(|text| core::str::from_utf8(text).ok()).ok_or(ErrorKind::BROKEN)
+        self.peek();
+        let (length, consumed) = decode_in_place(self.rest.get_mut(1..).unwrap_or_default());
+        let quoted: &'de [u8] = self.take(consumed.wrapping_add(2));
+        let text = if let [b'"', text @ .., b'"'] = quoted { text.get(..length) } else { None };
+        text.and_then(|text| core::str::from_utf8(text).ok()).ok_or(ErrorKind::BROKEN)
     }
 
     /// Consumes a string, or returns an error that names `expected` if another value follows.

@@ -291,13 +291,10 @@ impl Scanner {
                     self.state = State::Between(step);
                     return rest;
                 }
-                [b'}', tail @ ..] if matches!(step, Step::First | Step::After) && self.in_object() => {
-                    step = Step::After;
-                    self.close(tail);
-                    tail
-                }
-                [b']', tail @ ..]
-                    if matches!(step, Step::First | Step::After) && self.depth > 0 && !self.in_object() =>
+                [byte @ (b'}' | b']'), tail @ ..]
+                    if matches!(step, Step::First | Step::After)
+                        && self.depth > 0
+                        && self.in_object() == (*byte == b'}') =>
                 {
                     step = Step::After;
                     self.close(tail);
@@ -359,7 +356,6 @@ impl Scanner {
     }
 
     /// Closes the innermost container; `tail` follows its bracket.
-    #[inline(never)]
     fn close(&mut self, tail: &[u8]) {
         let mut carry = 0;
         for word in self.objects.iter_mut().rev() {

@@ -16,7 +16,6 @@ impl Scanner {
     }
 
     /// Records the name of a member at depth one or two; `text` starts with the name.
-    #[inline(never)]
     pub(super) fn name(&mut self, name: &[u8], text: &[u8]) {
         if self.depth == 1 {
             self.current = Member::from_name(name);

@@ -104,6 +104,7 @@ pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
         let Some(place) = target.get_mut(done..).and_then(|spare| spare.first_chunk_mut()) else { break };
         let (word, tail) = match rest.split_first_chunk() {
             Some((word, tail)) => (Word::from_le_bytes(*word), tail),
+            None if rest.is_empty() => return done,
             // The zeros after the bytes end the run.
             None => (short_word(rest), rest),
         };
@@ -189,9 +190,9 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
-/// Returns the position of the first line break. Searches a short value byte by byte, because most values are short.
+/// Returns the position of the first line break.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
-    if VECTORS && bytes.len() > MEDIUM.wrapping_mul(BYTES) {
+    if VECTORS {
         memchr::memchr2(b'\n', b'\r', bytes)
     } else {
         bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
@@ -207,7 +208,7 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
 /// Returns whether `bytes` contain a backslash. Searches a short text by words, because most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
-        return find_by_words(b'\\', bytes) < bytes.len();
+        return bytes.iter().fold(false, |found, byte| found | (*byte == b'\\'));
     }
     has(b'\\', bytes)
 }

@@ -300,20 +300,17 @@ pub(crate) fn text_of(bytes: &[u8]) -> &str {
 /// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, then the length of
 /// the escaped text. The decoded text is never longer than the escaped text.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
-    let (mut from, mut to) = (0usize, 0usize);
-    loop {
-        let rest = text.get(from..).unwrap_or_default();
-        let run = text_run(rest);
-        let escape = match rest.get(run..) {
-            Some([b'\\', tail @ ..]) => Some((unescape(tail), tail.len())),
-            _ => None,
-        };
-        if to < from {
-            move_down(text, from, to, run);
-        }
-        (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
-        let Some(((character, length), most)) = escape else { return (to, from) };
-        let escape = length.min(most).wrapping_add(1);
+    let run = text_run(text);
+    if text.get(run) == Some(&b'\\') { decode_escapes(text, run) } else { (run, run) }
+}
+
+/// Decodes text from its first escape on, which is at `start`.
+#[inline(never)]
+fn decode_escapes(text: &mut [u8], start: usize) -> (usize, usize) {
+    let (mut from, mut to) = (start, start);
+    while let Some([b'\\', tail @ ..]) = text.get(from..) {
+        let (character, length) = unescape(tail);
+        let escape = length.min(tail.len()).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
         // Only a truncated escape is shorter than its character, and scanned text contains no truncated escape.
@@ -322,7 +319,11 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
             copy(place, decoded);
         }
         (from, to) = (from.wrapping_add(escape), to.wrapping_add(length));
+        let run = text_run(text.get(from..).unwrap_or_default());
+        move_down(text, from, to, run);
+        (from, to) = (from.wrapping_add(run), to.wrapping_add(run));
     }
+    (to, from)
 }
 
 #[cfg(test)]

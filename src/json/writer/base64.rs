@@ -9,7 +9,7 @@ impl Writer<'_> {
     /// Writes bytes as a base64 string, with padding.
     pub fn base64(&mut self, bytes: &[u8]) {
         self.order.value(self.last);
-        self.open_quote();
+        self.push(self.opening());
         let length = length(bytes.len());
         if let Some((_, spare)) = self.reserve(length) {
             encode(spare, bytes);

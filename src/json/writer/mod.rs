@@ -20,7 +20,6 @@ use super::write_text::WriteText;
 use crate::buffer::BufferMut;
 use crate::platform::{copy, shift};
 use order::Nesting;
-use strings::put;
 
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
 /// more, and [`overflowed`](Writer::overflowed) returns `true`.
@@ -158,18 +157,22 @@ impl<'a> Writer<'a> {
     /// Writes a string, piece by piece.
     pub fn display(&mut self, text: &dyn WriteText) {
         self.order.value(self.last);
-        self.open_quote();
-        self.inside(text);
-        self.push_byte(b'"');
+        self.enclose(text, b"\"");
     }
 
     /// Writes the name of a member, piece by piece.
     #[cfg(feature = "serde")]
     pub(super) fn key_display(&mut self, key: &dyn WriteText) {
         self.order.name(self.last);
-        self.open_quote();
-        self.inside(key);
-        self.token("\":");
+        self.enclose(key, b"\":");
+    }
+
+    /// Writes a text as a string, followed by `end`, which starts with the closing quote.
+    fn enclose(&mut self, text: &dyn WriteText, end: &[u8]) {
+        // The first piece carries the opening quote, because one write costs less than two.
+        self.push(self.opening());
+        self.inside(text);
+        self.push(end);
     }
 
     /// Writes text into an open string, escaped.
@@ -180,7 +183,9 @@ impl<'a> Writer<'a> {
     /// Writes a received string without re-escaping it.
     pub fn text(&mut self, text: Str<'_>) {
         self.order.value(self.last);
-        self.push_all(self.opening(), text.bytes(), b"\"");
+        self.push(self.opening());
+        self.push(text.bytes());
+        self.push_byte(b'"');
     }
 
     /// Writes an integer.
@@ -273,29 +278,39 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes members of an object verbatim, after a comma if one is needed.
+    #[inline]
     pub(crate) fn members(&mut self, token: &str) {
         self.comma();
         self.token(token);
     }
 
     /// Writes constant text verbatim, without a comma before it.
+    #[inline]
     pub(crate) fn token(&mut self, token: &str) {
         self.push(token.as_bytes());
     }
 
-    /// Writes the text of a scanned value. Line breaks between tokens become spaces; strings contain no line breaks.
+    /// Writes `text` between two constant texts, verbatim and without a comma before them.
+    #[inline]
+    pub(crate) fn wrapped(&mut self, before: &str, text: &[u8], after: &str) {
+        self.push(before.as_bytes());
+        self.push(text);
+        self.push(after.as_bytes());
+    }
+
+    /// Writes the text of a scanned value. Line breaks between tokens become spaces; single tokens contain none.
     pub(crate) fn json_bytes(&mut self, bytes: &[u8]) {
         self.separate();
+        let mut rest = bytes;
         if matches!(bytes, [] | [b'{' | b'[', ..]) {
             // The nesting depth of the value is unknown.
             self.order.lose();
-        }
-        let mut rest = bytes;
-        while let Some(length) = find_break(rest) {
-            let (run, tail) = split(rest, length);
-            self.push(run);
-            self.push_byte(b' ');
-            rest = tail.get(1..).unwrap_or_default();
+            while let Some(length) = find_break(rest) {
+                let (run, tail) = split(rest, length);
+                self.push(run);
+                self.push_byte(b' ');
+                rest = tail.get(1..).unwrap_or_default();
+            }
         }
         self.push(rest);
     }
@@ -337,20 +352,20 @@ impl<'a> Writer<'a> {
     /// writer only counts. `None` means an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
         let (at, limit) = (self.at, self.limit);
-        let end = at.wrapping_add(wanted);
-        if self.overflowed || end > limit {
-            self.overflowed = true;
-            return None;
-        }
-        if matches!(self.room, BufferMut::Measure) {
-            return Some((&mut [], &mut []));
-        }
-        let Some(all) = self.room.ensure(end) else {
-            self.overflowed = true;
-            return None;
-        };
+        let all = self.reserve_to(at.wrapping_add(wanted))?;
         let usable = limit.min(all.len());
-        all.get_mut(..usable)?.split_at_mut_checked(at)
+        Some(all.get_mut(..usable)?.split_at_mut_checked(at).unwrap_or_default())
+    }
+
+    /// Returns the buffer, with at least `end` bytes. It is empty while the writer only counts. `None` means an
+    /// overflow.
+    #[inline]
+    fn reserve_to(&mut self, end: usize) -> Option<&mut [u8]> {
+        let all = if self.overflowed || end > self.limit { None } else { self.room.ensure(end) };
+        if all.is_none() {
+            self.overflowed = true;
+        }
+        all
     }
 
     /// Advances past bytes written inside a string. Records a quote as the last byte, so that the next item needs a
@@ -363,31 +378,27 @@ impl<'a> Writer<'a> {
     }
 
     /// Appends bytes verbatim.
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        self.push_all(b"", bytes, b"");
-    }
-
-    /// Appends three pieces, or none of them if they do not all fit. The first and the last piece are short.
-    fn push_all(&mut self, begin: &[u8], bytes: &[u8], end: &[u8]) {
-        let Some(last) = end.last().or(bytes.last()).or(begin.last()) else { return };
-        let length = begin.len().wrapping_add(bytes.len()).wrapping_add(end.len());
-        let Some((_, spare)) = self.reserve(length) else { return };
-        let spare = put(spare, begin);
-        if let Some((place, spare)) = spare.split_at_mut_checked(bytes.len()) {
+        let Some(last) = bytes.last() else { return };
+        let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
+        let Some(all) = self.reserve_to(end) else { return };
+        if let Some(place) = all.get_mut(at..end) {
             copy(place, bytes);
-            put(spare, end);
         }
-        (self.at, self.last) = (self.at.wrapping_add(length), *last);
+        (self.at, self.last) = (end, *last);
     }
 
     fn push_byte(&mut self, byte: u8) {
-        self.push_all(&[byte], b"", b"");
+        self.push(&[byte]);
     }
 
     /// Writes a comma if one is needed, then a value or its start.
+    #[inline]
     fn value(&mut self, bytes: &[u8]) {
         self.order.value(self.last);
-        self.push_all(if self.comma_is_due() { b"," } else { b"" }, bytes, b"");
+        self.comma();
+        self.push(bytes);
     }
 
     /// Records the start of a value, and writes a comma if one is needed.
@@ -399,11 +410,6 @@ impl<'a> Writer<'a> {
     /// Returns the opening quote of a string, after a comma if one is needed.
     fn opening(&self) -> &'static [u8] {
         if self.comma_is_due() { b",\"" } else { b"\"" }
-    }
-
-    /// Writes the opening quote of a string, after a comma if one is needed.
-    fn open_quote(&mut self) {
-        self.push(self.opening());
     }
 
     /// Writes a comma if one is needed.

@@ -35,7 +35,7 @@ impl<D: Data> InFlight<'_, D> {
         let mut index = self.slot(self.bucket_of(id, owner))?.bucket.into();
         while let Some(slot) = self.slot(index) {
             let ticket = Ticket { slot: index, generation: slot.generation };
-            if same_id(Json::trusted(self.id(ticket)), id)
+            if same_id(Json::exact(self.id(ticket)), id)
                 && slot.data.as_ref().is_some_and(|data| data.owner() == owner)
             {
                 return Some(ticket);
@@ -114,7 +114,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns the slot that stores the start of this request's chain.
     fn bucket_slot(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         let owner = self.get(ticket)?.owner();
-        self.slot_mut(self.bucket_of(Json::trusted(self.id(ticket)), owner))
+        self.slot_mut(self.bucket_of(Json::exact(self.id(ticket)), owner))
     }
 
     fn bucket_of(&self, id: Json<'_>, StreamId(owner): StreamId) -> u32 {

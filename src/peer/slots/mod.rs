@@ -221,7 +221,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// Returns whether the queue contains any request.
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
-        self.queue != NO_QUEUE
+        self.queue.0 != NO_QUEUE.0
     }
 
     /// Returns the first request of the queue.

@@ -247,7 +247,7 @@ impl<'a> BlockView<'a> {
     /// The text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let [kind, text] = self.json.pick(["type", "text"]);
-        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind == "text");
+        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind.is_name("text"));
         text.filter(|_| is_text).and_then(Json::string)
     }
 

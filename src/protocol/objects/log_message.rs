@@ -14,8 +14,8 @@ pub(crate) fn write_log(
     logger: Option<&str>,
     data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
 ) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"#);
-    out.string(level.as_str());
+    let before = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":""#;
+    out.wrapped(before, level.as_str().as_bytes(), "\"");
     if let Some(logger) = logger {
         out.key("logger");
         out.string(logger);

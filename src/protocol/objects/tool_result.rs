@@ -155,9 +155,9 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 
 /// Writes a result with one text block.
 pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pad_structured: bool) {
-    out.members(r#""content":[{"type":"text","text":"#);
-    out.display(text);
-    out.token("}]");
+    out.members(r#""content":[{"type":"text","text":""#);
+    out.inside(text);
+    out.token("\"}]");
     write_end(out, failed, pad_structured);
 }
 

@@ -152,9 +152,7 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
             let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
                 send(state, ticket, &mut |out, id| {
-                    out.token(r#"{"jsonrpc":"2.0","method":"#);
-                    out.string(method);
-                    out.token(r#","params":{"#);
+                    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
                     write_tag(out, id);
                     out.token("}}");
                 })?;
@@ -229,9 +227,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         }
         if !state.peer.output.is_message_mode() {
             send(state, ticket, &mut |out, id| {
-                out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
-                out.json_bytes(id);
-                out.token("}}");
+                let before = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#;
+                out.wrapped(before, id, "}}");
             })?;
         }
         state.peer.in_flight.release(ticket);
@@ -312,9 +309,7 @@ pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) 
 
 /// Writes the response to `subscriptions/listen`, which ends the subscription.
 pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig<'_>, revision: Revision) {
-    out.token(r#"{"jsonrpc":"2.0","id":"#);
-    out.json_bytes(id);
-    out.token(r#","result":{"resultType":"complete","_meta":{"#);
+    out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"resultType":"complete","_meta":{"#);
     out.key(meta::SUBSCRIPTION_ID);
     out.json_bytes(id);
     if config.identify {
