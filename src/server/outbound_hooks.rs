@@ -67,7 +67,8 @@ pub(crate) trait OutboundHooks: Sync {
     /// the inbound requests, and discards queued cancellations.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 
-    /// Fails the outbound requests of one session that await a response. Each failure causes an event.
+    /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
+    /// Each failure causes an event.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 }
 
@@ -199,6 +200,7 @@ impl OutboundHooks for Hooks {
     }
 
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
+        state.registry.remove_session(key);
         end_session_requests(state, key);
     }
 }

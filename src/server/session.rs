@@ -9,6 +9,7 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
+use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::change_set::ChangeSet;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
@@ -96,7 +97,6 @@ impl ServerState<'_> {
         if key == SessionKey::NONE || stream != key.stream() {
             return;
         }
-        self.registry.remove_session(key);
         if let Some(hooks) = self.outbound_hooks {
             hooks.end_session(self, key);
         }
@@ -124,6 +124,8 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
+        // The hooks end sessions. Other servers have one session, and do not link the hooks for it.
+        state.outbound_hooks.get_or_insert(&OUTBOUND_HOOKS);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {
             key: core::mem::replace(&mut state.session_key, key),
