@@ -200,13 +200,8 @@ impl<'a> Writer<'a> {
 
     fn digits(&mut self, negative: bool, magnitude: u64) {
         let mut buffer = [0; 20];
-        let digits = digit_bytes(magnitude, &mut buffer);
-        if negative {
-            self.value(b"-");
-            self.push(digits);
-        } else {
-            self.value(digits);
-        }
+        self.value(if negative { b"-" } else { b"" });
+        self.push(digit_bytes(magnitude, &mut buffer));
     }
 
     /// Writes a decimal number.
