@@ -9,8 +9,8 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
-use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::change_set::ChangeSet;
+use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// A session of the handshake era as a value, at most 64 bytes.

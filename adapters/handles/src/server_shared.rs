@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::options::millis;
 use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
 use crate::responder::Responder;
 use crate::server_command::{Delivery, ServerCommand};
-use crate::signal::Signal;
+use crate::signal::{Signal, lock};
 use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
@@ -53,7 +53,7 @@ pub struct ServerShared {
     wake: Wake,
     limit: usize,
     /// The thread of the event loop, if the thread never changes. No method blocks on this thread.
-    owner: Option<ThreadId>,
+    owner: Mutex<Option<ThreadId>>,
 }
 
 #[derive(Default)]
@@ -108,11 +108,16 @@ impl ServerShared {
     /// of the event loop, no method blocks on that thread.
     #[must_use]
     pub fn new(wake: Wake, limit: usize, owner: Option<ThreadId>) -> Arc<ServerShared> {
-        Arc::new(ServerShared { state: Signal::default(), wake, limit, owner })
+        Arc::new(ServerShared { state: Signal::default(), wake, limit, owner: Mutex::new(owner) })
+    }
+
+    /// Sets the thread of the event loop, if several threads run it in turn.
+    pub fn set_owner(&self, owner: Option<ThreadId>) {
+        *lock(&self.owner) = owner;
     }
 
     pub(crate) fn is_owner(&self) -> bool {
-        self.owner.is_some_and(|owner| owner == thread::current().id())
+        lock(&self.owner).is_some_and(|owner| owner == thread::current().id())
     }
 
     /// Defers a request and returns its responder.

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{EVENTS, JSON, result, with_harness};
+use harness::{EVENTS, Fields, JSON, result, with_harness};
 use mcp_proto::Millis;
 use mcp_proto::client::{Connect, Options};
 use mcp_proto_http::client::{Head, Method};
@@ -143,14 +143,42 @@ fn lost_session_is_followed_by_a_new_one() {
 
 #[test]
 fn server_without_a_stream_of_its_own_is_asked_once() {
+    for status in [404, 405] {
+        with_harness(Connect::Handshake, 64, |mut harness| {
+            let listen = harness.connect_session();
+            assert_eq!(harness.respond(listen.exchange, status, &[], ""), Head::Refused);
+            harness.now = Millis(1_000_000);
+            harness.run();
+            assert!(harness.sent.is_empty(), "{:?}", harness.sent);
+            assert_eq!(harness.http.next_deadline(), None);
+            harness.call();
+        });
+    }
+}
+
+#[test]
+fn response_to_initialized_that_stays_open_blocks_no_request() {
     with_harness(Connect::Handshake, 64, |mut harness| {
-        let listen = harness.connect_session();
-        harness.respond(listen.exchange, 405, &[], "");
-        harness.now = Millis(1_000_000);
+        let initialized = harness.connect_until_initialized();
+        harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
         harness.run();
-        assert!(harness.sent.is_empty(), "{:?}", harness.sent);
-        assert_eq!(harness.http.next_deadline(), None);
+        assert!(harness.sent.is_empty());
+        assert_eq!(harness.http.head(initialized.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+        assert_eq!(harness.request().method, Method::Get);
+        assert!(harness.request().body.contains("tools/call"));
     });
+}
+
+#[test]
+fn session_id_that_does_not_fit_fails_the_connection() {
+    for (length, expected) in [(1024, Head::Body), (1025, Head::Refused)] {
+        with_harness(Connect::Handshake, 64, |mut harness| {
+            let initialize = harness.request();
+            let id = "x".repeat(length);
+            let head = harness.http.head(initialize.exchange, 200, &Fields(&[JSON, ("Mcp-Session-Id", &id)]));
+            assert_eq!(head, expected, "{length}");
+        });
+    }
 }
 
 #[test]
@@ -199,6 +227,8 @@ fn refused_resumption_ends_the_request() {
         harness.connect_session();
         let call = harness.call();
         harness.respond(call.exchange, 200, &[EVENTS], "id: 5\nretry: 0\ndata:\n\n");
+        // Without a pause, a server that ends each stream at once would be asked without end.
+        harness.now = Millis(harness.now.0 + 100);
         let resume = harness.request();
         harness.respond(resume.exchange, 400, &[], "");
         harness.expect(&["closed"]);
@@ -220,11 +250,13 @@ fn cancellation_closes_the_exchange_or_is_sent() {
     with_harness(Connect::Handshake, 64, |mut harness| {
         harness.connect_session();
         let ticket = harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
-        harness.request();
+        let call = harness.request();
         harness.client.cancel(ticket, "").unwrap();
         let cancelled = harness.request();
         assert!(cancelled.body.contains("notifications/cancelled"), "B-C6");
         assert!(harness.closed.is_empty());
+        harness.respond(cancelled.exchange, 202, &[], "");
+        assert_eq!(harness.closed, [call.exchange], "the exchange is not left open");
     });
 }
 

@@ -129,7 +129,7 @@ impl Pump {
 
     /// Like [`opener`](Pump::opener), for another implementation.
     #[cfg(feature = "http")]
-    pub(crate) fn opener_of(pump: Box<dyn PumpImpl + Send + Sync>) -> OpenPump {
+    pub(crate) fn opener_with(pump: Box<dyn PumpImpl + Send + Sync>) -> OpenPump {
         Box::new(move |clock| Ok(Pump { clock, pump }))
     }
 

@@ -214,6 +214,60 @@ fn refusal_has_its_status() {
 }
 
 #[test]
+fn client_that_does_not_read_holds_no_other() {
+    let server = TestServer::start();
+    let mut slow = TcpStream::connect(server.address).unwrap();
+    slow.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    let refused = "GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000);
+    // Until the buffers of both directions are full.
+    while slow.write_all(refused.as_bytes()).is_ok() {}
+    let start = Instant::now();
+    assert!(server.exchange(&post("Connection: close\r\n")).contains("\"7\""));
+    assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
+}
+
+#[test]
+fn handler_cannot_wait_for_its_own_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Stop::new();
+    let server = Serve::new(&INFO).stopped_by(&stop);
+    let thread = thread::spawn(move || {
+        server.http(listener, HttpAccess::new(&CONFIG), |event, server| {
+            if let Event::Call(call) = event {
+                call.text(if server.is_watched("file:///a").is_err() { "refused" } else { "returned" });
+            }
+        })
+    });
+    let endpoint = HttpEndpoint::new(format!("http://{address}/mcp"));
+    let client = Connector::new("c", "1").http(endpoint).unwrap();
+    assert_eq!(client.call_json("echo", "{}").unwrap().text().as_deref(), Some("refused"));
+    stop.within(Duration::ZERO);
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn panic_of_the_handler_ends_one_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Stop::new();
+    let server = Serve::new(&INFO).stopped_by(&stop);
+    let thread = thread::spawn(move || {
+        server.http(listener, HttpAccess::new(&CONFIG), |event, _| match event {
+            Event::Call(call) if call.name() == "wait" => panic!("a panic for the test"),
+            Event::Call(call) => call.text("7"),
+            _ => {}
+        })
+    });
+    let endpoint = HttpEndpoint::new(format!("http://{address}/mcp"));
+    let client = Connector::new("c", "1").http(endpoint).unwrap();
+    assert!(client.call_json("wait", "{}").is_err());
+    assert_eq!(client.call_json("echo", "{}").unwrap().text().as_deref(), Some("7"));
+    stop.within(Duration::ZERO);
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
 fn parameter_field_must_equal_the_argument() {
     let server = TestServer::start();
     let request = |fields: &str| {

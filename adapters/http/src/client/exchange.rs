@@ -1,5 +1,7 @@
 //! One HTTP exchange of a client: a request, and the body of its response.
 
+use core::fmt;
+
 use mcp_proto::{Buffer, Millis, StreamId};
 
 use crate::sse::SseDecoder;
@@ -52,7 +54,6 @@ pub(super) enum Progress {
 }
 
 /// The memory of a response body.
-#[derive(Debug)]
 pub(super) enum Memory<'b> {
     /// A JSON text of this length is in the buffer.
     Text(Buffer<'b>, usize),
@@ -60,7 +61,6 @@ pub(super) enum Memory<'b> {
 }
 
 /// The memory of one exchange, which the application lends to an [`HttpClient`](super::HttpClient).
-#[derive(Debug)]
 pub struct Exchange<'b> {
     pub(super) memory: Memory<'b>,
     generation: u16,
@@ -73,6 +73,8 @@ pub struct Exchange<'b> {
     pub(super) tools_page: Option<bool>,
     /// Whether the stream needs no resumption, because the response was received or the request was cancelled.
     pub(super) is_complete: bool,
+    /// The exchange of the cancelled request, if this exchange sends a cancellation.
+    pub(super) cancelled: Option<ExchangeId>,
     /// The number of connections in a row without an event.
     pub(super) attempts: u8,
 }
@@ -91,6 +93,7 @@ impl<'b> Exchange<'b> {
             is_stateless: false,
             tools_page: None,
             is_complete: false,
+            cancelled: None,
             attempts: 0,
         }
     }
@@ -110,7 +113,7 @@ impl<'b> Exchange<'b> {
         self.clear_memory();
         (self.purpose, self.progress) = (purpose, progress);
         (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
-        (self.is_complete, self.attempts) = (false, 0);
+        (self.is_complete, self.cancelled, self.attempts) = (false, None, 0);
     }
 
     /// Ends the exchange. Its id is not valid any more.
@@ -169,13 +172,24 @@ impl<'b> Exchange<'b> {
     /// each connection that brought no event.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
+        const LEAST_SET: Millis = Millis(100);
         const MOST: u64 = 30_000;
         let backoff = LEAST.saturating_mul(1 << self.attempts.min(5)).min(MOST);
         let set = if let Memory::Events(decoder) = &self.memory { decoder.retry() } else { None };
         match set {
-            Some(set) if self.attempts == 0 => set,
+            Some(set) if self.attempts == 0 => set.max(LEAST_SET),
             Some(set) => set.max(Millis(backoff)),
             None => Millis(backoff),
         }
+    }
+}
+
+impl fmt::Debug for Exchange<'_> {
+    /// Leaves out the memory, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange")
+            .field("purpose", &self.purpose)
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
     }
 }

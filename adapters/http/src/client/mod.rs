@@ -19,6 +19,8 @@ mod response;
 mod session_id;
 mod tool_headers;
 
+use core::fmt;
+
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{
@@ -39,7 +41,6 @@ use tool_headers::ToolHeaders;
 ///
 /// One value is for one server. It follows all revisions from 2025-03-26 on; the [`Client`](mcp_proto::Client) decides
 /// which. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`, or a lent slice.
-#[derive(Debug)]
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
@@ -49,7 +50,7 @@ pub struct HttpClient<'b, T> {
     listens: bool,
 }
 
-/// What to do with an outbound message. Returned by [`HttpClient::begin`].
+/// Step for an outbound message, returned by [`HttpClient::begin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
     /// Send the message with the [`Request`] of this exchange.
@@ -61,6 +62,13 @@ pub enum Begin {
     /// All exchanges are in use, or the session is not ready for a request. Leave the message where it is. Try again
     /// after an exchange has ended, or was returned by [`HttpClient::poll`].
     Busy,
+}
+
+/// Step for a cancellation.
+enum Aborted {
+    Begin(Begin),
+    /// Send the cancellation. Its end closes the exchange of the request, if that is open.
+    Send(Option<ExchangeId>),
 }
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
@@ -95,10 +103,12 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             Relation::Request(stream) => stream,
             _ => StreamId::NONE,
         };
-        if message.kind() == OutboundMessageKind::Abort
-            && let Some(begin) = self.abort(stream)
-        {
-            return begin;
+        let mut cancelled = None;
+        if message.kind() == OutboundMessageKind::Abort {
+            cancelled = match self.abort(stream) {
+                Aborted::Begin(begin) => return begin,
+                Aborted::Send(exchange) => exchange,
+            };
         }
         let is_method = |name: &str| parsed.method().and_then(|it| it.string()).is_some_and(|it| it == *name);
         let purpose = match parsed.kind() {
@@ -115,6 +125,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
         let Some((id, exchange)) = self.start(purpose, Progress::Sent) else { return Begin::Busy };
         exchange.stream = stream;
+        exchange.cancelled = cancelled;
         exchange.is_stateless = version.is_some();
         if is_method(methods::TOOLS_LIST.name()) {
             exchange.tools_page = Some(parsed.params().and_then(|params| params.get("cursor")).is_none());
@@ -122,19 +133,19 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Begin::Send(id)
     }
 
-    /// Whether the server does not know yet that the client is ready, or the stream of the session is not requested yet.
-    /// A server drops a message for that stream if the stream is not open.
+    /// Whether the server has not confirmed that the client is ready, or the stream of the session is not requested. A
+    /// server drops a message for that stream if the stream is not open.
     fn session_starts(&self) -> bool {
         self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
             (_, Progress::Free) => false,
-            (Purpose::Initialized, _) => true,
+            (Purpose::Initialized, Progress::Sent) => true,
             (Purpose::Listen, Progress::Due(_)) => exchange.attempts == 0,
             _ => false,
         })
     }
 
-    /// Handles the cancellation of the request on `stream`. Returns `None` if the message must be sent.
-    fn abort(&mut self, stream: StreamId) -> Option<Begin> {
+    /// Handles the cancellation of the request on `stream`.
+    fn abort(&mut self, stream: StreamId) -> Aborted {
         let is_request = |(_, exchange): &(usize, &mut Exchange<'_>)| {
             exchange.purpose == Purpose::Request
                 && exchange.stream == stream
@@ -142,16 +153,26 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
             // The end of an exchange cancels its request, unless a session continues it.
-            return if self.session.is_some() { None } else { Some(Begin::Drop) };
+            return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
-        // Nothing more is expected on the stream, so a stream that ends is not resumed.
-        exchange.is_complete = true;
-        if !exchange.is_stateless {
-            return None;
-        }
         let id = exchange.id(index);
-        exchange.free();
-        Some(Begin::Close(id))
+        if exchange.is_stateless {
+            exchange.free();
+            return Aborted::Begin(Begin::Close(id));
+        }
+        // No response is expected, so a stream that ends is not resumed.
+        exchange.is_complete = true;
+        if let Progress::Due(_) = exchange.progress {
+            exchange.free();
+            return Aborted::Send(None);
+        }
+        Aborted::Send(Some(id))
+    }
+
+    /// Frees the exchange of a cancelled request. Returns `false` if it has ended.
+    fn free_cancelled(&mut self, id: ExchangeId) -> bool {
+        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|exchange| exchange.is(id));
+        found.map(Exchange::free).is_some()
     }
 
     /// Takes a free exchange.
@@ -233,5 +254,12 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.session.as_str()
+    }
+}
+
+impl<T> fmt::Debug for HttpClient<'_, T> {
+    /// Leaves out what the server sent, and the session id.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").field("revision", &self.revision).finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! An HTTP request that carries a message, or opens or resumes a stream.
 
+use core::fmt;
+
 use mcp_proto::json::{Json, Str, TooShort};
 use mcp_proto::{Revision, methods};
 
@@ -35,7 +37,6 @@ impl Method {
 /// An HTTP request that the application sends to the server's endpoint.
 ///
 /// The application adds fields of its own, such as `Host` and `Authorization`.
-#[derive(Debug)]
 pub struct Request<'r> {
     pub(super) method: Method,
     pub(super) message: Option<Json<'r>>,
@@ -111,6 +112,13 @@ impl<'r> Request<'r> {
             }
         });
         result
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    /// Leaves out the session id and the event id, which are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use super::tool_headers::ToolHeaders;
 use crate::HeaderFields;
 use crate::sse::SseItem;
 
-/// What the head of a response means. Returned by [`HttpClient::head`].
+/// Meaning of the head of a response, returned by [`HttpClient::head`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
     /// Pass the body to [`HttpClient::body`].
@@ -47,7 +47,7 @@ pub struct Body<'m> {
     pub message: Option<Inbound<'m>>,
 }
 
-/// What the end of a response means. Returned by [`HttpClient::finish`].
+/// Meaning of the end of a response, returned by [`HttpClient::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish<'m> {
     /// The exchange has ended, and there is nothing to do.
@@ -58,6 +58,8 @@ pub enum Finish<'m> {
     /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request has
     /// no response, the request fails.
     Closed(StreamId),
+    /// The cancellation is sent: close the HTTP exchange of the cancelled request.
+    Close(ExchangeId),
     /// The stream goes on in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
     Continues,
 }
@@ -71,7 +73,7 @@ enum MediaType {
 }
 
 impl MediaType {
-    fn of(fields: &dyn HeaderFields) -> MediaType {
+    fn from_fields(fields: &dyn HeaderFields) -> MediaType {
         let value = fields.field("content-type").unwrap_or_default();
         let name = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if name.eq_ignore_ascii_case(b"application/json") {
@@ -95,28 +97,40 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         let is_success = (200..300).contains(&status);
         let purpose = found.purpose;
+        // A server without a stream for the session may say so with 404. The next message shows whether the session lives.
+        let never_listened = purpose == Purpose::Listen && found.last_event_id().is_none();
         if status == 404
             && self.session.is_some()
+            && !never_listened
             && !matches!(purpose, Purpose::Delete | Purpose::Initialize)
         {
             self.session = SessionId::NONE;
             self.free_all();
             return Head::SessionLost;
         }
-        if status == 405 && purpose == Purpose::Listen {
+        if matches!(status, 404 | 405) && purpose == Purpose::Listen {
             self.listens = false;
         }
         if purpose == Purpose::Initialize && is_success {
-            self.session = fields.field("mcp-session-id").and_then(SessionId::new).unwrap_or(SessionId::NONE);
+            let id = fields.field("mcp-session-id").map(SessionId::new);
+            let Some(id) = id.unwrap_or(Some(SessionId::NONE)) else {
+                // Later requests could not name the session.
+                (found.progress, found.is_complete) = (Progress::Dropped, true);
+                return Head::Refused;
+            };
+            self.session = id;
         }
         if !is_success {
             found.is_complete = true;
         }
         let has_message = matches!(purpose, Purpose::Request | Purpose::Initialize | Purpose::Listen);
-        match MediaType::of(fields) {
+        match MediaType::from_fields(fields) {
             MediaType::Json if has_message => found.begin_json(),
             MediaType::Events if has_message && is_success => found.begin_events(),
             _ => found.progress = Progress::Dropped,
+        }
+        if purpose == Purpose::Initialized && is_success && self.listens && self.session.is_some() {
+            self.start(Purpose::Listen, Progress::Due(Millis::ZERO));
         }
         if is_success { Head::Body } else { Head::Refused }
     }
@@ -177,16 +191,18 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     ///
     /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
+        if let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
+            && let Some(cancelled) = found.cancelled
+        {
+            found.free();
+            return if self.free_cancelled(cancelled) { Finish::Close(cancelled) } else { Finish::Ended };
+        }
         let session_goes_on = self.session.is_some();
         let listens = self.listens;
         let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
         let Some(found) = found else { return Finish::Ended };
         let was = found.progress;
         let can_listen = listens && session_goes_on;
-        if found.purpose == Purpose::Initialized && can_listen && !found.is_complete {
-            found.begin(Purpose::Listen, Progress::Due(now));
-            return Finish::Ended;
-        }
         if found.is_resumable() && (found.purpose != Purpose::Listen || can_listen) {
             found.progress = Progress::Due(Millis(now.0.saturating_add(found.delay().0)));
             found.attempts = found.attempts.saturating_add(1);
@@ -215,8 +231,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 }
 
-/// Learns from a response what later requests repeat: the revision of the session, and the parameters that are header
-/// fields.
+/// Stores the parts of a response that later requests repeat: the revision of the session, and the parameters that are
+/// header fields.
 fn learn(
     tool_headers: &mut ToolHeaders<'_>,
     revision: &mut Option<Revision>,

@@ -1,14 +1,14 @@
-//! The id of a session: up to 128 visible ASCII characters that the server chose.
+//! The id of a session: up to 1,024 visible ASCII characters that the server chose.
 
 use core::fmt;
 
 /// The longest session id that a client takes.
-const LONGEST: usize = 128;
+const LONGEST: usize = 1024;
 
 /// The session id, or none.
 pub(super) struct SessionId {
     bytes: [u8; LONGEST],
-    length: u8,
+    length: u16,
 }
 
 impl SessionId {
@@ -18,7 +18,7 @@ impl SessionId {
     pub(super) fn new(value: &[u8]) -> Option<SessionId> {
         let is_id = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
         let mut id =
-            SessionId { length: u8::try_from(value.len()).ok().filter(|_| is_id)?, ..SessionId::NONE };
+            SessionId { length: u16::try_from(value.len()).ok().filter(|_| is_id)?, ..SessionId::NONE };
         id.bytes.get_mut(..value.len())?.copy_from_slice(value);
         Some(id)
     }

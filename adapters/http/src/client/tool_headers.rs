@@ -53,7 +53,7 @@ struct Parameters<'s> {
 
 impl<'s> Parameters<'s> {
     /// Finds the annotated parameters of an input schema.
-    fn of_schema(schema: Json<'s>) -> Result<Parameters<'s>, InvalidToolHeader> {
+    fn from_schema(schema: Json<'s>) -> Result<Parameters<'s>, InvalidToolHeader> {
         let mut parameters = Parameters { found: [None; MOST] };
         parameters.read_object(schema, Path::default())?;
         Ok(parameters)
@@ -151,7 +151,7 @@ fn equals_ignoring_case(one: Str<'_>, other: Str<'_>) -> bool {
 ///
 /// Returns the first rule that the schema breaks.
 pub fn check_tool_headers(schema: Json<'_>) -> Result<(), InvalidToolHeader> {
-    Parameters::of_schema(schema).map(drop)
+    Parameters::from_schema(schema).map(drop)
 }
 
 /// The annotated parameters of the tools of a server, in a buffer.
@@ -180,7 +180,8 @@ impl<'b> ToolHeaders<'b> {
         for tool in tools.elements() {
             if let Some(name) = tool.get("name").and_then(Json::string)
                 && let Some(schema) = tool.get("inputSchema")
-                && let Ok(parameters) = Parameters::of_schema(schema)
+                && let Ok(parameters) = Parameters::from_schema(schema)
+                && !self.contains(name)
             {
                 let before = self.length;
                 if parameters.iter().try_for_each(|parameter| self.add(name, parameter)).is_none() {
@@ -188,6 +189,13 @@ impl<'b> ToolHeaders<'b> {
                 }
             }
         }
+    }
+
+    /// Returns whether the tool has a record. Lists whose pages alternate name a tool twice.
+    fn contains(&self, tool: Str<'_>) -> bool {
+        let mut found = false;
+        self.for_each_record(&mut |name, _, _| found |= tool == *name);
+        found
     }
 
     fn add(&mut self, tool: Str<'_>, parameter: &Parameter<'_>) -> Option<()> {
@@ -222,17 +230,28 @@ impl<'b> ToolHeaders<'b> {
         arguments: Json<'a>,
         each: &mut dyn FnMut(&str, Json<'a>),
     ) {
+        self.for_each_record(&mut |name, header, mut path| {
+            if tool == *name {
+                let mut value = Some(arguments);
+                while let Some(key) = take_part(&mut path) {
+                    value = value.and_then(|value| value.get(key));
+                }
+                if let Some(value) = value.filter(|value| !value.is_null()) {
+                    each(header, value);
+                }
+            }
+        });
+    }
+
+    /// Calls `each` with the tool, the header and the path of each record.
+    fn for_each_record(&self, each: &mut dyn FnMut(&str, &str, &[u8])) {
         let mut rest = self.buffer.bytes().get(..self.length).unwrap_or_default();
         while let Some(name) = take_part(&mut rest)
             && let Some(header) = take_part(&mut rest)
         {
-            let mut value = Some(arguments);
-            while let Some(key) = take_part(&mut rest) {
-                value = value.and_then(|value| value.get(key));
-            }
-            if let Some(value) = value.filter(|value| tool == *name && !value.is_null()) {
-                each(header, value);
-            }
+            let path = rest;
+            while take_part(&mut rest).is_some() {}
+            each(name, header, path);
         }
     }
 }

@@ -174,6 +174,10 @@ impl Harness<'_, '_> {
         let finish = self.http.finish(exchange, self.now);
         let closed = match finish {
             Finish::Ended | Finish::Continues => return self.run(),
+            Finish::Close(exchange) => {
+                self.closed.push(exchange);
+                return self.run();
+            }
             Finish::Closed(stream) => stream,
             Finish::Message(inbound) => {
                 let Action::Io(io) = self.client.poll(self.now) else { panic!("nothing else is due") };
@@ -211,6 +215,14 @@ impl Harness<'_, '_> {
 
     /// Like `connect_session`, and calls `connected` before the server knows that the client is ready.
     pub(crate) fn connect_session_and(&mut self, connected: impl FnOnce(&mut Self)) -> Sent {
+        let initialized = self.connect_until_initialized();
+        connected(self);
+        self.respond(initialized.exchange, 202, &[], "");
+        self.request()
+    }
+
+    /// Connects with a session, and returns the request with `notifications/initialized`.
+    pub(crate) fn connect_until_initialized(&mut self) -> Sent {
         let initialize = self.request();
         let result = format!(
             r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
@@ -218,12 +230,10 @@ impl Harness<'_, '_> {
         );
         self.respond(initialize.exchange, 200, &[JSON, ("MCP-Session-Id", "s-1")], &result);
         self.expect(&["connected 2025-11-25"]);
-        connected(self);
         let initialized = self.request();
         assert!(initialized.body.contains("notifications/initialized"));
         assert_eq!(initialized.field("Mcp-Session-Id"), Some("s-1"));
-        self.respond(initialized.exchange, 202, &[], "");
-        self.request()
+        initialized
     }
 
     /// Calls the tool `add`, and returns the request.

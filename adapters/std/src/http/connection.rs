@@ -23,6 +23,9 @@ const HEAD_SIZE: usize = 16 * 1024;
 const IDLE_TIME: Duration = Duration::from_secs(75);
 /// The time for a head and its body to arrive, and for a client to take a piece of output.
 const STALL_TIME: Duration = Duration::from_secs(30);
+/// The time and the number of bytes for which input is dropped before a connection closes.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const LINGER_SIZE: usize = 1024 * 1024;
 /// How often a connection that waits for output checks whether the client has left.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -87,38 +90,41 @@ impl Connection {
             body_length,
             fields: &head,
         };
-        let exchange = {
+        let begun = {
             let mut machines = site.lock();
             let now = site.now();
             let machines = &mut *machines;
-            match machines.http.begin(&request, now) {
-                Ok(exchange) => {
-                    machines.waiting.insert(exchange, Arc::clone(&self.ready));
-                    machines.http.body(&mut machines.server, exchange, &request, &body, true, now);
-                    site.run(machines);
-                    exchange
+            machines.http.begin(&request, now).inspect(|exchange| {
+                machines.waiting.insert(*exchange, Arc::clone(&self.ready));
+                machines.http.body(&mut machines.server, *exchange, &request, &body, true, now);
+                site.arm(site.run(machines));
+            })
+        };
+        let exchange = match begun {
+            Ok(exchange) => exchange,
+            Err(refusal) => {
+                // The response to HEAD has no body, so the connection ends.
+                let keeps_alive = keeps_alive && is_whole && head.method() != "HEAD";
+                let mut text = [0; REFUSAL_SIZE];
+                let (head, body) = refusal.write(&mut text);
+                self.write_head(&head, is_chunkable, keeps_alive)?;
+                self.output.extend_from_slice(body);
+                self.flush()?;
+                if !keeps_alive {
+                    self.linger();
                 }
-                Err(refusal) => {
-                    let mut text = [0; REFUSAL_SIZE];
-                    let (head, body) = refusal.write(&mut text);
-                    self.write_head(&head, is_chunkable, keeps_alive && is_whole)?;
-                    self.output.extend_from_slice(body);
-                    self.flush()?;
-                    return Ok(keeps_alive && is_whole);
-                }
+                return Ok(keeps_alive);
             }
         };
-        // The deadlines may have changed.
-        site.wake();
         let result = self.write_response(site, exchange, is_chunkable, keeps_alive && is_whole);
         let mut machines = site.lock();
         machines.waiting.remove(&exchange);
-        if !matches!(result, Ok(Ended::Complete)) {
+        if !matches!(result, Ok(Ended::Complete { .. })) {
             machines.http.close(exchange);
-            site.run(&mut machines);
+            site.arm(site.run(&mut machines));
         }
         drop(machines);
-        Ok(matches!(result?, Ended::Complete) && keeps_alive && is_whole)
+        Ok(matches!(result?, Ended::Complete { keeps_alive: true }))
     }
 
     /// Writes the response of an exchange as it becomes known.
@@ -127,7 +133,7 @@ impl Connection {
         site: &Site<'_, '_, H>,
         exchange: ExchangeId,
         is_chunkable: bool,
-        keeps_alive: bool,
+        mut keeps_alive: bool,
     ) -> io::Result<Ended> {
         let mut is_chunked = false;
         let mut checked = Instant::now();
@@ -156,7 +162,7 @@ impl Connection {
             }
             if let Some(head) = head {
                 is_chunked = head.length.is_none() && head.status != 204 && is_chunkable;
-                let keeps_alive = keeps_alive && (is_chunked || head.length.is_some() || head.status == 204);
+                keeps_alive = keeps_alive && (is_chunked || head.length.is_some() || head.status == 204);
                 self.write_head(&head, is_chunkable, keeps_alive)?;
             }
             if is_chunked && length > 0 {
@@ -173,8 +179,10 @@ impl Connection {
             self.flush()?;
             let mut machines = site.lock();
             machines.http.sent(exchange, length, site.now());
+            // Space for the output of others may be free again.
+            site.arm(site.run(&mut machines));
             if is_end {
-                return Ok(Ended::Complete);
+                return Ok(Ended::Complete { keeps_alive });
             }
         }
     }
@@ -267,7 +275,21 @@ impl Connection {
         }
     }
 
-    /// Responds to a request that is no valid HTTP, and ends the connection.
+    /// Ends the output, and drops input for a short time: input that is unread when a connection closes destroys the
+    /// response on its way.
+    fn linger(&mut self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let deadline = Instant::now() + LINGER_TIME;
+        let mut left = LINGER_SIZE;
+        while let Ok(n @ 1..) = self.read(deadline) {
+            left = left.saturating_sub(n);
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Responds to a request that is not valid HTTP, and ends the connection.
     fn refuse(&mut self, refused: Refused) -> io::Result<bool> {
         let mut buffer = [0; 256];
         let reason = refused.reason.as_bytes();
@@ -280,6 +302,7 @@ impl Connection {
         self.output.extend_from_slice(head);
         self.output.extend_from_slice(reason);
         self.flush()?;
+        self.linger();
         Ok(false)
     }
 
@@ -308,14 +331,17 @@ impl Connection {
 /// How a response ended.
 enum Ended {
     /// The response was sent.
-    Complete,
-    /// The server gave the exchange up.
+    Complete {
+        /// Whether another request may follow.
+        keeps_alive: bool,
+    },
+    /// The server ended the exchange before the response was complete.
     Cut,
     /// The client has left.
     Left,
 }
 
-/// A request that is no valid HTTP.
+/// A request that is not valid HTTP.
 struct Refused {
     status: u16,
     reason: String,

@@ -70,10 +70,22 @@ impl HttpEndpoint {
     }
 }
 
+/// Returns a URL without its query and its user, which may hold secrets.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            format!("{scheme}://{}{path}", authority.rsplit('@').next().unwrap_or_default())
+        }
+        None => url.into(),
+    }
+}
+
 impl std::fmt::Debug for HttpEndpoint {
     /// Leaves out the header fields, because they may hold secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpEndpoint").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("HttpEndpoint").field("url", &shown(&self.url)).finish_non_exhaustive()
     }
 }
 
@@ -81,7 +93,7 @@ impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, in any revision from 2025-03-26 on.
     ///
     /// If the server ends the session, the client starts another one: see [`reconnect`](Connector::reconnect), which is
-    /// on by default here. Redirects are not followed. Tools whose schema has an invalid mark `x-mcp-header` are left out
+    /// on by default here. Redirects are not followed. Tools whose schema has an invalid annotation `x-mcp-header` are left out
     /// of lists, as the specification requires.
     ///
     /// ```no_run
@@ -110,7 +122,7 @@ impl Connector {
         let (requests, longest) = (self.settings.requests, self.settings.longest_line);
         let source = Source::Opener(Box::new(move || {
             let pump = HttpPump::new(endpoint.clone(), requests, longest);
-            Ok(Link { open: Pump::opener_of(Box::new(pump)), teardown: Teardown::Nothing(None) })
+            Ok(Link { open: Pump::opener_with(Box::new(pump)), teardown: Teardown::Nothing(None) })
         }));
         let client = self.start(source).map(|mut client| {
             client.permits_tool = has_valid_headers;
@@ -123,7 +135,7 @@ impl Connector {
     }
 }
 
-/// Returns whether the marks `x-mcp-header` in a tool's schema are valid. A client over HTTP leaves other tools out.
+/// Returns whether the annotations `x-mcp-header` in a tool's schema are valid. A client over HTTP leaves other tools out.
 fn has_valid_headers(tool: &ToolDescription) -> bool {
     Json::parse(tool.input_schema.as_bytes()).is_ok_and(|schema| check_tool_headers(schema).is_ok())
 }

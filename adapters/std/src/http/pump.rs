@@ -9,8 +9,8 @@ use mcp_proto::{Action, Buffer, Clock, Machine, Millis, Receive, StreamId};
 use mcp_proto_handles::{Wake, lock};
 use mcp_proto_http::client::{Begin, Exchange, ExchangeId, Finish, Head, HttpClient};
 
-use super::HttpEndpoint;
 use super::worker::{Job, Part, Report, Reports, Worker};
+use super::{HttpEndpoint, shown};
 use crate::pump::{PumpImpl, PumpStatus, RunOptions};
 use crate::sync::{wait, wait_for};
 
@@ -20,6 +20,8 @@ const SPARE_EXCHANGES: usize = 64;
 const TOOL_HEADERS: usize = 1024 * 1024;
 /// The longest header field.
 const LONGEST_FIELD: usize = 64 * 1024;
+/// Threads with open connections that wait for the next request.
+const MAX_IDLE: usize = 8;
 /// Time for the server to confirm the end of a session.
 const END_TIME: Millis = Millis(2_000);
 
@@ -74,19 +76,20 @@ impl HttpPump {
             }
             Err(error) => {
                 *lock(&self.endpoint.error) = Some(error.to_string());
-                self.current.get_or_insert((Report { exchange, part: Part::End }, 0));
+                self.reports.add_end(exchange);
             }
         }
     }
 
-    /// Passes a part of a response to the client. Returns the part again if the client has not received all of it.
+    /// Passes a part of a response to the client. Stores the rest of the part that the client has not received.
     fn receive(&mut self, report: Report, done: usize, receive: Receive<'_>, now: Millis) {
         let Report { exchange, part } = report;
         match part {
             Part::Head { status, fields } => match self.http.head(exchange, status, &*fields) {
                 Head::Body | Head::Refused => {
                     if status >= 300 {
-                        *lock(&self.endpoint.error) = Some(format!("{}: status {status}", self.endpoint.url));
+                        *lock(&self.endpoint.error) =
+                            Some(format!("{}: status {status}", shown(&self.endpoint.url)));
                     }
                 }
                 Head::SessionLost => self.is_lost = true,
@@ -103,9 +106,11 @@ impl HttpPump {
                 }
             }
             Part::End => {
-                self.idle.extend(self.busy.remove(&exchange));
+                let worker = self.busy.remove(&exchange);
+                self.idle.extend(worker.filter(|_| self.idle.len() < MAX_IDLE));
                 match self.http.finish(exchange, now) {
                     Finish::Ended | Finish::Continues => {}
+                    Finish::Close(exchange) => self.abort(exchange),
                     Finish::Closed(stream) => self.closed = Some(stream),
                     Finish::Message(inbound) => {
                         self.closed = Some(inbound.stream);
@@ -160,7 +165,10 @@ impl PumpImpl for HttpPump {
             let deadline =
                 io.deadline().into_iter().chain(options.until).chain(self.http.next_deadline()).min();
             let (transmit, receive) = io.split();
-            if let Some(message) = transmit.frame() {
+            // Without a session, the server would process requests whose responses cannot arrive.
+            if !self.is_lost
+                && let Some(message) = transmit.frame()
+            {
                 let length = transmit.bytes().len();
                 match self.http.begin(&message) {
                     Begin::Busy => {}

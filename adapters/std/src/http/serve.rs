@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
@@ -35,7 +36,7 @@ const END_TIME: Duration = Duration::from_secs(2);
 /// An authorization of requests: see [`HttpAccess::authorize`].
 type Authorize<'a> = Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>;
 
-/// Who may use a server: hosts, origins and authorization.
+/// Access to a server: hosts, origins and authorization.
 ///
 /// ```
 /// use mcp_proto_std::http::{HttpAccess, HttpConfig, Verdict};
@@ -53,7 +54,7 @@ pub struct HttpAccess<'a> {
 }
 
 impl<'a> HttpAccess<'a> {
-    /// Permits what the configuration permits, to everybody.
+    /// Permits all requests that the configuration permits.
     #[must_use]
     pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
         HttpAccess { config, authorize: None, tools: None }
@@ -139,10 +140,12 @@ impl Alarm {
     }
 }
 
-/// What all threads of a server share.
+/// State that all threads of a server share.
 pub(super) struct Site<'i, 'b, H> {
     machines: Mutex<Machines<'i, 'b>>,
     alarm: Arc<Alarm>,
+    /// The time at which the thread for timers wakes.
+    armed: AtomicU64,
     shared: Arc<ServerShared>,
     pool: Arc<Pool>,
     handle: ServerHandle,
@@ -172,7 +175,10 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                             self.pool.remove_cancelled();
                         }
+                        // A method that blocks until the machine runs would never return on this thread.
+                        self.shared.set_owner(Some(thread::current().id()));
                         (self.handler)(event, &self.handle);
+                        self.shared.set_owner(None);
                     }
                 }
                 Step::Output(exchange) => {
@@ -190,9 +196,11 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
         }
     }
 
-    /// Makes the thread for timers look at the next deadline again.
-    pub(super) fn wake(&self) {
-        self.alarm.set();
+    /// Wakes the thread for timers if `next` is before the time that it waits for.
+    pub(super) fn arm(&self, next: Option<Millis>) {
+        if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
+            self.alarm.set();
+        }
     }
 
     /// Runs the machines whenever a deadline expires or another thread has a command, until the server closes.
@@ -206,6 +214,7 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
                 machines.waiting.values().for_each(|connection| connection.notify_all());
                 return;
             }
+            self.armed.store(next.map_or(u64::MAX, |at| at.0), Ordering::Release);
             drop(machines);
             let left = next.map(|at| Duration::from_millis(at.since(self.clock.now()).0));
             self.alarm.wait(left);
@@ -230,15 +239,21 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
                 }
             };
             let Ok(socket) = stream.try_clone() else { continue };
-            self.lock().sockets.insert(number, socket);
+            let mut machines = self.lock();
+            if machines.is_closed {
+                return;
+            }
+            machines.sockets.insert(number, socket);
+            drop(machines);
             let serve = move || {
                 let _permit = permit;
                 // The panic hook has already reported a panic of the handler.
                 let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, stream)));
                 self.lock().sockets.remove(&number);
             };
-            // If no thread can be started, dropping the closure closes the stream.
-            let _ = thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, serve);
+            if thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, serve).is_err() {
+                self.lock().sockets.remove(&number);
+            }
         }
     }
 }
@@ -282,14 +297,12 @@ impl<'i> Serve<'i> {
         let _workers = pool.join_guard();
         let mut settings = self.settings;
         settings.workers = settings.workers.saturating_add(self.waiting);
-        let (limit, longest_output, longest_body) =
-            (settings.workers, settings.longest_answer, settings.longest_line);
+        let (limit, longest_output) = (settings.workers, settings.longest_answer);
         let server = settings.server()?.message_mode()?;
-        let mut limits = access.config.get_limits();
-        limits.body = limits.body.min(longest_body);
+        let longest_body = access.config.get_limits().body;
         let mut slots = vec![ExchangeSlot::EMPTY; self.connections.saturating_add(limit)];
         let mut output = vec![0; longest_output.saturating_mul(4)];
-        let mut bodies = vec![0; access.config.get_limits().body.saturating_mul(WAITING_BODIES)];
+        let mut bodies = vec![0; longest_body.saturating_mul(WAITING_BODIES)];
         let mut sessions = vec![SessionSlot::EMPTY; SESSIONS];
         let mut replay = vec![0; REPLAY_BUFFER];
         let config = access.config;
@@ -318,19 +331,24 @@ impl<'i> Serve<'i> {
         let site = Site {
             machines: Mutex::new(machines),
             alarm,
+            armed: AtomicU64::new(0),
             handle: ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool)),
             shared,
             pool,
             handler,
             clock: Clock::start(),
-            longest_body: limits.body,
+            longest_body,
         };
         thread::scope(|scope| {
             let accept = || site.accept(scope, &acceptor, &connections);
             thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
-            site.run_timers();
+            // Even after a panic of the handler, the other threads have to end.
+            let result = catch_unwind(AssertUnwindSafe(|| site.run_timers()));
             connections.close();
             site.end_connections();
+            if let Err(panic) = result {
+                resume_unwind(panic);
+            }
             Ok::<_, io::Error>(())
         })?;
         Ok(())
@@ -340,6 +358,7 @@ impl<'i> Serve<'i> {
 impl<H> Site<'_, '_, H> {
     /// Lets connections send their last responses, then closes all sockets.
     fn end_connections(&self) {
+        lock(&self.machines).is_closed = true;
         let start = std::time::Instant::now();
         while start.elapsed() < END_TIME && !lock(&self.machines).waiting.is_empty() {
             thread::sleep(Duration::from_millis(10));

@@ -11,7 +11,7 @@ use mcp_proto_http::client::{ExchangeId, Method};
 use ureq::Agent;
 use ureq::http::{self, HeaderMap};
 
-use super::HttpEndpoint;
+use super::{HttpEndpoint, shown};
 use crate::sync::wait;
 
 /// The number of bytes that a thread reads at a time.
@@ -77,6 +77,11 @@ impl Reports {
         Some(report)
     }
 
+    /// Reports the end of an exchange whose request cannot be sent.
+    pub(super) fn add_end(&self, exchange: ExchangeId) {
+        self.add(exchange, Part::End);
+    }
+
     /// Makes all threads end.
     pub(super) fn close(&self) {
         lock(&self.queue).is_closed = true;
@@ -138,7 +143,7 @@ fn run(agent: &Agent, endpoint: &HttpEndpoint, jobs: &Receiver<Job>, reports: &R
     for job in jobs {
         let exchange = job.exchange;
         if let Err(error) = perform(agent, endpoint, job, reports) {
-            *lock(&endpoint.error) = Some(format!("{}: {error}", endpoint.url));
+            *lock(&endpoint.error) = Some(format!("{}: {error}", shown(&endpoint.url)));
         }
         if !reports.add(exchange, Part::End) {
             return;
@@ -151,7 +156,7 @@ fn perform(agent: &Agent, endpoint: &HttpEndpoint, job: Job, reports: &Reports) 
     let Job { exchange, method, fields, body } = job;
     let mut request = http::Request::builder().method(method.as_str()).uri(&endpoint.url);
     for (name, value) in fields.iter().chain(&endpoint.fields) {
-        request = request.header(name, value);
+        request = request.header(name, value.as_bytes());
     }
     let response = match method {
         Method::Post => agent.run(request.body(body)?)?,
