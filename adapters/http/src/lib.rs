@@ -1,4 +1,15 @@
-//! MCP over HTTP as a state machine, without sockets and without a heap.
+//! MCP over HTTP as state machines, without sockets and without a heap.
+//!
+//! - [`server`]: the server side. It checks requests, passes their messages to a [`Server`](mcp_proto::Server), and
+//!   decides on status, header fields, sessions and event streams.
+//! - [`client`]: the client side. It makes requests from the messages of a [`Client`](mcp_proto::Client), and messages
+//!   from responses.
+//! - [`http1`]: parsers and writers of HTTP/1.1, for programs without an HTTP library.
+//! - [`sse`]: a decoder and a writer of event streams.
+//!
+//! An application with threads uses `mcp-proto-std` with the feature `http`, which contains the loops. The module pages
+//! of [`server`] and [`client`] list the calls of a loop over any other HTTP library; [`HeaderFields`] connects the
+//! fields of that library.
 
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]

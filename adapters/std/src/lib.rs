@@ -6,6 +6,8 @@
 //!   stops servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
+//! - With the feature `http`: a server at a URL (`Serve::http`), and a client of a server at a URL
+//!   (`Connector::http`); `https` adds TLS for clients.
 //! - [`Pump`]: the part that servers and clients share. In a custom event loop, a pump moves bytes for any state
 //!   machine.
 //!

@@ -160,8 +160,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             (Progress::Events, Memory::Events(decoder)) => {
                 let mut consumed = 0usize;
                 loop {
-                    // A decoder without an event has consumed everything. The event that ends the loop is decoded again
-                    // by `current`, because a borrow cannot leave a loop on one path alone.
+                    // A step without an event has consumed everything. After the loop, `event` returns the event again,
+                    // because the borrow of a returned event would last for all iterations.
                     let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
                     consumed = consumed.saturating_add(step.consumed);
                     match step.item {

@@ -31,9 +31,9 @@ pub(super) enum Phase {
     Stream,
     /// The response is complete, and the transport still sends it.
     Ending,
-    /// The client has left, and its request continues (handshake era).
+    /// The client has disconnected, and its request continues (handshake era).
     Detached,
-    /// The client has left, and the core server has to know it (`2026-07-28`).
+    /// The client has disconnected, and the core server has to know it (`2026-07-28`).
     Closing,
 }
 

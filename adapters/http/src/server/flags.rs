@@ -29,7 +29,7 @@ impl Flags {
     /// The exchange counts as a stream without a call.
     pub(super) const LISTENS: Flags = Flags(1024);
     /// The client closed the connection while the message was queued.
-    pub(super) const LEFT: Flags = Flags(2048);
+    pub(super) const DISCONNECTED: Flags = Flags(2048);
     /// The request is `initialize`.
     pub(super) const INITIALIZE: Flags = Flags(4096);
     /// The revision has priming events (since `2025-11-25`).

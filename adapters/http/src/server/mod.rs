@@ -10,23 +10,10 @@
 //! 2. [`HttpServer::body`] with each piece of the body.
 //! 3. [`HttpServer::poll`] whenever something happened. It reports events of the core server and exchanges with output.
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
-//! 5. [`HttpServer::close`] if the client leaves before.
+//! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
 //! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. A client that neither
 //! sends its body nor reads its response loses its exchange after a time.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::indexing_slicing,
-        clippy::string_slice,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::unreachable,
-        clippy::arithmetic_side_effects,
-        clippy::as_conversions
-    )
-)]
 
 mod allow_list;
 mod begin;
@@ -140,7 +127,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         &mut self.policy
     }
 
-    /// Returns the number of exchanges, those of clients that have left included.
+    /// Returns the number of exchanges, including those of clients that have disconnected.
     #[must_use]
     pub fn open_exchanges(&self) -> usize {
         self.exchanges.taken()

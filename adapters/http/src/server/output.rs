@@ -78,18 +78,18 @@ impl<P: Policy> HttpServer<'_, P> {
             (_, true) if slot.flags.has(Flags::RELEASES) => {
                 slot.flags.remove(Flags::RELEASES);
                 self.exchanges.renew(index);
-                self.leave(index);
+                self.disconnect(index);
             }
             _ => self.rearm(index),
         }
     }
 
-    /// Reports that the client has left: the connection is closed, or its stream was reset.
+    /// Reports that the client has disconnected: the connection is closed, or its stream was reset.
     ///
     /// A request of `2026-07-28` is cancelled. A request of the handshake era continues.
     pub fn close(&mut self, id: ExchangeId) {
         if self.exchanges.get(id).is_some() {
-            self.leave(id.index);
+            self.disconnect(id.index);
         }
     }
 
@@ -124,14 +124,14 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Gives an exchange up: its client does not read.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
-        self.leave(index);
+        self.disconnect(index);
     }
 
-    fn leave(&mut self, index: u16) {
+    fn disconnect(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         let flags = slot.flags;
         match slot.phase {
-            Phase::Queued => slot.flags.add(Flags::LEFT),
+            Phase::Queued => slot.flags.add(Flags::DISCONNECTED),
             Phase::Waiting | Phase::Stream if flags.has(Flags::MODERN) => {
                 slot.phase = Phase::Closing;
                 self.pages.release(&mut slot.output);

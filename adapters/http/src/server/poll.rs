@@ -80,8 +80,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        // A client of 2026-07-28 that has left cancels its request. In the handshake era, only a request is lost.
-        let is_dropped = slot.flags.has(Flags::LEFT) && !slot.flags.has(Flags::ONE_WAY);
+        // A client of 2026-07-28 that has disconnected cancels its request. In the handshake era, only a request is lost.
+        let is_dropped = slot.flags.has(Flags::DISCONNECTED) && !slot.flags.has(Flags::ONE_WAY);
         if is_dropped {
             self.exchanges.dequeue();
             self.release(index);
@@ -93,7 +93,7 @@ impl<P: Policy> HttpServer<'_, P> {
             Delivery::Done => {
                 self.exchanges.dequeue();
                 self.release_delivered(index);
-                if self.exchanges.slot(index).is_some_and(|slot| slot.flags.has(Flags::LEFT)) {
+                if self.exchanges.slot(index).is_some_and(|slot| slot.flags.has(Flags::DISCONNECTED)) {
                     self.release(index);
                 }
                 true

@@ -36,7 +36,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }),
             _ => None,
         };
-        // The client has left, or has no general stream.
+        // The client has disconnected, or has no general stream.
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

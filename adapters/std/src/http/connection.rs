@@ -11,7 +11,7 @@ use mcp_proto_http::http1::{
 };
 use mcp_proto_http::server::{ExchangeId, Method, REFUSAL_SIZE, RequestHead, ResponseHead};
 
-use super::serve::Site;
+use super::serve::HttpShared;
 use crate::sync::wait_for;
 use crate::worker::ServerHandle;
 
@@ -26,11 +26,14 @@ const STALL_TIME: Duration = Duration::from_secs(30);
 /// The time and the number of bytes for which input is dropped before a connection closes.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_SIZE: usize = 1024 * 1024;
-/// How often a connection that waits for output checks whether the client has left.
+/// How often a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Serves all requests of a connection, one after the other.
-pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(site: &Site<'_, '_, H>, stream: TcpStream) {
+pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
+    shared: &HttpShared<'_, '_, H>,
+    stream: TcpStream,
+) {
     let _ = stream.set_nodelay(true);
     let _ = stream.set_write_timeout(Some(STALL_TIME));
     let mut connection = Connection {
@@ -42,7 +45,7 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(site: &Site<'_, '_, 
     };
     let mut fields = vec![0; HEAD_SIZE];
     let mut decoder = RequestDecoder::new(&mut fields);
-    while let Ok(true) = connection.serve_request(site, &mut decoder) {
+    while let Ok(true) = connection.serve_request(shared, &mut decoder) {
         decoder.reset();
     }
 }
@@ -60,7 +63,7 @@ impl Connection {
     /// Serves one request. Returns whether another one may follow.
     fn serve_request<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         &mut self,
-        site: &Site<'_, '_, H>,
+        shared: &HttpShared<'_, '_, H>,
         decoder: &mut RequestDecoder<'_>,
     ) -> io::Result<bool> {
         let deadline = match self.read_head(decoder) {
@@ -74,13 +77,13 @@ impl Connection {
             BodyFraming::Length(length) => Some(length),
             _ => None,
         };
-        let fits = body_length.is_none_or(|length| length <= site.longest_body as u64);
+        let fits = body_length.is_none_or(|length| length <= shared.longest_body as u64);
         if head.expects_continue() && fits {
             self.stream.write_all(CONTINUE)?;
         }
         let mut body = Vec::new();
         let is_whole = fits
-            && match self.read_body(head.body(), &mut body, site.longest_body, deadline) {
+            && match self.read_body(head.body(), &mut body, shared.longest_body, deadline) {
                 Ok(is_whole) => is_whole,
                 Err(refusal) => return self.refuse(refusal),
             };
@@ -91,13 +94,13 @@ impl Connection {
             fields: &head,
         };
         let begun = {
-            let mut machines = site.lock();
-            let now = site.now();
+            let mut machines = shared.lock();
+            let now = shared.now();
             let machines = &mut *machines;
             machines.http.begin(&request, now).inspect(|exchange| {
                 machines.waiting.insert(*exchange, Arc::clone(&self.ready));
                 machines.http.body(&mut machines.server, *exchange, &request, &body, true, now);
-                site.arm(site.run(machines));
+                shared.arm(shared.run(machines));
             })
         };
         let exchange = match begun {
@@ -116,12 +119,12 @@ impl Connection {
                 return Ok(keeps_alive);
             }
         };
-        let result = self.write_response(site, exchange, is_chunkable, keeps_alive && is_whole);
-        let mut machines = site.lock();
+        let result = self.write_response(shared, exchange, is_chunkable, keeps_alive && is_whole);
+        let mut machines = shared.lock();
         machines.waiting.remove(&exchange);
         if !matches!(result, Ok(Ended::Complete { .. })) {
             machines.http.close(exchange);
-            site.arm(site.run(&mut machines));
+            shared.arm(shared.run(&mut machines));
         }
         drop(machines);
         Ok(matches!(result?, Ended::Complete { keeps_alive: true }))
@@ -130,7 +133,7 @@ impl Connection {
     /// Writes the response of an exchange as it becomes known.
     fn write_response<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         &mut self,
-        site: &Site<'_, '_, H>,
+        shared: &HttpShared<'_, '_, H>,
         exchange: ExchangeId,
         is_chunkable: bool,
         mut keeps_alive: bool,
@@ -138,7 +141,7 @@ impl Connection {
         let mut is_chunked = false;
         let mut checked = Instant::now();
         loop {
-            let machines = site.lock();
+            let machines = shared.lock();
             let output = machines.http.output(exchange);
             if output.is_cut {
                 return Ok(Ended::Cut);
@@ -153,8 +156,8 @@ impl Connection {
                     drop(wait_for(&self.ready, machines, CHECK_INTERVAL - waited));
                 } else {
                     drop(machines);
-                    if self.has_left() {
-                        return Ok(Ended::Left);
+                    if self.has_disconnected() {
+                        return Ok(Ended::Disconnected);
                     }
                     checked = Instant::now();
                 }
@@ -177,10 +180,10 @@ impl Connection {
                 self.output.extend_from_slice(LAST_CHUNK);
             }
             self.flush()?;
-            let mut machines = site.lock();
-            machines.http.sent(exchange, length, site.now());
+            let mut machines = shared.lock();
+            machines.http.sent(exchange, length, shared.now());
             // Space for the output of others may be free again.
-            site.arm(site.run(&mut machines));
+            shared.arm(shared.run(&mut machines));
             if is_end {
                 return Ok(Ended::Complete { keeps_alive });
             }
@@ -188,7 +191,7 @@ impl Connection {
     }
 
     /// Whether the client has closed the connection. Bytes of its next request are left unread.
-    fn has_left(&self) -> bool {
+    fn has_disconnected(&self) -> bool {
         let mut byte = [0];
         let _ = self.stream.set_nonblocking(true);
         let result = self.stream.peek(&mut byte);
@@ -199,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Reads a head. Returns the time until which its body must arrive, or `None` if the client has left.
+    /// Reads a head. Returns the time until which its body must arrive, or `None` if the client has disconnected.
     fn read_head(&mut self, decoder: &mut RequestDecoder<'_>) -> Result<Option<Instant>, Refused> {
         let mut deadline = Instant::now() + IDLE_TIME;
         let mut is_idle = true;
@@ -337,8 +340,8 @@ enum Ended {
     },
     /// The server ended the exchange before the response was complete.
     Cut,
-    /// The client has left.
-    Left,
+    /// The client has disconnected.
+    Disconnected,
 }
 
 /// A request that is not valid HTTP.

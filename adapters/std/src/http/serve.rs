@@ -114,20 +114,20 @@ pub(super) struct Machines<'i, 'b> {
     pub(super) is_closed: bool,
 }
 
-/// Wakes the thread for timers.
+/// Wakes the thread that waits for the next deadline.
 #[derive(Default)]
-struct Alarm {
+struct TimerSignal {
     is_set: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Alarm {
+impl TimerSignal {
     fn set(&self) {
         *lock(&self.is_set) = true;
         self.changed.notify_one();
     }
 
-    /// Waits until the alarm is set, at most for `time`.
+    /// Waits until the timer is set, at most for `time`.
     fn wait(&self, time: Option<Duration>) {
         let mut is_set = lock(&self.is_set);
         if !*is_set {
@@ -141,12 +141,12 @@ impl Alarm {
 }
 
 /// State that all threads of a server share.
-pub(super) struct Site<'i, 'b, H> {
+pub(super) struct HttpShared<'i, 'b, H> {
     machines: Mutex<Machines<'i, 'b>>,
-    alarm: Arc<Alarm>,
+    timer: Arc<TimerSignal>,
     /// The time at which the thread for timers wakes.
     armed: AtomicU64,
-    shared: Arc<ServerShared>,
+    commands: Arc<ServerShared>,
     pool: Arc<Pool>,
     handle: ServerHandle,
     handler: H,
@@ -154,7 +154,7 @@ pub(super) struct Site<'i, 'b, H> {
     pub(super) longest_body: usize,
 }
 
-impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
+impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, 'b, H> {
     pub(super) fn lock(&self) -> MutexGuard<'_, Machines<'i, 'b>> {
         lock(&self.machines)
     }
@@ -167,18 +167,18 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
     pub(super) fn run(&self, machines: &mut Machines<'i, 'b>) -> Option<Millis> {
         loop {
             let now = self.clock.now();
-            let until = self.shared.process_commands(&mut machines.server, now);
+            let until = self.commands.process_commands(&mut machines.server, now);
             match machines.http.poll(&mut machines.server, now) {
                 Step::Event => {
                     if let Some(event) = machines.server.event() {
-                        self.shared.observe_event(&event);
+                        self.commands.observe_event(&event);
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                             self.pool.remove_cancelled();
                         }
                         // A method that blocks until the machine runs would never return on this thread.
-                        self.shared.set_owner(Some(thread::current().id()));
+                        self.commands.set_owner(Some(thread::current().id()));
                         (self.handler)(event, &self.handle);
-                        self.shared.set_owner(None);
+                        self.commands.set_owner(None);
                     }
                 }
                 Step::Output(exchange) => {
@@ -199,7 +199,7 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
     /// Wakes the thread for timers if `next` is before the time that it waits for.
     pub(super) fn arm(&self, next: Option<Millis>) {
         if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
-            self.alarm.set();
+            self.timer.set();
         }
     }
 
@@ -208,7 +208,7 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
         loop {
             let mut machines = self.lock();
             let next = self.run(&mut machines);
-            let is_overdue = self.shared.is_overdue(self.clock.now());
+            let is_overdue = self.commands.is_overdue(self.clock.now());
             if machines.is_closed || is_overdue {
                 machines.is_closed = true;
                 machines.waiting.values().for_each(|connection| connection.notify_all());
@@ -217,7 +217,7 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> Site<'i, 'b, H> {
             self.armed.store(next.map_or(u64::MAX, |at| at.0), Ordering::Release);
             drop(machines);
             let left = next.map(|at| Duration::from_millis(at.since(self.clock.now()).0));
-            self.alarm.wait(left);
+            self.timer.wait(left);
         }
     }
 
@@ -310,10 +310,10 @@ impl<'i> Serve<'i> {
             .body_buffer(&mut bodies)
             .sessions(&mut sessions)
             .replay_buffer(&mut replay);
-        let alarm = Arc::<Alarm>::default();
+        let timer = Arc::<TimerSignal>::default();
         let wake: Wake = {
-            let alarm = Arc::clone(&alarm);
-            Arc::new(move || alarm.set())
+            let timer = Arc::clone(&timer);
+            Arc::new(move || timer.set())
         };
         let shared = ServerShared::new(wake, limit, None);
         let _guard = shared.close_guard();
@@ -328,24 +328,24 @@ impl<'i> Serve<'i> {
         });
         let machines =
             Machines { http, server, waiting: HashMap::new(), sockets: HashMap::new(), is_closed: false };
-        let site = Site {
+        let state = HttpShared {
             machines: Mutex::new(machines),
-            alarm,
+            timer,
             armed: AtomicU64::new(0),
             handle: ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool)),
-            shared,
+            commands: shared,
             pool,
             handler,
             clock: Clock::start(),
             longest_body,
         };
         thread::scope(|scope| {
-            let accept = || site.accept(scope, &acceptor, &connections);
+            let accept = || state.accept(scope, &acceptor, &connections);
             thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
             // Even after a panic of the handler, the other threads have to end.
-            let result = catch_unwind(AssertUnwindSafe(|| site.run_timers()));
+            let result = catch_unwind(AssertUnwindSafe(|| state.run_timers()));
             connections.close();
-            site.end_connections();
+            state.end_connections();
             if let Err(panic) = result {
                 resume_unwind(panic);
             }
@@ -355,7 +355,7 @@ impl<'i> Serve<'i> {
     }
 }
 
-impl<H> Site<'_, '_, H> {
+impl<H> HttpShared<'_, '_, H> {
     /// Lets connections send their last responses, then closes all sockets.
     fn end_connections(&self) {
         lock(&self.machines).is_closed = true;
