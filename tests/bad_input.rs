@@ -125,6 +125,18 @@ fn rows() -> Vec<Row> {
     vec![
         ("not JSON, no session", Before::Nothing, line("hello")),
         ("not JSON", LATEST, line("{\"jsonrpc\":\"2.0\",\"id\":1,")),
+        (
+            "not JSON, behind its id and method",
+            LATEST,
+            line(r#"{"jsonrpc":"2.0","id":1,"method":"ping","x":}"#),
+        ),
+        ("not JSON, id last", LATEST, line(r#"{"method":"ping","jsonrpc":"2.0","id":1}}"#)),
+        (
+            "cut off within its parameters",
+            LATEST,
+            line(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","par"#),
+        ),
+        ("cut off within its id", LATEST, line(r#"{"jsonrpc":"2.0","method":"tools/call","id":1"#)),
         ("not JSON, but looks like a response", LATEST, line(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#)),
         ("invalid UTF-8", LATEST, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n".to_vec()),
         (
@@ -296,6 +308,9 @@ fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("not JSON, like a banner", line("Server listening on stdio")),
         ("invalid UTF-8", b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}\n".to_vec()),
+        ("invalid UTF-8 in a response", b"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":\"\xff\"}\n".to_vec()),
+        ("response that is cut off", line(r#"{"jsonrpc":"2.0","id":4,"result":{"x":"#)),
+        ("request that is cut off", line(r#"{"jsonrpc":"2.0","id":1,"method":"ping","par"#)),
         ("oversized response", line(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":"{long}"}}}}"#))),
         (
             "oversized response, id last",

@@ -345,7 +345,6 @@ impl Client<'_> {
         let is_request = match line.content {
             LineContent::Message => matches!(class, Some(Class::Request { .. })),
             LineContent::Truncated | LineContent::StreamClosed => false,
-            LineContent::Broken(error) if !error.kind.leaves_members() => false,
             LineContent::Broken(_) | LineContent::TooLong { .. } => {
                 let envelope = self.input.envelope();
                 envelope.method.is_some() && envelope.id.is_some()

@@ -97,7 +97,7 @@ pub(crate) fn handle_unreadable_line(
         Content::Message | Content::Truncated | Content::StreamClosed => {
             return Handled::ProtocolError(ProtocolError::Truncated);
         }
-        Content::Broken(error) if error.kind.leaves_members() => {
+        Content::Broken(error) => {
             let error = match error.kind {
                 ScanErrorKind::TooDeep => {
                     ProtocolError::TooDeep { limit: state.config.depth.min(DEPTH_LIMIT) }
@@ -106,7 +106,6 @@ pub(crate) fn handle_unreadable_line(
             };
             (envelope.id.and_then(|id| bytes.get(id.range())), error, RequestFailure::Invalid)
         }
-        Content::Broken(error) => return Handled::ProtocolError(ProtocolError::NotJson(error)),
         Content::TooLong { id_fits, limit } => {
             (id_fits.then_some(bytes), ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
         }

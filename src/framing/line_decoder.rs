@@ -346,6 +346,7 @@ impl<'b> LineDecoder<'b> {
     pub(super) fn finish_scan(&mut self) -> LineKind {
         let kind = LineKind::from_scan(self.scanner.end());
         if kind == LineKind::Invalid {
+            self.scanner.drop_unreliable_id();
             let error_at = self.start.wrapping_add(self.scanner.position());
             let rest = self.between(error_at..self.scanned);
             if find(CANCEL, rest).is_some() {

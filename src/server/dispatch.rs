@@ -171,15 +171,17 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
-            let class = scan_error.kind.leaves_members().then(|| Class::new(bytes, input.scanner(), false));
-            let is_too_deep = scan_error.kind == ScanErrorKind::TooDeep;
-            let id = match class {
-                Some(Class::Request { id, .. }) => id,
-                Some(Class::Invalid { id, answerable: true, .. }) if is_too_deep || !id.is_missing() => id,
-                // Never respond to a possible response, because two peers could exchange errors forever.
-                None if !envelope.looks_like_response() => Span::MISSING,
-                _ => return Received::ProtocolError(error),
+            let id = match Class::new(bytes, input.scanner(), false) {
+                Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => id,
+                _ if scan_error.kind == ScanErrorKind::TooDeep => return Received::ProtocolError(error),
+                // The id may stand behind the error.
+                _ => Span::MISSING,
             };
+            // Never respond to a possible response, because two peers could exchange errors forever.
+            let is_abandoned = scan_error.kind == ScanErrorKind::GivenUp && id.is_missing();
+            if is_abandoned || envelope.looks_like_response() {
+                return Received::ProtocolError(error);
+            }
             state.refuse(rpc::view(bytes, id).bytes(), stream, error)
         }
         Content::TooLong { id_fits, limit } => {

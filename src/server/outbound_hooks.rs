@@ -122,9 +122,7 @@ impl OutboundHooks for Hooks {
         }
         let (id, failure) = match content {
             Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
-            Content::Broken(error) if error.kind.leaves_members() => {
-                (bytes.get(envelope.id?.range())?, RequestFailure::Invalid)
-            }
+            Content::Broken(_) => (bytes.get(envelope.id?.range())?, RequestFailure::Invalid),
             _ => return None,
         };
         let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;

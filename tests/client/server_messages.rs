@@ -71,11 +71,8 @@ fn invalid_server_lines_are_never_answered() {
     let cases: &[(&[u8], &[&str])] = &[
         (b"garbage", &["fault NotJson"]),
         (b"{", &["fault NotJson"]),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}", &["fault NotJson"]),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",}", &["fault NotJson"]),
         (b"\xff\xfe\x00", &["fault NotJson"]),
         (b"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\x28\",\"method\":\"ping\"}", &["fault NotJson"]),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", &["fault NotJson"]),
         (b"", &[]),
         (b"\r", &[]),
         (b" \t\r", &[]),
@@ -111,6 +108,23 @@ fn invalid_server_lines_are_never_answered() {
             }
             harness.call("still", DEFAULT).unwrap();
             harness.discard().server_sends(r#"{"id":@still,"result":{}}"#).events(&["still: result {}"]);
+        });
+    }
+}
+
+#[test]
+fn broken_request_with_a_readable_id_gets_an_error() {
+    let error = r#"{"id":1,"error":{"code":-32700,"message":"Parse error: the message is not valid JSON"}}"#;
+    for line in [
+        br#"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#.as_slice(),
+        br#"{"jsonrpc":"2.0","id":1,"method":"ping",}"#,
+        br#"{"jsonrpc":"2.0","id":1,"method":"\ud800"}"#,
+        br#"{"method":"ping","id":1,"jsonrpc":"2.0""#,
+    ] {
+        let _context = FailureContext(String::from_utf8_lossy(line).into_owned());
+        Setup::automatic().connected(|harness| {
+            let answer: &[&str] = if harness.is_handshake() { &[error] } else { &[] };
+            harness.raw(line).events(&["fault NotJson"]).sent(answer);
         });
     }
 }
@@ -394,7 +408,8 @@ fn notifications_are_received_with_a_full_buffer() {
     let long = "x".repeat(500);
     let cases: &[(String, &[&str])] = &[
         ("garbage".into(), &["fault NotJson"]),
-        (r#"{"id":1,"method":"ping"}}"#.into(), &["fault NotJson"]),
+        (r#"{"method":"ping"}}"#.into(), &["fault NotJson"]),
+        (r#"{"id":@add,"result":{}}}"#.into(), &["add: lost Invalid"]),
         (format!(r#"{{"id":@add,"result":"{long}"}}"#), &["add: lost TooLong"]),
         (format!(r#"{{"method":"x","params":"{long}"}}"#), &["fault LineTooLong"]),
         (format!(r#"{{"id":@add,"result":{}{}}}"#, "[".repeat(130), "]".repeat(130)), &["add: lost Invalid"]),

@@ -30,9 +30,9 @@ fn invalid_line_costs_one_error() {
         &session(),
         &[
             ("nonsense", "- -32700", "NotJson"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping""#, "- -32700", "NotJson"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#, "- -32700", "NotJson"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping",}"#, "- -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping""#, "1 -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#, "1 -32700", "NotJson"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping",}"#, "1 -32700", "NotJson"),
             (r#"{"jsonrpc":"2.0","id":01,"method":"ping"}"#, "- -32700", "NotJson"),
             ("\u{feff}\u{feff}{}", "- -32700", "NotJson"),
             ("1", "- -32600", "NotAnObject"),
@@ -101,7 +101,7 @@ fn invalid_utf8_invalidates_one_line() {
     assert_eq!(harness.record.events, ["fault NotJson"]);
     let output = harness.take_output();
     let lines: Vec<_> = output.lines().collect();
-    assert!(lines[0].contains("\"id\":null,\"error\":{\"code\":-32700"), "{output}");
+    assert!(lines[0].contains("\"id\":1,\"error\":{\"code\":-32700"), "{output}");
     assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
 }
 

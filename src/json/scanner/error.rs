@@ -34,13 +34,6 @@ pub struct ScanError {
     pub at: usize,
 }
 
-impl ScanErrorKind {
-    /// Returns whether the members that the scanner found are reliable despite the error.
-    pub(crate) fn leaves_members(self) -> bool {
-        matches!(self, ScanErrorKind::TooDeep | ScanErrorKind::GivenUp)
-    }
-}
-
 impl WriteText for ScanError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let what = match self.kind {

@@ -51,10 +51,14 @@ impl Scanner {
         ScanError { kind, at: self.position }
     }
 
-    /// Ends a text that the sender abandoned at the current position. Drops an unreliable id: an id that ends at this
-    /// position may be incomplete. An id without a method, result or error may belong to a request or to a
-    /// response.
+    /// Reports an invalid text as abandoned by its sender.
     pub(crate) fn give_up(&mut self) {
+        self.state = State::Failed(ScanErrorKind::GivenUp);
+    }
+
+    /// Drops the id of an invalid text unless it is reliable. An id that ends at the error may be incomplete. An id
+    /// without a method, result or error may belong to a request or to a response.
+    pub(crate) fn drop_unreliable_id(&mut self) {
         let has = |member| self.member(member).is_some();
         let has_kind = has(Member::Method) || has(Member::Result) || has(Member::Error);
         let is_complete = self.span(Member::Id).end < self.position;
@@ -63,7 +67,6 @@ impl Scanner {
         {
             *id = Span::MISSING;
         }
-        self.state = State::Failed(ScanErrorKind::GivenUp);
     }
 
     /// Replaces the results with `envelope`, which another scan returned.

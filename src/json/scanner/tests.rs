@@ -146,11 +146,28 @@ fn errors_have_kind_and_position() {
 }
 
 #[test]
-fn members_survive_only_deep_and_given_up_texts() {
-    use ScanErrorKind::{Control, Empty, GivenUp, Incomplete, Surrogate, Syntax, TooDeep, Utf8};
-    assert!([TooDeep, GivenUp].iter().all(|kind| kind.leaves_members()));
-    let others = [Empty, Syntax, Utf8, Surrogate, Control, Incomplete];
-    assert!(!others.iter().any(|kind| kind.leaves_members()));
+fn invalid_text_keeps_its_id_if_that_is_reliable() {
+    let cases: &[(&[u8], &[u8])] = &[
+        (br#"{"id":1,"method":"ping","x":}"#, b"1"),
+        (br#"{"id":"a","method":""#, br#""a""#),
+        (b"{\"id\":1,\"result\":\"\xff\"}", b"1"),
+        (br#"{"method":"m","id":12,"#, b"12"),
+        (br#"{"result":1,"id":"x" "#, br#""x""#),
+        (br#"{"method":"m","id":12"#, b""),
+        (br#"{"method":"m","id":12x}"#, b""),
+        (br#"{"method":"m","id":"a"#, b""),
+        (br#"{"error":{},"id":"x""#, b""),
+        (br#"{"id":1,"x":}"#, b""),
+        (br#"{"id":1,"method":"m","id":}"#, b""),
+        (br#"{"params":{},"id":12 "#, b""),
+    ];
+    for &(text, id) in cases {
+        let mut scanner = Scanner::new(8);
+        scanner.feed(text);
+        scanner.end().unwrap_err();
+        scanner.drop_unreliable_id();
+        assert_eq!(scanner.span(Member::Id).bytes(text), id, "{}", String::from_utf8_lossy(text));
+    }
 }
 
 #[test]
@@ -319,24 +336,4 @@ fn member_is_seen_even_if_its_value_is_invalid() {
 #[test]
 fn scanner_is_small() {
     assert!(size_of::<Scanner>() <= 168 + size_of::<MemberIndex>());
-}
-
-#[test]
-fn abandoned_text_keeps_a_complete_id_of_a_known_kind() {
-    let cases = [
-        (r#"{"id":12,"method":"m""#, true),
-        (r#"{"id":12,"#, false),
-        (r#"{"method":"m","id":12,"#, true),
-        (r#"{"method":"m","id":12"#, false),
-        (r#"{"result":1,"id":"x" "#, true),
-        (r#"{"error":{},"id":"x""#, false),
-        (r#"{"params":{},"id":12 "#, false),
-    ];
-    for (text, keeps) in cases {
-        let mut scanner = Scanner::new(DEPTH_LIMIT);
-        scanner.feed(text.as_bytes());
-        scanner.feed(b"\x18");
-        scanner.give_up();
-        assert_eq!(scanner.envelope().id.is_some(), keeps, "{text}");
-    }
 }
