@@ -10,7 +10,7 @@ META = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-MARK = b"\x04\n"
+MARK = b"\n\x04\x04\x04\x04\n"
 
 
 class Line:

@@ -3,7 +3,7 @@
 
     board_pipe.py SOCKET [--cut BYTES] [--single]
 
-A session begins with the session mark, a newline and a ping. Bytes before the answer belong to the old session.
+A session begins with the session mark and a ping. Bytes before the answer belong to the old session.
 --cut ends the session after BYTES bytes from the client. --single sends each byte separately.
 """
 
@@ -21,7 +21,7 @@ def main():
     board = socket.socket(socket.AF_UNIX)
     board.connect(path)
     board.settimeout(10)
-    board.sendall(b"\x04\n" + PING)
+    board.sendall(b"\n\x04\x04\x04\x04\n" + PING)
     heard = b""
     while b'"id":"pipe","result"' not in heard or not heard.endswith(b"\n"):
         heard += board.recv(1)

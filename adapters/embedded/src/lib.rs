@@ -16,7 +16,7 @@
 //! - **Lost bytes.** An overrun or a framing error breaks only the current line. If the machine has received the id of
 //!   the request in this line, it sends an error response immediately. The connection stays open:
 //!   [`PumpStatus::LineBroken`].
-//! - **New clients.** A client that sends a [session mark](Pump::session_mark) starts a new session, even in the middle
+//! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the middle
 //!   of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old session, its
 //!   calls in flight, and its partial output.
 //!
@@ -43,7 +43,7 @@
 //!         RECEIVED.lost();
 //!     }
 //!     match arrived {
-//!         _ if is_break => _ = RECEIVED.push(SESSION_MARK),
+//!         _ if is_break => _ = RECEIVED.push_all(SESSION_MARK),
 //!         Some(byte) => _ = RECEIVED.push(byte),
 //!         None => {}
 //!     }
@@ -53,7 +53,7 @@
 //! fn main_loop(now: fn() -> Millis, sleep: fn()) -> Result<(), ConfigError> {
 //!     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
 //!     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
-//!     let mut pump = Pump::new().session_mark(SESSION_MARK);
+//!     let mut pump = Pump::new().session_marks();
 //!     let mut link = Halves(&RECEIVED, &TO_SEND);
 //!     loop {
 //!         match pump.step(&mut server, &mut link, now()) {

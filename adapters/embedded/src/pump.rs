@@ -6,8 +6,11 @@ use mcp_proto::{Receive, Transmit};
 use crate::log;
 use crate::status::{ErrorClass, PumpStatus, classify};
 
-/// ASCII *end of transmission*, sent by a peer to start a new session. JSON cannot contain this byte.
-pub const SESSION_MARK: u8 = 0x04;
+/// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
+///
+/// JSON contains neither this byte nor such a line. Noise on the line does not produce it, because four bytes in a row
+/// would have to change to the same value.
+pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
 /// ASCII *cancel*. The machine discards a line that contains this byte.
 const CANCEL: u8 = 0x18;
@@ -25,7 +28,7 @@ const READ_BUFFER_SIZE: usize = 64;
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 /// use mcp_proto::{Millis, Server};
-/// use mcp_proto_embedded::{Link, Pump, SESSION_MARK, PumpStatus};
+/// use mcp_proto_embedded::{Link, Pump, PumpStatus};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
@@ -33,7 +36,7 @@ const READ_BUFFER_SIZE: usize = 64;
 /// fn main_loop(uart: &mut dyn Link, now: fn() -> Millis) -> Result<(), mcp_proto::ConfigError> {
 ///     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
 ///     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
-///     let mut pump = Pump::new().session_mark(SESSION_MARK);
+///     let mut pump = Pump::new().session_marks();
 ///     loop {
 ///         match pump.step(&mut server, uart, now()) {
 ///             PumpStatus::Event => match server.event() {
@@ -55,16 +58,20 @@ pub struct Pump {
     fed: usize,
     /// End of the bytes that were read.
     filled: usize,
-    mark: Option<u8>,
     input: Input,
+    detects_marks: bool,
+    /// The number of bytes of a session mark that the last input ends with.
+    matched: usize,
+    /// Whether a session mark has arrived that the caller does not know yet.
+    has_mark: bool,
     /// Whether a cancel byte must be passed to the machine, so that it discards its partial line.
     cancels_line: bool,
     /// Whether the machine has received a partial line.
     in_line: bool,
     /// Whether the peer has received a partial line.
     in_output_line: bool,
-    /// Whether a newline must be written first, to end a partial line of the old session.
-    ends_line: bool,
+    /// Bytes to write before the machine's output: a session mark, or the end of a partial line.
+    preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
 }
@@ -80,34 +87,37 @@ enum Input {
 }
 
 impl Pump {
-    /// Creates a pump for one connection, without a session mark.
+    /// Creates a pump for one connection, without session marks.
     #[must_use]
     pub const fn new() -> Pump {
         Pump {
             read_buffer: [0; READ_BUFFER_SIZE],
             fed: 0,
             filled: 0,
-            mark: None,
             input: Input::Open,
+            detects_marks: false,
+            matched: 0,
+            has_mark: false,
             cancels_line: false,
             in_line: false,
             in_output_line: false,
-            ends_line: false,
+            preamble: b"",
             unflushed: false,
         }
     }
 
-    /// Treats the input byte `mark` as the start of a new session.
+    /// Sends a [`SESSION_MARK`] first, and detects the session marks of the peer.
     ///
-    /// When the byte arrives, the pump returns [`PumpStatus::NewSession`], and the caller must reset the machine. The
-    /// bytes after the mark belong to the new session. [`SESSION_MARK`] is a suitable byte, because it cannot occur in
-    /// JSON.
+    /// When a mark arrives, the pump drops the unprocessed input before the mark and returns
+    /// [`PumpStatus::NewSession`]. The caller must then reset the machine. The mark that the pump sends reports a
+    /// restart to the peer.
     ///
-    /// A serial line has no connections. Without a mark, requests of a disconnected client are still in flight when the
+    /// A serial line has no connections. Without marks, requests of a disconnected client are still in flight when the
     /// next client starts.
     #[must_use]
-    pub const fn session_mark(mut self, mark: u8) -> Pump {
-        self.mark = Some(mark);
+    pub const fn session_marks(mut self) -> Pump {
+        self.detects_marks = true;
+        self.preamble = SESSION_MARK;
         self
     }
 
@@ -116,7 +126,7 @@ impl Pump {
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
-        self.input = Input::Open;
+        (self.input, self.matched, self.has_mark) = (Input::Open, 0, false);
         self.clear_lines();
     }
 
@@ -128,9 +138,9 @@ impl Pump {
         PumpStatus::Closed
     }
 
-    /// Returns the next bytes to write: a pending newline, or the machine's output.
+    /// Returns the next bytes to write: the preamble, or the machine's output.
     pub(crate) fn output<'a>(&self, transmit: &Transmit<'a>) -> &'a [u8] {
-        if self.ends_line { b"\n" } else { transmit.bytes() }
+        if self.preamble.is_empty() { transmit.bytes() } else { self.preamble }
     }
 
     /// Handles the result of writing the [output](Pump::output). `None` means that no byte was written.
@@ -160,10 +170,9 @@ impl Pump {
         let last = output.get(..n).and_then(<[u8]>::last)?;
         self.in_output_line = *last != b'\n';
         self.unflushed = true;
-        if self.ends_line {
-            self.ends_line = false;
-        } else {
-            transmit.sent(n);
+        match self.preamble {
+            [] => transmit.sent(n),
+            preamble => self.preamble = preamble.get(n..).unwrap_or_default(),
         }
         Some(PumpStatus::Moved)
     }
@@ -188,6 +197,9 @@ impl Pump {
             }
             Ok(Some(n)) => {
                 (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
+                if let Some(end) = self.find_mark() {
+                    (self.fed, self.has_mark) = (end, true);
+                }
                 Some(PumpStatus::Moved)
             }
             Err(kind) => match classify(kind) {
@@ -209,19 +221,15 @@ impl Pump {
     /// Passes buffered input, a cancel byte or the end of input to the machine. Returns `None` if there is nothing to
     /// pass or the machine has no space.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
-        let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
-        let mark = self.mark.and_then(|mark| held.iter().position(|byte| *byte == mark));
-        // The bytes before the mark belong to the old session, so the pump drops them if the machine is not ready.
-        if let Some(at) = mark.filter(|at| *at == 0 || !receive.is_ready()) {
-            self.fed = self.fed.saturating_add(at).saturating_add(1);
+        if core::mem::take(&mut self.has_mark) {
             self.clear_lines();
             log::new_session();
             return Some(PumpStatus::NewSession);
         }
-        let bytes = held.get(..mark.unwrap_or(held.len())).unwrap_or_default();
-        if let [_, ..] = bytes {
+        let held = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
+        if let [_, ..] = held {
             let mut last = None;
-            let count = receive.space().iter_mut().zip(bytes).map(|(slot, byte)| {
+            let count = receive.space().iter_mut().zip(held).map(|(slot, byte)| {
                 *slot = *byte;
                 last = Some(*byte);
             });
@@ -245,11 +253,34 @@ impl Pump {
         None
     }
 
+    /// Finds session marks in the bytes that were read, also a mark whose beginning was read before. Returns the end of
+    /// the last mark.
+    fn find_mark(&mut self) -> Option<usize> {
+        if !self.detects_marks {
+            return None;
+        }
+        let mut end = None;
+        for (at, byte) in self.read_buffer.iter().enumerate().take(self.filled) {
+            let continues = SESSION_MARK.get(self.matched) == Some(byte);
+            self.matched = match continues {
+                true => self.matched.saturating_add(1),
+                false => usize::from(*byte == b'\n'),
+            };
+            if self.matched == SESSION_MARK.len() {
+                // The line break at the end may begin the next mark.
+                (end, self.matched) = (Some(at.saturating_add(1)), 1);
+            }
+        }
+        end
+    }
+
     /// Clears the line state of the old session.
     fn clear_lines(&mut self) {
         self.cancels_line = false;
         self.in_line = false;
-        self.ends_line |= self.in_output_line;
+        if self.in_output_line && self.preamble.is_empty() {
+            self.preamble = b"\n";
+        }
     }
 }
 

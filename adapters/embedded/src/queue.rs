@@ -89,6 +89,15 @@ impl<const N: usize> Queue<N> {
         bytes.iter().filter(|byte| self.push(**byte)).count()
     }
 
+    /// Puts all bytes in, or none: `false` records that they are missing.
+    pub fn push_all(&self, bytes: &[u8]) -> bool {
+        if self.free() < bytes.len() {
+            self.lost();
+            return false;
+        }
+        self.push_slice(bytes) == bytes.len()
+    }
+
     /// Records that bytes are missing at the end of the queue.
     ///
     /// The producer calls this method after an overrun, a framing error or a parity error of the hardware.

@@ -13,7 +13,7 @@ pub enum PumpStatus {
     Moved,
     /// No work is due until a byte arrives, output can be written, or this deadline passes. `None` means no deadline.
     Idle(Option<Millis>),
-    /// The peer has started a new session: reset the machine. See [`Pump::session_mark`](crate::Pump::session_mark).
+    /// The peer has started a new session: reset the machine. See [`Pump::session_marks`](crate::Pump::session_marks).
     NewSession,
     /// Input bytes were lost. The machine discards a partly received line. If that line contained the id of a request,
     /// the machine sends an error response. The connection stays open.

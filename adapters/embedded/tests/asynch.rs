@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::common::{App, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{App, INITIALIZE, MARK, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::Slot;
@@ -90,7 +90,7 @@ fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
     let app = with_server(512, 1024, |server| {
-        let (mut pump, mut app) = (Pump::new().session_mark(SESSION_MARK), App::default());
+        let (mut pump, mut app) = (Pump::new().session_marks(), App::default());
         let (mut input, mut output) =
             (Half { uart: &uart, delay, stuck: &stuck }, Half { uart: &uart, delay, stuck: &stuck });
         let mut idle = 0;
@@ -116,7 +116,7 @@ fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
 #[test]
 fn dropped_future_loses_no_bytes() {
     let input = [INITIALIZE, &ping(1), &call(2, "hello"), &ping(3)].concat();
-    let output = [WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
+    let output = [MARK, WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
     for reads in [1, 3, 64, 1000] {
         for writes in [1, 10, 1000] {
             for delay in [0, 1, 5] {
@@ -141,7 +141,7 @@ fn link_errors_and_sessions_are_reported_as_by_step() {
         On::Bytes([INITIALIZE, before].concat().into()),
         On::Error(ErrorKind::Other),
         On::Bytes([behind, &ping(2)].concat().into()),
-        On::Bytes(vec![b'x', SESSION_MARK]),
+        On::Bytes([b"x", SESSION_MARK].concat()),
         On::Bytes([INITIALIZE, &ping(3)].concat().into()),
         On::Error(ErrorKind::ConnectionReset),
     ];
@@ -156,12 +156,15 @@ fn link_errors_and_sessions_are_reported_as_by_step() {
         let failed = steps.iter().position(|step| *step == PumpStatus::NotWritten(ErrorKind::Other)).unwrap();
         steps.remove(failed);
         assert_eq!(steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);
-        assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
+        assert_eq!(uart.sent(), [MARK, WELCOME, &pong(2), WELCOME, &pong(3)].concat());
     }
     let (_, app) = serve(Uart { writes: 0, ..Uart::text(INITIALIZE) }, 0, &[1]);
     assert_eq!(app.steps, [PumpStatus::LinkLost(ErrorKind::WriteZero), PumpStatus::Closed]);
     let (uart, app) = serve(Uart::new([On::Bytes([INITIALIZE, &ping(1)].concat().into()), On::End]), 0, &[1]);
-    assert_eq!((app.steps, uart.flushed), (vec![PumpStatus::Closed], [WELCOME, &pong(1)].concat().len()));
+    assert_eq!(
+        (app.steps, uart.flushed),
+        (vec![PumpStatus::Closed], [MARK, WELCOME, &pong(1)].concat().len())
+    );
 }
 
 #[test]

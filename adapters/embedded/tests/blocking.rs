@@ -1,6 +1,6 @@
 //! Tests of the blocking pump, `Pump::run`.
 
-use crate::common::{App, INITIALIZE, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{App, INITIALIZE, MARK, On, Uart, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
@@ -8,7 +8,7 @@ use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
 /// Runs a server until the connection is closed or the script is empty.
 fn serve(uart: &mut Uart) -> App {
     with_server(512, 1024, |server| {
-        let (mut pump, mut app) = (Pump::new().session_mark(SESSION_MARK), App::default());
+        let (mut pump, mut app) = (Pump::new().session_marks(), App::default());
         loop {
             let step = pump.run(server, uart, &mut || Millis(0));
             assert_ne!(step, PumpStatus::Moved, "`run` never returns `Moved`");
@@ -22,7 +22,7 @@ fn serve(uart: &mut Uart) -> App {
 #[test]
 fn transcript_is_independent_of_read_and_write_sizes() {
     let input = [INITIALIZE, &ping(1), &call(2, "hello"), &ping(3)].concat();
-    let output = [WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
+    let output = [MARK, WELCOME, &pong(1), &answer(2, "Hello!"), &pong(3)].concat();
     for reads in [1, 2, 63, 64, 65, 1000] {
         for writes in [1, 7, 1000] {
             for end in [vec![], vec![On::End]] {
@@ -63,7 +63,7 @@ fn link_errors_are_reported_as_by_step() {
         On::Bytes([INITIALIZE, before].concat().into()),
         On::Error(ErrorKind::Other),
         On::Bytes([behind, &ping(2)].concat().into()),
-        On::Bytes(vec![b'x', SESSION_MARK]),
+        On::Bytes([b"x", SESSION_MARK].concat()),
         On::Bytes([INITIALIZE, &ping(3)].concat().into()),
         On::Error(ErrorKind::ConnectionReset),
     ]);
@@ -71,7 +71,7 @@ fn link_errors_are_reported_as_by_step() {
     let broken = PumpStatus::LineBroken(ErrorKind::Other);
     let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
     assert_eq!(app.steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);
-    assert_eq!(uart.sent(), [WELCOME, &pong(2), WELCOME, &pong(3)].concat());
+    assert_eq!(uart.sent(), [MARK, WELCOME, &pong(2), WELCOME, &pong(3)].concat());
 }
 
 #[test]

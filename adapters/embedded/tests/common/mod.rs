@@ -131,6 +131,8 @@ impl Write for Uart {
 pub(crate) static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
 pub(crate) static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 
+/// A session mark, which a pump sends first.
+pub(crate) const MARK: &str = "\n\u{4}\u{4}\u{4}\u{4}\n";
 pub(crate) const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
     r#""clientInfo":{"name":"c","version":"1"}}}"#,

@@ -6,7 +6,7 @@ use cortex_m_rt::{entry, exception};
 use embassy_executor::Executor;
 use embassy_futures::select::{Either, select};
 use mcp_proto::Server;
-use mcp_proto_embedded::{Pump, SESSION_MARK, Timer};
+use mcp_proto_embedded::{Pump, Timer};
 use mcp_proto_firmware::chips::lm3s6965_async::{start, tick, uart};
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
 
@@ -15,7 +15,7 @@ async fn serve(server: &'static mut Server<'static>, settings: &'static mut Sett
     let (mut input, mut output, mut clock) = start();
     let mut board = Simulated::default();
     let mut device = Device::new(&mut board, settings);
-    let mut pump = Pump::new().session_mark(SESSION_MARK);
+    let mut pump = Pump::new().session_marks();
     loop {
         device.work(server, clock.now());
         let mut alarm = clock;

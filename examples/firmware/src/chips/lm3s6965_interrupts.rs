@@ -90,7 +90,7 @@ pub fn uart() {
         let data = UART_DATA.read();
         // A break starts a new session, even after lost bytes. The UART also reports the break as a framing error.
         if data & IS_BREAK != 0 {
-            RECEIVED.push(SESSION_MARK);
+            RECEIVED.push_all(SESSION_MARK);
             continue;
         }
         if data & (OTHERS_WERE_LOST | IS_WRONG) != 0 {

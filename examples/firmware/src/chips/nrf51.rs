@@ -111,8 +111,10 @@ pub fn uart() {
         let source = UART_ERROR_SOURCE.read();
         UART_ERROR_SOURCE.write(source);
         // A break starts a new session.
-        if source & IS_BREAK == 0 || !RECEIVED.push(SESSION_MARK) {
+        if source & IS_BREAK == 0 {
             RECEIVED.lost();
+        } else {
+            RECEIVED.push_all(SESSION_MARK);
         }
     }
 }

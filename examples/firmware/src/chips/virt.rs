@@ -63,6 +63,8 @@ pub struct Virt {
     pending_errors: u8,
     /// Number of bytes to read before the position where bytes are missing.
     lost_behind: Option<u8>,
+    /// The rest of the session mark that a break has started.
+    mark: &'static [u8],
 }
 
 impl Virt {
@@ -79,7 +81,7 @@ impl Virt {
             mie::set_mext();
             mie::set_mtimer();
         }
-        Virt { pending_errors: 0, lost_behind: None }
+        Virt { pending_errors: 0, lost_behind: None, mark: b"" }
     }
 
     /// Reads the line status. Reading the register clears the error bits of the next byte, so the driver stores these
@@ -95,6 +97,11 @@ impl Link for Virt {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
         let mut count = 0usize;
         for slot in space {
+            if let [byte, rest @ ..] = self.mark {
+                (*slot, self.mark) = (*byte, rest);
+                count = count.saturating_add(1);
+                continue;
+            }
             if self.lost_behind == Some(0) {
                 break;
             }
@@ -113,8 +120,13 @@ impl Link for Virt {
                 self.lost_behind = Some(0);
                 break;
             }
-            // A break starts a new session.
-            *slot = if line & IS_BREAK != 0 { SESSION_MARK } else { byte };
+            // A break starts a new session. The UART received it as a byte 0, which the line break of the mark replaces.
+            *slot = byte;
+            if line & IS_BREAK != 0
+                && let [first, rest @ ..] = SESSION_MARK
+            {
+                (*slot, self.mark) = (*first, rest);
+            }
             count = count.saturating_add(1);
         }
         if count > 0 {

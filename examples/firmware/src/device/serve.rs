@@ -1,7 +1,7 @@
 //! The main loop of the device, on the pump of `mcp-proto-embedded`.
 
 use mcp_proto::{ConfigError, Millis, Server};
-use mcp_proto_embedded::{Link, Pump, PumpStatus, SESSION_MARK};
+use mcp_proto_embedded::{Link, Pump, PumpStatus};
 
 use super::Device;
 
@@ -28,7 +28,7 @@ pub fn serve(
             chip.sleep(NEVER);
         }
     };
-    let mut pump = Pump::new().session_mark(SESSION_MARK);
+    let mut pump = Pump::new().session_marks();
     loop {
         let now = chip.now();
         device.work(server, now);
