@@ -108,6 +108,33 @@ fn inspect_shows_servers_of_both_eras_and_sets_its_exit_code() {
 }
 
 #[test]
+#[cfg(unix)]
+fn inspect_escapes_the_control_characters_of_a_server() {
+    // A server that knows only the handshake. Its texts contain an escape sequence that sets the title of a terminal.
+    let script = r#"answer() {
+    read -r line; case $line in *notifications*) read -r line ;; esac
+    id=${line#*\"id\":}
+    printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%,*}" "$1"
+}
+answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"name\u001b]0;t\u0007","version":"1"},"instructions":"do\u001b[2J\u009bthis"}'
+answer '"result":{"tools":[{"name":"tool\u001b[31m","description":"a\r\u001b[K","inputSchema":{"type":"object"}}]}'
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"log\u001b[5m"}}'
+answer '"error":{"code":-32000,"message":"no\u001b[8m"}'
+cat > /dev/null"#;
+    let mut inspect = example("inspect");
+    let inspect = inspect.args(["--era", "legacy", "--trace", "--call", "tool", "--", "sh", "-c", script]);
+    let output = inspect.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let harmless = |character: char| character == '\n' || !character.is_control();
+    assert!(text.chars().all(harmless), "{text:?}");
+    for escaped in
+        ["name\\u{1b}]0;t\\u{7}", "do\\u{1b}[2J\\u{9b}this", "tool\\u{1b}[31m", "no\\u{1b}[8m (-32000)"]
+    {
+        assert!(text.contains(escaped), "{escaped} is missing in\n{text}");
+    }
+}
+
+#[test]
 fn inspect_uses_features_and_answers_server_requests() {
     let server = example("everything_server").get_program().to_owned();
     let cases: [(&[&str], &[&str]); 7] = [

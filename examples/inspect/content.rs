@@ -8,41 +8,41 @@ use crate::table::wrapped;
 
 /// Prints the result of a tool.
 pub(crate) fn result(result: &ToolResultView<'_>) {
-    println!("{}", if result.is_error() { "the tool failed with:" } else { "result of the tool:" });
+    say!("{}", if result.is_error() { "the tool failed with:" } else { "result of the tool:" });
     result.content().for_each(|content| piece(&content));
     if let Some(structured) = result.structured() {
-        println!("  structured: {structured}");
+        say!("  structured: {structured}");
     }
 }
 
 /// Prints the contents of a resource.
 pub(crate) fn read(read: &ReadResult) {
     for part in read.view().contents() {
-        println!("{}, {}", text(part.uri()), text(part.mime()));
+        say!("{}, {}", text(part.uri()), text(part.mime()));
         contents(&part);
     }
 }
 
 /// Prints the messages of a prompt.
 pub(crate) fn prompt(prompt: &PromptResult) {
-    println!("messages of the prompt:");
+    say!("messages of the prompt:");
     for message in prompt.view().messages() {
-        println!("  {}:", message.role().map_or("?", |role| role.as_str()));
+        say!("  {}:", message.role().map_or("?", |role| role.as_str()));
         piece(&message.content());
     }
 }
 
 fn piece(content: &ContentView<'_>) {
     match content {
-        ContentView::Text(text) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+        ContentView::Text(text) => say!("  {}", wrapped(&text.to_string(), 2, 118)),
         ContentView::Image { data, mime } | ContentView::Audio { data, mime } => {
-            println!("  [{}, {} bytes]", text(*mime), data.decoded_len());
+            say!("  [{}, {} bytes]", text(*mime), data.decoded_len());
         }
         ContentView::Resource(resource) => contents(resource),
-        ContentView::Link(resource) => println!("  [{}]", text(resource.uri())),
+        ContentView::Link(resource) => say!("  [{}]", text(resource.uri())),
         ContentView::Other(block) => {
             let kind = block.get("type").and_then(Json::string);
-            println!("  [{}, {} bytes]", text(kind), block.bytes().len());
+            say!("  [{}, {} bytes]", text(kind), block.bytes().len());
         }
         _ => {}
     }
@@ -50,9 +50,9 @@ fn piece(content: &ContentView<'_>) {
 
 fn contents(part: &ResourceContentsView<'_>) {
     match (part.text(), part.blob()) {
-        (Some(text), _) => println!("  {}", wrapped(&text.to_string(), 2, 118)),
+        (Some(text), _) => say!("  {}", wrapped(&text.to_string(), 2, 118)),
         (None, blob) => {
-            println!("  [{}, {} bytes]", text(part.uri()), blob.map_or(0, |blob| blob.decoded_len()));
+            say!("  [{}, {} bytes]", text(part.uri()), blob.map_or(0, |blob| blob.decoded_len()));
         }
     }
 }

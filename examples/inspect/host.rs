@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
 use mcp_proto::json::{self, Json};
-use mcp_proto_std::{InputResponse, ServerRequest};
+use mcp_proto_std::{InputResponse, Printable, ServerRequest};
 
 use crate::options::Arguments;
 
@@ -28,19 +28,19 @@ pub(crate) fn server_request_handler(
         InputRequest::Roots => InputResponse::roots(roots.clone()),
         InputRequest::Sample(sampled) => {
             for message in sampled.messages() {
-                println!("the server requests a model response: {}", message.raw());
+                say!("the server requests a model response: {}", message.raw());
             }
             InputResponse::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
         }
         InputRequest::OpenUrl(page) => {
-            println!("the server asks you to open {}\n  {}", page.url(), page.message());
+            say!("the server asks you to open {}\n  {}", page.url(), page.message());
             match given(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
                 Some(answer) if answer == "yes" => InputResponse::agree(),
                 _ => InputResponse::decline(),
             }
         }
         InputRequest::Elicit(form) => {
-            println!("the server asks: {}", form.message());
+            say!("the server asks: {}", form.message());
             fill_in(&form, &answers)
         }
         _ => InputResponse::decline(),
@@ -59,7 +59,7 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
         match value {
             Some(value) => _ = content.insert(name, value),
             None if field.is_required() => {
-                println!("  no {name}: declined");
+                say!("  no {name}: declined");
                 return InputResponse::decline();
             }
             None => {}
@@ -67,7 +67,7 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     }
     let members = content.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
     let fields = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
-    println!("  answered {fields}");
+    say!("  answered {fields}");
     InputResponse::accept_json(&fields)
 }
 
@@ -112,7 +112,7 @@ fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;
     }
-    print!("  {what}? ");
+    print!("  {}? ", Printable(what));
     std::io::stdout().flush().ok()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok().filter(|n| *n > 0)?;

@@ -12,6 +12,9 @@
 //! resource, gets a prompt, or listens. The user responds to the server's requests on the terminal. The exit code is 0
 //! if every option succeeded.
 
+#[macro_use]
+mod terminal;
+
 mod content;
 mod host;
 mod options;
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
     match inspect(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("inspect: {why}");
+            note!("inspect: {why}");
             ExitCode::FAILURE
         }
     }
@@ -111,7 +114,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
         // A URI contains a colon. The name of a prompt contains no colon.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
-        println!("{argument} may be: {}", proposed.values().join(", "));
+        say!("{argument} may be: {}", proposed.values().join(", "));
     }
     if let Some(tool) = &arguments.schema {
         let listed = client.list_tools().map_err(failed("listing the tools"))?;
@@ -119,7 +122,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
             .iter()
             .find(|listed| listed.name == *tool)
             .ok_or(format!("the server has no tool {tool}"))?;
-        println!("{tool} takes {}", found.view().input_schema());
+        say!("{tool} takes {}", found.view().input_schema());
     }
     for (tool, given) in &arguments.calls {
         let call = client.begin_json(tool, given, options).map_err(failed(tool))?;
@@ -147,7 +150,7 @@ fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subs
     }
     let lists = [Listed::Tools, Listed::Resources, Listed::Prompts];
     let subscription = client.listen(&lists, &uris).map_err(failed("subscribing"))?;
-    println!("listening to {}\n", subscription.acknowledged());
+    say!("listening to {}\n", subscription.acknowledged());
     Ok(Some(subscription))
 }
 

@@ -12,17 +12,17 @@ use crate::table::{Table, wrapped};
 
 /// Prints the server's name, revision, capabilities and instructions.
 pub(crate) fn server(server: &ServerDetails) {
-    println!("server         {} {}", server.name, server.version);
+    say!("server         {} {}", server.name, server.version);
     let era = if server.revision.era() == Era::Stateless { "no handshake" } else { "handshake" };
-    println!("revision       {}, {era}", server.revision);
+    say!("revision       {}, {era}", server.revision);
     let declared = Json::parse(server.capabilities_json.as_bytes()).unwrap_or(Json::EMPTY_OBJECT);
     let capabilities: Vec<_> = declared.members().map(capability).collect();
     let none = capabilities.is_empty();
-    println!("capabilities   {}", if none { "none".into() } else { capabilities.join(", ") });
+    say!("capabilities   {}", if none { "none".into() } else { capabilities.join(", ") });
     if let Some(instructions) = &server.instructions {
-        println!("instructions   {}", wrapped(instructions, 15, 100));
+        say!("instructions   {}", wrapped(instructions, 15, 100));
     }
-    println!();
+    say!("");
 }
 
 /// A capability with its flags, such as `tools (listChanged)`.
@@ -114,21 +114,19 @@ pub(crate) fn notice(notice: &Notification) {
         Notification::Log { level, logger, data } => {
             let level = level.map_or("log", |level| level.as_str());
             let logger = logger.as_ref().map(|logger| format!(" ({logger})")).unwrap_or_default();
-            // Write once, because other threads also print.
-            let line = format!("server: {level}{logger}: {data}\n");
-            eprint!("{line}");
+            note!("server: {level}{logger}: {data}");
         }
         Notification::Changed(listed) => {
-            println!("notification: the list of {} has changed", format!("{listed:?}").to_lowercase())
+            say!("notification: the list of {} has changed", format!("{listed:?}").to_lowercase())
         }
-        Notification::Updated(uri) => println!("notification: {uri} has changed"),
+        Notification::Updated(uri) => say!("notification: {uri} has changed"),
         Notification::Other { method, params } => {
-            println!("notification: {method} {}", params.as_deref().unwrap_or_default());
+            say!("notification: {method} {}", params.as_deref().unwrap_or_default());
         }
-        Notification::PeerUnresponsive => eprintln!("server: no response to a ping"),
-        Notification::Reconnected => eprintln!("server: connected again"),
-        Notification::ProtocolError(fault) => eprintln!("server: {fault}"),
-        Notification::Missed(count) => eprintln!("{count} notifications were dropped"),
+        Notification::PeerUnresponsive => note!("server: no response to a ping"),
+        Notification::Reconnected => note!("server: connected again"),
+        Notification::ProtocolError(fault) => note!("server: {fault}"),
+        Notification::Missed(count) => note!("{count} notifications were dropped"),
         _ => {}
     }
 }
@@ -137,7 +135,7 @@ pub(crate) fn notice(notice: &Notification) {
 pub(crate) fn progress(step: &Progress) {
     let total = step.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = step.message.as_ref().map(|text| format!(", {text}")).unwrap_or_default();
-    println!("progress {}{total}{message}", step.progress);
+    say!("progress {}{total}{message}", step.progress);
 }
 
 fn text(text: Option<Str<'_>>) -> String {

@@ -54,9 +54,9 @@ impl<const N: usize> Table<N> {
                     let text = cell.lines().nth(line).unwrap_or("");
                     format!("{text}{}", " ".repeat(width - text.chars().count()))
                 });
-                println!("{}", cells.collect::<Vec<_>>().join("   ").trim_end());
+                say!("{}", cells.collect::<Vec<_>>().join("   ").trim_end());
             }
         }
-        println!();
+        say!("");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Trace {
 impl Observer for Trace {
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
         if !std::mem::replace(&mut self.begun, true) {
-            eprintln!("client{}server", " ".repeat(WIDTH - 6));
+            note!("client{}server", " ".repeat(WIDTH - 6));
         }
         let label = match outcome {
             Ok(()) => label(line),
@@ -26,12 +26,12 @@ impl Observer for Trace {
         let label: String = label.chars().take(WIDTH - 8).collect();
         let dashes = "-".repeat(WIDTH - 6 - label.chars().count());
         match direction {
-            Direction::Out => eprintln!("   |- {label} {dashes}>|"),
-            Direction::In => eprintln!("   |<- {label} {dashes}|"),
+            Direction::Out => note!("   |- {label} {dashes}>|"),
+            Direction::In => note!("   |<- {label} {dashes}|"),
         }
         let text = String::from_utf8_lossy(line);
         let more = if text.chars().count() > SHOWN { "…" } else { "" };
-        eprintln!("   |     {}{more}", text.chars().take(SHOWN).collect::<String>());
+        note!("   |     {}{more}", text.chars().take(SHOWN).collect::<String>());
     }
 }
 

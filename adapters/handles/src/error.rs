@@ -7,6 +7,8 @@ use std::process::ExitStatus;
 use mcp_proto::json::Json;
 use mcp_proto::{ConfigError, client};
 
+use crate::printable::Printable;
+
 /// The reason why a server cannot run.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -83,7 +85,8 @@ impl fmt::Display for ConnectError {
             ConnectError::NoCommonRevision(answer) => {
                 write!(
                     f,
-                    "server and client have no protocol revision in common; the server responded {answer}"
+                    "server and client have no protocol revision in common; the server responded {}",
+                    Printable(answer)
                 )
             }
             ConnectError::InvalidResponse => f.write_str("the server's response to the handshake is invalid"),
@@ -176,7 +179,7 @@ impl PeerError {
 
 impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
+        write!(f, "{} ({})", Printable(&self.message), self.code)
     }
 }
 

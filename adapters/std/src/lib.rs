@@ -88,7 +88,7 @@ pub use crate::stream::Stream;
 pub use crate::worker::ServerHandle;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
-    ConnectError, Defer, Ending, InputResponse, Notification, PeerError, Progress, PromptDescription,
-    PromptResult, ReadResult, RequestError, ResourceDescription, ServeError, ServerDetails, ServerRequest,
-    Stderr, StderrTail, TemplateDescription, ToolDescription,
+    ConnectError, Defer, Ending, InputResponse, Notification, PeerError, Printable, Progress,
+    PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
+    ServerDetails, ServerRequest, Stderr, StderrTail, TemplateDescription, ToolDescription,
 };

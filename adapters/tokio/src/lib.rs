@@ -51,9 +51,9 @@ pub use connector::Connector;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientHandle, ClientResponse,
     CompleteResult, ConnectError, Defer, Ending, InputResponse, Notification, Notifications, PeerError,
-    PendingCall, PendingRequest, Progress, PromptDescription, PromptResult, ReadResult, RequestError,
-    ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, Stderr, StderrTail,
-    Subscription, TemplateDescription, ToolDescription,
+    PendingCall, PendingRequest, Printable, Progress, PromptDescription, PromptResult, ReadResult,
+    RequestError, ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, Stderr,
+    StderrTail, Subscription, TemplateDescription, ToolDescription,
 };
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};
