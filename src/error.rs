@@ -3,6 +3,10 @@
 //! A [`ProtocolError`] reports an error of the peer or of a handler. The machine has already handled this error.
 //! [`ConfigError`] and [`SendError`] are returned to the caller.
 
+mod tool_header;
+
+pub use crate::error::tool_header::InvalidToolHeader;
+
 use crate::json::{ScanError, WriteText, prints};
 use crate::rpc::code;
 
@@ -350,6 +354,13 @@ pub enum ConfigError {
         /// Index of the catalogue entry.
         entry: usize,
     },
+    /// An invalid annotation `x-mcp-header` in the input schema of a tool.
+    InvalidToolHeader {
+        /// Index of the tool.
+        entry: usize,
+        /// The rule that the annotation breaks.
+        error: InvalidToolHeader,
+    },
     /// A configuration without a protocol revision.
     NoRevision,
 }
@@ -384,6 +395,9 @@ impl WriteText for ConfigError {
             ConfigError::InvalidName { entry } => {
                 let why = " has an invalid name; a valid example is `com.example/name`";
                 ("catalogue entry ", *entry, why).pieces(put);
+            }
+            ConfigError::InvalidToolHeader { entry, error } => {
+                ("the input schema of catalogue entry ", *entry, ": ", error).pieces(put);
             }
             ConfigError::NoRevision => put("no protocol revision is enabled"),
         }

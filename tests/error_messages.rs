@@ -1,5 +1,5 @@
 //! The texts of errors.
-use mcp_proto::{ConfigError, ProtocolError, RequestFailure, SendError};
+use mcp_proto::{ConfigError, InvalidToolHeader, ProtocolError, RequestFailure, SendError};
 
 #[track_caller]
 fn says(rows: &[(&dyn core::fmt::Display, &str)]) {
@@ -79,6 +79,11 @@ fn config_errors_name_the_need_or_the_entry() {
         (
             &ConfigError::InvalidName { entry: 2 },
             "catalogue entry 2 has an invalid name; a valid example is `com.example/name`",
+        ),
+        (
+            &ConfigError::InvalidToolHeader { entry: 2, error: InvalidToolHeader::Type },
+            "the input schema of catalogue entry 2: a property with `x-mcp-header` must have the type `string`, \
+             `integer` or `boolean`",
         ),
         (&ConfigError::NoRevision, "no protocol revision is enabled"),
     ]);

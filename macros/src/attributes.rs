@@ -56,6 +56,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
+    /// The name of the header field that repeats the value.
+    pub(crate) header: Option<LitStr>,
 }
 
 /// The namespace of an attribute.
@@ -226,6 +228,7 @@ impl FieldAttributes {
     fn other_item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match (namespace, name) {
             (Namespace::Tool, "description") => return description(meta, &mut self.description),
+            (Namespace::Tool, "header") => return set_once(meta, &mut self.header, parse_string(meta)?),
             (Namespace::Tool, "range") => {
                 let Range { minimum, maximum } = meta.value()?.parse()?;
                 if let Some(minimum) = minimum {
@@ -263,7 +266,7 @@ impl FieldAttributes {
         if kinds.iter().filter(|is_set| **is_set).count() > 1 {
             return error("a field has only one of: a range, a length, a number of items, a schema");
         }
-        if self.skip && (kinds.contains(&true) || self.name.is_some()) {
+        if self.skip && (kinds.contains(&true) || self.name.is_some() || self.header.is_some()) {
             return error("a field that is skipped is not in the schema");
         }
         // Compares floats only. The compiler compares integers, because their bounds may be constants.

@@ -45,7 +45,8 @@ impl Value {
 
     /// Returns whether the field has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
-        self.attributes.name.is_some() || self.attributes.skip || self.attributes.default.is_some()
+        let FieldAttributes { name, skip, default, header, .. } = &self.attributes;
+        name.is_some() || *skip || default.is_some() || header.is_some()
     }
 
     /// Returns whether attributes limit or describe the field's type.
@@ -67,6 +68,14 @@ impl Value {
 
     /// Generates an expression of type `&'static Node`.
     pub(crate) fn node(&self) -> TokenStream {
+        let node = self.node_without_header();
+        match &self.attributes.header {
+            Some(name) => quote!(&__schema::Node::Header(#name, #node)),
+            None => node,
+        }
+    }
+
+    fn node_without_header(&self) -> TokenStream {
         let (plain, span) = (self.type_node(), located_at(&self.ty));
         let Some(limit) = self.limit() else {
             return quote_spanned!(span=> { const __NODE: __schema::Node = #plain; &__NODE });

@@ -39,6 +39,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` |
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
+/// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
 /// | `#[serde(rename = "…")]` | the name of the member |
@@ -74,6 +75,18 @@ use syn::{DeriveInput, parse_macro_input};
 /// struct Dim {
 ///     #[tool(range = 0..=100, default = 101)]
 ///     percent: u8,
+/// }
+/// ```
+///
+/// A field with a header is a string, an integer, a boolean or an `Option` of one. It is a field of the arguments, or
+/// of a struct in them, but not of an array or an enum. The schema has the annotation `x-mcp-header`, and not the type
+/// `null`, because clients refuse it there. Anything else is a compile error:
+///
+/// ```compile_fail,E0080
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct Buy {
+///     #[tool(header = "Price")]
+///     price: f64,
 /// }
 /// ```
 ///

@@ -161,7 +161,8 @@ fn expand_implementations(
                 const INPUT_SCHEMA: &'static str = {
                     const __NODE: __schema::Node = <#name #static_arguments as __schema::Schema>::NODE.inner();
                     const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
-                    __derived::as_text(&__TEXT)
+                    const __SCHEMA: &::core::primitive::str = __derived::input_schema(&__TEXT);
+                    __SCHEMA
                 };
                 const DESCRIPTION: ::core::option::Option<&'static str> = #description;
             }

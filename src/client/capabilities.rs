@@ -82,9 +82,9 @@ impl<'i> ClientConfig<'i> {
             let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
             write_parts("elicitation", modes, parts, out);
         }
-        write_raw("experimental", self.experimental, out);
+        write_raw("experimental", [self.experimental, &[]], out);
         if revision.has(WireFeature::Extensions) {
-            write_raw("extensions", self.extensions, out);
+            write_raw("extensions", [self.extensions, self.task_extension(revision)], out);
         }
         out.end_object();
     }
@@ -118,13 +118,13 @@ fn write_parts(
     out.end_object();
 }
 
-fn write_raw(name: &str, members: RawMembers<'_>, out: &mut Writer<'_>) {
-    if members.is_empty() {
+fn write_raw(name: &str, members: [RawMembers<'_>; 2], out: &mut Writer<'_>) {
+    if members.iter().all(|part| part.is_empty()) {
         return;
     }
     out.key(name);
     out.begin_object();
-    for (key, text) in members {
+    for (key, text) in members.into_iter().flatten() {
         out.key(key);
         // `Client::new` has checked the text.
         let _ = out.raw(text);

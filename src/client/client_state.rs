@@ -10,7 +10,7 @@ use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
-use crate::peer::slots::Ticket;
+use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
@@ -33,6 +33,9 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) capabilities: ServerCapabilities,
 }
+
+/// The requests in flight.
+pub(crate) type RequestTable<'b> = InFlight<'b, Request<InputKind, SentRequest>>;
 
 const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
 
@@ -79,7 +82,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
     /// Whether the client abandoned the probe. The response to the probe may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the client repeated the probe. The cause is a stateless server that missed the probe timeout.
+    /// Whether the client repeated the probe. The cause is a stateless server that missed the probe timeout, or that
+    /// refused a revision which it names.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
@@ -312,7 +316,13 @@ impl<'b> ClientState<'b> {
                 });
                 (sent, Some(RequestFailure::Closed))
             }
-            (OutboundState::CancelPending, _) => (self.write_cancel(ticket, &outbound.data, None), None),
+            (OutboundState::TaskPending, _) => {
+                let sent = self.config.tasks.map_or(Ok(()), |tasks| tasks.hooks.write_queued(self, ticket));
+                (sent, Some(RequestFailure::StateTooLong))
+            }
+            (OutboundState::CancelPending | OutboundState::TaskCancelPending, _) => {
+                (self.write_cancel(ticket, &outbound.data, None), None)
+            }
             _ => (Ok(()), None),
         };
         // A request that does not fit into an empty buffer never fits.
@@ -343,6 +353,11 @@ impl<'b> ClientState<'b> {
         if self.peer.response_pending {
             return Err(Overflow);
         }
+        if let Some(tasks) = self.config.tasks
+            && request.method.is_task()
+        {
+            return tasks.hooks.write_cancel(self, ticket);
+        }
         let id = self.id_of(request.sequence, Some(ticket.slot));
         self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
     }
@@ -357,8 +372,28 @@ impl<'b> ClientState<'b> {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
             }
+            // The request is in the queue, where the cancellation takes its place.
+            OutboundState::TaskPending => {
+                self.peer.in_flight.set_deadline(ticket, None);
+                self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);
+            }
+            OutboundState::NeedsInput | OutboundState::AwaitingResponse | OutboundState::TaskWaiting
+                if outbound.data.method.is_task() =>
+            {
+                match self.write_cancel(ticket, &outbound.data, None) {
+                    Ok(()) => self.peer.in_flight.release(ticket),
+                    Err(Overflow) => {
+                        self.peer.in_flight.set_deadline(ticket, None);
+                        self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);
+                        self.peer.in_flight.enqueue(ticket);
+                    }
+                }
+            }
             // The server has responded, or the connection is lost.
-            OutboundState::Failed(_) | OutboundState::NeedsInput | OutboundState::Parked => {
+            OutboundState::Failed(_)
+            | OutboundState::NeedsInput
+            | OutboundState::Parked
+            | OutboundState::TaskWaiting => {
                 self.peer.in_flight.release(ticket);
             }
             OutboundState::AwaitingResponse | OutboundState::Listening => {
@@ -367,7 +402,7 @@ impl<'b> ClientState<'b> {
                     Err(Overflow) => self.peer.queue_cancellation(ticket, reason),
                 }
             }
-            OutboundState::CancelPending | OutboundState::Closed => {}
+            OutboundState::CancelPending | OutboundState::TaskCancelPending | OutboundState::Closed => {}
         }
     }
 
@@ -375,8 +410,7 @@ impl<'b> ClientState<'b> {
     ///
     /// A request is not open if the application cancelled it, or if an event has reported its end.
     pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&Outbound<SentRequest>> {
-        let is_closed = |state| matches!(state, OutboundState::CancelPending | OutboundState::Closed);
-        self.peer.in_flight.outbound(ticket).filter(|outbound| !is_closed(outbound.state))
+        self.peer.in_flight.outbound(ticket).filter(|outbound| !outbound.state.is_closed())
     }
 
     /// Whether the output has space for a response from the client itself.

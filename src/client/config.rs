@@ -11,6 +11,7 @@ use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
 use crate::client::options::Meta;
+use crate::client::tasks::config::TaskConfig;
 
 /// The identity and behavior of a client. Usually a `static` value.
 ///
@@ -32,6 +33,7 @@ pub struct ClientConfig<'i> {
     pub(crate) empty_cursors: bool,
     pub(crate) missing_jsonrpc: bool,
     pub(crate) rounds: u32,
+    pub(crate) tasks: Option<TaskConfig>,
 }
 
 /// The era in which a client connects.
@@ -108,6 +110,7 @@ impl<'i> ClientConfig<'i> {
             empty_cursors: false,
             missing_jsonrpc: false,
             rounds: 10,
+            tasks: None,
         }
     }
 

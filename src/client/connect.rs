@@ -161,11 +161,14 @@ impl ClientState<'_> {
         match code_of(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
                 let mutual = supported_revisions(error).and(self.config.revisions);
-                let untried =
-                    mutual.and(Revisions::STATELESS).newest_first().find(|it| !self.tried.contains(*it));
-                match (untried, mutual.and(Revisions::HANDSHAKE).latest()) {
-                    (Some(revision), _) => self.send_connect_request(revision, Trigger::Probe),
-                    (None, Some(revision)) if automatic => self.fall_back(Some(revision)),
+                let stateless = mutual.and(Revisions::STATELESS);
+                let untried = stateless.newest_first().find(|it| !self.tried.contains(*it));
+                match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
+                    (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
+                    (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
+                    // If a server refuses a revision that it also names, such as a gateway during an update, the client
+                    // retries once.
+                    (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
                     _ => self.fail_connect(PendingFailure::Refused(span)),
                 }
             }
@@ -214,12 +217,14 @@ impl ClientState<'_> {
             .latest()
             .filter(|_| is_stateless_error && !self.probe_repeated)
         {
-            Some(revision) => {
-                self.probe_repeated = true;
-                self.send_connect_request(revision, Trigger::Probe)
-            }
+            Some(revision) => self.repeat_probe(revision),
             None => self.fail_connect(PendingFailure::Refused(span)),
         }
+    }
+
+    fn repeat_probe(&mut self, revision: Revision) -> Option<PendingEvent> {
+        self.probe_repeated = true;
+        self.send_connect_request(revision, Trigger::Probe)
     }
 
     fn set_connected(
@@ -229,8 +234,11 @@ impl ClientState<'_> {
         result: Span,
     ) -> Option<PendingEvent> {
         self.connecting = None;
-        self.peer.session =
-            Some(Session { revision, capabilities: ServerCapabilities::from_json(capabilities) });
+        let mut declared = ServerCapabilities::from_json(capabilities);
+        if let Some(tasks) = self.config.tasks {
+            declared = declared.with(tasks.hooks.server_capabilities(capabilities, revision));
+        }
+        self.peer.session = Some(Session { revision, capabilities: declared });
         self.resubscribe();
         Some(PendingEvent::Connected { revision, result })
     }
@@ -291,7 +299,9 @@ impl<'a> Connected<'a> {
     /// The capabilities that the server declared.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
-        ServerCapabilities::from_json(self.raw_capabilities())
+        let declared = self.raw_capabilities();
+        ServerCapabilities::from_json(declared)
+            .with(ServerCapabilities::tasks_from_json(declared, self.revision))
     }
 
     /// Instructions for a model that uses the server.

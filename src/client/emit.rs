@@ -1,6 +1,5 @@
 //! Emits events: turns the spans of a pending event into borrowed views.
 
-use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Member, Span};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
@@ -16,6 +15,7 @@ use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::log_message::LogMessage;
+use crate::protocol::objects::task::TaskView;
 
 impl Client<'_> {
     /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
@@ -45,8 +45,10 @@ impl Client<'_> {
             }),
             PendingEvent::Response { ticket, method, outcome } => {
                 let outcome = match outcome {
-                    PendingOutcome::Result { result, member } => {
-                        return Some(Event::Response(result_response(input, ticket, method, result, member)));
+                    PendingOutcome::Result { result, member, is_nested } => {
+                        let index = input.member_index(Member::Result).filter(|_| !is_nested);
+                        let result = Object::new(line, result, index);
+                        return Some(Event::Response(result_response(ticket, method, result, view(member))));
                     }
                     PendingOutcome::Error(error) => {
                         Outcome::Error(RpcError { error: view(error), era: state.era() })
@@ -67,9 +69,15 @@ impl Client<'_> {
             PendingEvent::Acknowledged { ticket, params } => {
                 Event::Acknowledged(Acknowledged { ticket, params: view(params) })
             }
+            PendingEvent::Task { ticket, task } => {
+                Event::Task { ticket, task: TaskView::from_json(view(task)) }
+            }
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::InputRequired { ticket, result } => {
-                Event::InputRequired(InputRequired { ticket, result: view(result) })
+                let tasks = state.config.tasks;
+                let answered =
+                    tasks.map(|tasks| tasks.hooks.answered_keys(state, ticket)).unwrap_or_default();
+                Event::InputRequired(InputRequired { ticket, result: view(result), answered })
             }
             PendingEvent::Cancelled { ticket, reason } => {
                 Event::Cancelled { ticket, reason: view(reason).string() }
@@ -85,16 +93,8 @@ impl Client<'_> {
 }
 
 /// Builds the response to a request that ended with a result.
-fn result_response<'a>(
-    input: &'a LineDecoder<'_>,
-    ticket: Ticket,
-    method: Method,
-    result: Span,
-    member: Span,
-) -> Response<'a> {
-    let line = input.bytes();
-    let member = Some(rpc::view(line, member)).filter(|member| !member.bytes().is_empty());
-    let result = Object::new(line, result, input.member_index(Member::Result));
+fn result_response<'a>(ticket: Ticket, method: Method, result: Object<'a>, member: Json<'a>) -> Response<'a> {
+    let member = Some(member).filter(|member| !member.bytes().is_empty());
     // Some servers send `null` for a result without members.
     let is_object = result.kind() == Kind::Object;
     let result = if is_object { result } else { Object::from_json(Json::EMPTY_OBJECT) };

@@ -18,6 +18,7 @@ use crate::protocol::objects::completion::CompletionView;
 use crate::protocol::objects::log_message::LogMessage;
 use crate::protocol::objects::prompt_result::PromptResultView;
 use crate::protocol::objects::resource_contents::ReadResultView;
+use crate::protocol::objects::task::TaskView;
 use crate::protocol::objects::tool_result::ToolResultView;
 
 /// An event of the client. It borrows the client until the next poll.
@@ -30,7 +31,7 @@ pub enum Event<'a> {
     ConnectFailed(ConnectFailure<'a>),
     /// The end of a request. The client emits this event exactly once for each request, with two exceptions. The client
     /// does not emit the event for a request that the application cancelled. A complete list ends with its last page
-    /// instead.
+    /// instead. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
     /// A page of the list of tools.
     Tools(ToolsPage<'a>),
@@ -62,6 +63,15 @@ pub enum Event<'a> {
     Acknowledged(Acknowledged<'a>),
     /// An input-required result: the server needs input for a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
+    /// A call that has become a [task](crate::client::ClientConfig::tasks), or a task with a new status.
+    ///
+    /// [`Event::Response`] reports the end of the task.
+    Task {
+        /// The ticket of the call.
+        ticket: Ticket,
+        /// The task. The application may store its id for [`resume_task`](crate::Client::resume_task).
+        task: TaskView<'a>,
+    },
     /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input.
     ServerRequest(ServerRequest<'a>),
     /// The cancellation of a [deferred](ServerRequest::defer) request.

@@ -11,6 +11,7 @@ use crate::peer::request::{OutboundState, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::methods;
 use crate::protocol::revision::Revision;
 use crate::rpc::Object;
 use crate::time::Millis;
@@ -22,6 +23,7 @@ use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::NO_SEQUENCE;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
+use crate::client::tasks::record::Keys;
 use crate::protocol::elicitation::result::{Action, write_form};
 use crate::protocol::objects::application_json::{once, write_object};
 use crate::protocol::roots::{Roots, write_roots};
@@ -38,6 +40,8 @@ use crate::protocol::sampling::result::{Sampled, write_sampled};
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) result: Json<'a>,
+    /// The keys of a task's earlier input requests, which the server may repeat.
+    pub(crate) answered: Keys<'a>,
 }
 
 impl<'a> InputRequired<'a> {
@@ -50,7 +54,8 @@ impl<'a> InputRequired<'a> {
     /// The input requests, each with the key for its response. Without input requests, the application resumes the
     /// request after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
-        self.result.get("inputRequests").unwrap_or(Json::NULL).members().filter_map(|(key, request)| {
+        let requests = self.result.get("inputRequests").unwrap_or(Json::NULL).members();
+        requests.filter(|(key, _)| !self.answered.contains(*key)).filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
             let kind = check::kind_of(method?.string()?, params)?;
             Some((key, InputRequest::from_json(kind, params.unwrap_or(Json::EMPTY_OBJECT))))
@@ -149,6 +154,8 @@ impl Client<'_> {
     /// members `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including
     /// `_meta`.
     ///
+    /// For a [task](crate::client::ClientConfig::tasks), the client sends only the responses, and does not call `params`.
+    ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
     /// as for [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit
@@ -206,7 +213,7 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.state.open_request(ticket).is_some_and(|it| it.data.method != Method::CallTool) {
+        if self.state.open_request(ticket).is_some_and(|it| it.data.method.in_events() != Method::CallTool) {
             return Err(SendError::Unwritable);
         }
         let mut params = |out: &mut Writer<'_>| {
@@ -235,15 +242,22 @@ impl ClientState<'_> {
         {
             return None;
         }
+        let count = self.count_input_requests(requests.unwrap_or(Json::NULL))?;
+        let is_valid = count > 0 || state.is_some();
+        is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
+    }
+
+    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
+    /// declare its capability.
+    pub(crate) fn count_input_requests(&self, requests: Json<'_>) -> Option<u32> {
         let mut count = 0u32;
-        for (_, request) in requests.unwrap_or(Json::NULL).members() {
+        for (_, request) in requests.members() {
             let [method, params] = request.pick(["method", "params"]);
             let kind = check::kind_of_method(method?.string()?, self.declared())?;
             check::check(kind, params, self.declared(), self.peer.in_flight.seed()).ok()?;
             count = count.saturating_add(1);
         }
-        let is_valid = count > 0 || state.is_some();
-        is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
+        Some(count)
     }
 
     /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight with the same
@@ -291,15 +305,19 @@ impl ClientState<'_> {
         let outbound = outbound.filter(|outbound| outbound.state == OutboundState::NeedsInput);
         let request = outbound.ok_or(SendError::Gone)?.data;
         let input_requests = request.input_requests();
-        let (method, revision) = request
-            .method
-            .resumable_name()
+        let task = self.config.tasks.filter(|_| request.method.is_task());
+        let name = task.map(|_| methods::TASKS_UPDATE.name).or_else(|| request.method.resumable_name());
+        let (method, revision) = name
             .filter(|_| self.is_connected())
             .zip(self.peer.session.map(|session| session.revision))
             .ok_or(SendError::NotConnected)?;
         let mut valid = true;
         let sent = self.resend(ticket, method, &mut |out, state| {
-            valid = params(out);
+            // The server has stored the parameters of the call that became the task.
+            match task {
+                Some(tasks) => tasks.hooks.write_id(state, out),
+                None => valid = params(out),
+            }
             let mut written = InputResponses { out, revision, count: 0, valid: true };
             if let Some(responses) = responses.take() {
                 responses(&mut written);
@@ -309,7 +327,7 @@ impl ClientState<'_> {
                 out.end_object();
             }
             valid &= written_valid && u64::from(count) == input_requests;
-            if !state.is_empty() {
+            if !state.is_empty() && task.is_none() {
                 out.key("requestState");
                 out.json_bytes(state);
             }
@@ -317,6 +335,12 @@ impl ClientState<'_> {
                 out.fail();
             }
         });
-        sent.map_err(|Overflow| self.send_error(valid))
+        sent.map_err(|Overflow| self.send_error(valid))?;
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
+            && task.is_some()
+        {
+            outbound.data.method = Method::TaskUpdate;
+        }
+        Ok(())
     }
 }

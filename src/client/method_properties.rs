@@ -16,6 +16,12 @@ pub(crate) enum Method {
     GetPrompt,
     Complete,
     Listen,
+    /// A poll of a task (`tasks/get`), or the time between two polls.
+    TaskGet,
+    /// The input responses for a task (`tasks/update`).
+    TaskUpdate,
+    /// The request of a task's result (`tasks/result`).
+    TaskResult,
     /// Another request without side effects, such as a ping.
     ReadOnly,
     Other,
@@ -51,6 +57,16 @@ impl Method {
         }
     }
 
+    /// Whether the request is about a task that the application started as a call.
+    pub(crate) fn is_task(self) -> bool {
+        matches!(self, Method::TaskGet | Method::TaskUpdate | Method::TaskResult)
+    }
+
+    /// The kind of the application's request. For a request about a task, this is the call.
+    pub(crate) fn in_events(self) -> Method {
+        if self.is_task() { Method::CallTool } else { self }
+    }
+
     /// Whether the application can repeat the request without side effects.
     pub(crate) fn is_repeatable(self) -> bool {
         !matches!(self, Method::CallTool | Method::Other)
@@ -61,6 +77,7 @@ impl Method {
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
             Method::Listen | Method::ReadOnly | Method::Other => None,
+            Method::TaskGet | Method::TaskUpdate | Method::TaskResult => None,
             Method::List(list) => Some(list.member()),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
@@ -76,6 +93,7 @@ impl Method {
             // Some servers send `null` for a result without members.
             _ if result.kind() != Kind::Object => self.member().is_none() && result.kind() == Kind::Null,
             Method::Listen | Method::ReadOnly | Method::Other => true,
+            Method::TaskGet | Method::TaskUpdate | Method::TaskResult => true,
             Method::List(_) | Method::ReadResource | Method::GetPrompt => kind == Kind::Array,
             // Some servers omit an empty content array.
             Method::CallTool => matches!(kind, Kind::Array | Kind::Null),

@@ -9,6 +9,8 @@
 //! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
+//! | let calls become tasks | [`ClientConfig::tasks`] | [`Event::Task`], then the end of the call |
+//! | continue a task after a restart | [`Client::resume_task`] | [`Response::tool_result`] |
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
 //! | cancel | [`Client::cancel`] | nothing |
@@ -45,6 +47,7 @@ mod send_notification;
 mod server_requests;
 mod setup;
 mod subscriptions;
+mod tasks;
 
 use ::core::mem;
 
@@ -58,6 +61,7 @@ pub use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPa
 pub use crate::client::server_requests::input_request::InputRequest;
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 pub use crate::client::subscriptions::{Acknowledged, Filter};
+pub use crate::client::tasks::TaskLimits;
 pub use crate::protocol::elicitation::choice::ChoiceView;
 pub use crate::protocol::elicitation::field::{FieldKind, FieldView};
 pub use crate::protocol::elicitation::{FormView, OpenUrlView};
@@ -73,6 +77,7 @@ pub use crate::protocol::objects::prompt::{PromptArgumentView, PromptView};
 pub use crate::protocol::objects::prompt_result::{PromptMessageView, PromptResultView};
 pub use crate::protocol::objects::resource::{ResourceTemplateView, ResourceView};
 pub use crate::protocol::objects::resource_contents::{ReadResultView, ResourceContentsView};
+pub use crate::protocol::objects::task::TaskView;
 pub use crate::protocol::objects::tool::{ToolHintsView, ToolView};
 pub use crate::protocol::objects::tool_result::ToolResultView;
 pub use crate::protocol::roots::Roots;
@@ -91,7 +96,7 @@ use crate::json::{Member, Shape, Span};
 use crate::machine::{Action, Io, Machine, Receive, sealed};
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::request::{InboundState, Outbound, Request};
+use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
@@ -164,8 +169,8 @@ impl Client<'_> {
         self.state.peer.session.map(|session| session.capabilities)
     }
 
-    /// Ends the connection. [Subscriptions](Client::listen) wait for [`reconnect`](Client::reconnect). Every other
-    /// request of the application fails with [`RequestFailure::Closed`]. The machine still offers unsent output during
+    /// Ends the connection. [Subscriptions](Client::listen) and [tasks](ClientConfig::tasks) wait for
+    /// [`reconnect`](Client::reconnect). Every other request of the application fails with [`RequestFailure::Closed`]. The machine still offers unsent output during
     /// the [grace period](Timeouts::grace). The caller then closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
@@ -283,8 +288,13 @@ impl Client<'_> {
                 self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             Some(Request::Outbound(outbound)) => {
-                let method = outbound.data.method;
-                if let Some(failure) = peer.handle_deadline(ticket) {
+                let method = outbound.data.method.in_events();
+                if let Some(tasks) = self.state.config.tasks
+                    && outbound.state == OutboundState::TaskWaiting
+                    && outbound.data.maximum > peer.now
+                {
+                    tasks.hooks.poll(&mut self.state, ticket);
+                } else if let Some(failure) = peer.handle_deadline(ticket) {
                     self.state.abandon(ticket, "timeout");
                     let outcome = PendingOutcome::Failed(failure);
                     self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
@@ -422,7 +432,7 @@ impl Client<'_> {
         if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;
             self.state.peer.in_flight.clear_queue();
-            if self.state.park_subscription(ticket) {
+            if self.state.park(ticket) {
                 self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
@@ -432,6 +442,7 @@ impl Client<'_> {
             self.state.peer.in_flight.release(ticket);
             if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
+                let method = method.in_events();
                 self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
             } else if is_server_request {
                 self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });

@@ -27,6 +27,8 @@ pub struct Options<'o> {
     pub log_level: Option<Level>,
     /// Additional members of `_meta`.
     pub meta: Option<&'o str>,
+    /// The time to live of the task that the call should become (`2025-11-25`), in milliseconds.
+    pub task: Option<Millis>,
 }
 
 impl<'o> Options<'o> {
@@ -38,6 +40,7 @@ impl<'o> Options<'o> {
         ignore_progress: false,
         log_level: None,
         meta: None,
+        task: None,
     };
 
     /// Sets the timeout, in milliseconds. Progress restarts the timeout.
@@ -88,6 +91,18 @@ impl<'o> Options<'o> {
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);
+        self
+    }
+
+    /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With `u64::MAX`, the server chooses
+    /// the time.
+    ///
+    /// Pass this option only for tools whose [`task_support`](crate::client::ToolView::task_support) is not
+    /// `Forbidden`. If the server or the [configuration](crate::client::ClientConfig::tasks) has no tasks, the call is
+    /// an ordinary call. In `2026-07-28` the option has no effect, because the server decides which calls become tasks.
+    #[must_use]
+    pub const fn task(mut self, ttl: Millis) -> Self {
+        self.task = Some(ttl);
         self
     }
 

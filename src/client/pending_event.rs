@@ -31,6 +31,7 @@ pub(crate) enum PendingEvent {
     Cancelled { ticket: Ticket, reason: Span },
     Expired(Ticket),
     InputRequired { ticket: Ticket, result: Span },
+    Task { ticket: Ticket, task: Span },
     Notification { method: Span, params: Span },
 }
 
@@ -41,6 +42,8 @@ pub(crate) enum PendingOutcome {
     Result {
         result: Span,
         member: Span,
+        /// Whether the result is inside a message about a task.
+        is_nested: bool,
     },
     Error(Span),
     Failed(RequestFailure),

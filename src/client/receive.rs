@@ -218,7 +218,14 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
         Some(Notification::Acknowledged) if !state.responds_to_requests() => {
             state.handle_acknowledgment(line, object)
         }
-        Some(Notification::Acknowledged) | None => Ok(PendingEvent::Notification { method, params }),
+        Some(Notification::Acknowledged) | None => {
+            let task = Object::new(line, object, None);
+            let handled = state.config.tasks.and_then(|tasks| tasks.hooks.on_notification(state, name, task));
+            match handled {
+                Some(handled) => return handled,
+                None => Ok(PendingEvent::Notification { method, params }),
+            }
+        }
     };
     pending_event.map_or_else(Handled::ProtocolError, Handled::Event)
 }
@@ -240,7 +247,12 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> H
 }
 
 fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
-    match state.peer.record_progress(rpc::view(line, params)) {
+    let view = rpc::view(line, params);
+    let recorded = state.peer.record_progress(view).or_else(|error| {
+        let tasks = state.config.tasks.ok_or(error)?;
+        tasks.hooks.find_progress(state, view).ok_or(error)
+    });
+    match recorded {
         Ok(ticket) => Handled::Event(PendingEvent::Progress { ticket, params }),
         Err(error) => Handled::ProtocolError(error),
     }
@@ -279,12 +291,14 @@ fn handle_response(
     Handled::Event(match outcome {
         Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
         Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
-        Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
+        Outcome::Result(result) => {
+            return handle_result(state, ticket, Object::new(line, result, index));
+        }
     })
 }
 
 /// Handles the result of a pending request.
-fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> PendingEvent {
+fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> Handled {
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
@@ -296,22 +310,27 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         (_, None) => [Span::MISSING; 2],
     };
     let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
+    if let Some(tasks) = state.config.tasks
+        && let Some(handled) = tasks.hooks.on_result(state, ticket, kind, result)
+    {
+        return handled;
+    }
     if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
-        return match state.handle_input_required(ticket, result) {
+        return Handled::Event(match state.handle_input_required(ticket, result) {
             Ok(pending_event) => pending_event,
             Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
-        };
+        });
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {
-        return end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid));
+        return Handled::Event(end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)));
     }
-    match method {
+    Handled::Event(match method {
         Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
-            let outcome = PendingOutcome::Result { result: result.span(), member };
+            let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
             end_request(state, ticket, outcome)
         }
-    }
+    })
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit this member.
@@ -320,8 +339,12 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 }
 
 /// Ends a request and frees its slot.
-fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) -> PendingEvent {
-    let method = state.method_of(ticket);
+pub(crate) fn end_request(
+    state: &mut ClientState<'_>,
+    ticket: Ticket,
+    outcome: PendingOutcome,
+) -> PendingEvent {
+    let method = state.method_of(ticket).in_events();
     state.peer.in_flight.release(ticket);
     PendingEvent::Response { ticket, method, outcome }
 }
@@ -332,6 +355,12 @@ impl ClientState<'_> {
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
+                if let Some(tasks) = self.config.tasks
+                    && self.method_of(ticket).is_task()
+                {
+                    tasks.hooks.on_lost(self, ticket);
+                    return None;
+                }
                 Some(end_request(self, ticket, PendingOutcome::Failed(RequestFailure::Closed)))
             }
             IssuedId::Other(sequence) if self.is_connect_sequence(sequence) => {

@@ -6,6 +6,7 @@ use crate::json::Span;
 use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
@@ -23,6 +24,9 @@ impl Client<'_> {
     /// occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the slot could not
     /// store its filter. All subscriptions fail with this reason if the new server belongs to the handshake era.
     ///
+    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls them again. A task fails
+    /// with [`RequestFailure::Closed`] if the new server has no tasks.
+    ///
     /// Every other request of the application also fails with [`RequestFailure::Closed`].
     /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request
     /// again. [Deferred](crate::client::ServerRequest::defer) requests of the server are
@@ -32,6 +36,9 @@ impl Client<'_> {
     /// application subscribes again.
     pub fn reconnect(&mut self) {
         self.input.reset();
+        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.pending_event {
+            self.state.require_input_again(ticket);
+        }
         self.state.end_connection();
         self.state.reset_connection();
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
@@ -67,18 +74,33 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription for the next connection. Returns `false` if the request is not an open subscription, or if
-    /// the slot has no stored filter.
-    pub(crate) fn park_subscription(&mut self, ticket: Ticket) -> bool {
-        let has_filter = !self.peer.in_flight.text(ticket).is_empty();
+    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, or if the slot
+    /// has no stored filter.
+    ///
+    /// A task that needs input remains unchanged, so that the application can respond on the next connection.
+    pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
+        let has_text = !self.peer.in_flight.text(ticket).is_empty();
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
-        let can_park = has_filter && outbound.is_subscription();
-        if can_park {
+        let is_task = outbound.data.method.is_task()
+            && !outbound.state.is_closed()
+            && !matches!(outbound.state, OutboundState::Failed(_));
+        let can_park = has_text && (is_task || outbound.is_subscription());
+        if can_park && outbound.state != OutboundState::NeedsInput {
             // No response matches this sequence number.
             (outbound.data.sequence, outbound.state) = (NO_SEQUENCE, OutboundState::Parked);
             self.peer.in_flight.set_deadline(ticket, None);
         }
         can_park
+    }
+
+    /// Prepares a task whose input requests were not emitted, so that the client emits them on the next connection.
+    fn require_input_again(&mut self, ticket: Ticket) {
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
+            && outbound.data.method.is_task()
+        {
+            // After a lost update, the client emits the open input requests again.
+            (outbound.state, outbound.data.method) = (OutboundState::AwaitingResponse, Method::TaskUpdate);
+        }
     }
 
     /// Ends the requests of the old connection. Parks subscriptions, and releases requests whose end the client has
@@ -95,11 +117,9 @@ impl ClientState<'_> {
                     InboundState::Dropped => {}
                 },
                 Some(Request::Outbound(outbound)) => match outbound.state {
-                    OutboundState::CancelPending | OutboundState::Closed => {
-                        self.peer.in_flight.release(ticket);
-                    }
+                    state if state.is_closed() => self.peer.in_flight.release(ticket),
                     OutboundState::Failed(_) => {}
-                    _ if self.park_subscription(ticket) => {}
+                    _ if self.park(ticket) => {}
                     _ => self.peer.fail_request(ticket, RequestFailure::Closed),
                 },
                 None => {}
@@ -107,18 +127,22 @@ impl ClientState<'_> {
         }
     }
 
-    /// Queues parked subscriptions for the new connection.
+    /// Queues parked subscriptions and tasks for the new connection.
     pub(crate) fn resubscribe(&mut self) {
+        let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let mut next = 0;
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
-            match self.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
-                Some(OutboundState::Parked) if self.has(WireFeature::Subscriptions) => {
+            let Some(outbound) = self.peer.in_flight.outbound(ticket) else { continue };
+            let (state, is_task) = (outbound.state, outbound.data.method.is_task());
+            match self.config.tasks.filter(|_| is_task) {
+                _ if state != OutboundState::Parked => {}
+                Some(tasks) if has_tasks => tasks.hooks.on_connected(self, ticket),
+                None if self.has(WireFeature::Subscriptions) => {
                     self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);
                     self.peer.in_flight.enqueue(ticket);
                 }
-                Some(OutboundState::Parked) => self.peer.fail_request(ticket, RequestFailure::Closed),
-                _ => {}
+                _ => self.peer.fail_request(ticket, RequestFailure::Closed),
             }
         }
     }

@@ -113,34 +113,52 @@ impl ClientState<'_> {
         method: &str,
         params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
-        let outbound = self.peer.in_flight.outbound(ticket).copied();
-        let (Some(session), Some(outbound)) = (self.peer.session, outbound) else {
-            return Ok(());
+        let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return Ok(()) };
+        let sequence = self.peer.rounds;
+        // A request about a task has no progress, log messages or additional `_meta` of its own.
+        let is_task = outbound.data.method.is_task();
+        let token = outbound.wants_progress().then(|| self.id_of(sequence, Some(ticket.slot)));
+        let meta = match is_task {
+            true => Meta::default(),
+            false => Meta { token, level: outbound.data.level, more: None },
         };
+        self.write_stored(ticket, method, meta, params)?;
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+            (outbound.data.sequence, outbound.state) = (sequence, OutboundState::AwaitingResponse);
+            outbound.last_progress = SortKey::NONE;
+            if outbound.timing.timer() == Timer::Running {
+                outbound.timing.set_timer(Timer::Restarting);
+            }
+        }
+        self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
+        Ok(())
+    }
+
+    /// Writes a request under a new id. `params` writes the members of the parameters from the slot's text. The text also
+    /// has the additional members of `meta`.
+    pub(crate) fn write_stored(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        meta: Meta<'_>,
+        params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
+    ) -> Result<(), Overflow> {
+        let data = self.peer.in_flight.outbound(ticket).map(|outbound| outbound.data);
+        let (Some(session), Some(data)) = (self.peer.session, data) else { return Ok(()) };
         let id = self.id_of(self.peer.rounds, Some(ticket.slot));
         let (space, config, cache) = (self.request_space(), self.config, &mut self.meta_cache);
         self.peer.output.compact();
-        let (more, rest) = outbound.data.split_text(self.peer.in_flight.text(ticket));
-        let token = outbound.wants_progress().then_some(id);
+        let (more, rest) = data.split_text(self.peer.in_flight.text(ticket));
         self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             out.field_string("method", method);
             out.token(PARAMS);
             params(out, rest);
-            let meta = Meta { token, level: outbound.data.level, more };
-            config.write_meta(session.revision, meta, cache, out);
+            config.write_meta(session.revision, Meta { more, ..meta }, cache, out);
             out.token("}}");
         })?;
-        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
-            (outbound.data.sequence, outbound.state) = (self.peer.rounds, OutboundState::AwaitingResponse);
-            outbound.last_progress = SortKey::NONE;
-            if outbound.timing.timer() == Timer::Running {
-                outbound.timing.set_timer(Timer::Restarting);
-            }
-        }
         self.peer.rounds = self.peer.rounds.saturating_add(1);
-        self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(())
     }
 

@@ -1,15 +1,12 @@
 //! Construction of a client: buffers, slots, options.
 
 use crate::buffer::Buffer;
-use crate::client::client_state::{ClientState, ID_LIMIT};
-use crate::client::request_data::SentRequest;
-use crate::client::server_requests::input_request::InputKind;
+use crate::client::client_state::{ClientState, ID_LIMIT, RequestTable};
 use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
-use crate::peer::request::Request;
 use crate::peer::slots::InFlight;
 
 impl<'b> Client<'b> {
@@ -55,6 +52,7 @@ impl<'b> Client<'b> {
     /// - the cursor of a list,
     /// - the state of a request that [requires input](crate::client::InputRequired),
     /// - the filter of a [subscription](Client::listen),
+    /// - the id of a [task](ClientConfig::tasks),
     /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server.
     ///
     /// For a list or a resumable request, this part also stores the additional [`_meta`](crate::client::Options::meta).
@@ -74,7 +72,7 @@ impl<'b> Client<'b> {
     }
 
     /// Replaces the request table, but preserves the seed. The order of the setup calls therefore does not matter.
-    fn set_in_flight(&mut self, mut table: InFlight<'b, Request<InputKind, SentRequest>>) {
+    fn set_in_flight(&mut self, mut table: RequestTable<'b>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
     }

@@ -10,6 +10,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::methods;
+use crate::protocol::objects::view::list;
 use crate::protocol::revision::WireFeature;
 use crate::rpc;
 use crate::time::Millis;
@@ -34,11 +35,13 @@ pub struct Filter<'f> {
     prompts: bool,
     resources: bool,
     uris: &'f [&'f str],
+    tasks: &'f [&'f str],
 }
 
 impl<'f> Filter<'f> {
     /// An empty filter.
-    pub const NOTHING: Filter<'static> = Filter { tools: false, prompts: false, resources: false, uris: &[] };
+    pub const NOTHING: Filter<'static> =
+        Filter { tools: false, prompts: false, resources: false, uris: &[], tasks: &[] };
 
     /// Adds changes of the list of tools.
     #[must_use]
@@ -63,8 +66,23 @@ impl<'f> Filter<'f> {
 
     /// Sets the resources whose changes the filter covers.
     #[must_use]
-    pub const fn uris<'n>(self, uris: &'n [&'n str]) -> Filter<'n> {
-        Filter { tools: self.tools, prompts: self.prompts, resources: self.resources, uris }
+    pub const fn uris<'n>(self, uris: &'n [&'n str]) -> Filter<'n>
+    where
+        'f: 'n,
+    {
+        Filter { uris, ..self }
+    }
+
+    /// Sets the ids of the tasks that the filter covers.
+    ///
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). A notification about a task in a slot counts as
+    /// the response to a poll, so the call does not wait for the next poll.
+    #[must_use]
+    pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
+    where
+        'f: 'n,
+    {
+        Filter { tasks: ids, ..self }
     }
 
     fn write(&self, out: &mut Writer<'_>) {
@@ -73,11 +91,13 @@ impl<'f> Filter<'f> {
         for (name, _) in lists.into_iter().filter(|(_, wanted)| *wanted) {
             out.field_boolean(name, true);
         }
-        if !self.uris.is_empty() {
-            out.key(URIS);
-            out.begin_array();
-            self.uris.iter().for_each(|uri| out.string(uri));
-            out.end_array();
+        for (name, texts) in [(URIS, self.uris), (TASKS, self.tasks)] {
+            if !texts.is_empty() {
+                out.key(name);
+                out.begin_array();
+                texts.iter().for_each(|text| out.string(text));
+                out.end_array();
+            }
         }
         out.end_object();
     }
@@ -87,6 +107,7 @@ const TOOLS: &str = "toolsListChanged";
 const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
 const URIS: &str = "resourceSubscriptions";
+const TASKS: &str = "taskIds";
 
 /// The server's acknowledgment of a subscription. The server may acknowledge only a part of the requested filter.
 #[derive(Debug, Clone, Copy)]
@@ -122,7 +143,12 @@ impl<'a> Acknowledged<'a> {
 
     /// The resources whose changes the acknowledged filter covers.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
-        self.raw().get(URIS).unwrap_or(Json::NULL).elements().filter_map(Json::string)
+        list(self.raw(), URIS).filter_map(Json::string)
+    }
+
+    /// The ids of the tasks that the acknowledged filter covers.
+    pub fn tasks(&self) -> impl Iterator<Item = Str<'a>> {
+        list(self.raw(), TASKS).filter_map(Json::string)
     }
 
     /// The acknowledged filter, as raw JSON.
@@ -147,14 +173,16 @@ impl Client<'_> {
     /// [`reconnect`](Client::reconnect).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server is of the handshake era. A server of this era reports changes of lists
-    /// without a subscription, and changes of resources after [`subscribe`](Client::subscribe). Other errors: as for
-    /// [`call_with`](Client::call_with).
+    /// [`SendError::Unsupported`]: the filter has tasks, but the configuration does not enable tasks; or the server is
+    /// of the handshake era. A server of this era reports changes of lists without a subscription, and changes of
+    /// resources after [`subscribe`](Client::subscribe). Other errors: as for [`call_with`](Client::call_with).
     ///
     /// [`Event::Acknowledged`]: crate::client::Event::Acknowledged
     /// [`Event::Response`]: crate::client::Event::Response
     pub fn listen(&mut self, filter: Filter<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
-        if self.state.is_connected() && !self.state.has(WireFeature::Subscriptions) {
+        let is_supported = self.state.has(WireFeature::Subscriptions)
+            && (filter.tasks.is_empty() || self.state.config.tasks.is_some());
+        if self.state.is_connected() && !is_supported {
             return Err(SendError::Unsupported);
         }
         let mut options = options.maximum(Millis(u64::MAX));
@@ -164,7 +192,7 @@ impl Client<'_> {
             filter.write(out);
             true
         })?;
-        self.state.peer.in_flight.write_text(ticket, &mut |out| filter.write(out));
+        self.state.peer.in_flight.write_text(ticket, 0, &mut |out| filter.write(out));
         Ok(ticket)
     }
 }

@@ -98,6 +98,23 @@ pub struct OutboundMessage<'a> {
 }
 
 impl<'a> OutboundMessage<'a> {
+    /// Creates an outbound message from one JSON text without a newline.
+    ///
+    /// A machine creates its own messages. This constructor is for a relay, which passes on messages of another
+    /// process. `kind` and `relation` must match the text, because a transport routes by them.
+    ///
+    /// ```
+    /// use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
+    ///
+    /// let text = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+    /// let message = OutboundMessage::new(text, OutboundMessageKind::Request, Relation::Request(StreamId(1)));
+    /// assert_eq!(message.message(), text);
+    /// ```
+    #[must_use]
+    pub fn new(message: &'a [u8], kind: OutboundMessageKind, relation: Relation) -> OutboundMessage<'a> {
+        OutboundMessage { message, routing: Routing { kind, relation } }
+    }
+
     /// Returns the message as one JSON text without a newline.
     #[must_use]
     pub fn message(&self) -> &'a [u8] {

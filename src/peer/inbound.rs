@@ -5,7 +5,7 @@ use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Decimal, Json, Kind, SortKey, Span, Writer};
 use crate::peer::request::{Inbound, InboundState, Request};
 use crate::peer::slots::{Data, InFlight, Ticket};
-use crate::peer::transmit_buffer::Overflow;
+use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::meta;
 use crate::rpc::{self, Object};
@@ -42,14 +42,30 @@ impl<'a> Source<'a> {
     }
 
     /// The progress token as JSON text, empty if there is none.
-    fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
+    pub(crate) fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
     where
         'a: 'i,
     {
         match self {
             Source::Line { meta, .. } => progress_token(meta),
-            Source::Slot(ticket) => in_flight.text_after_id(*ticket),
+            Source::Slot(ticket) => match in_flight.text_after_id(*ticket) {
+                // The client stores the whole `_meta` of a request that belongs to a task.
+                meta @ [b'{', ..] => progress_token(meta),
+                token => token,
+            },
         }
+    }
+
+    /// The stored `_meta`, if there is one.
+    pub(crate) fn meta<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> Option<Json<'i>>
+    where
+        'a: 'i,
+    {
+        let meta = match self {
+            Source::Line { meta, .. } => meta,
+            Source::Slot(ticket) => in_flight.text_after_id(*ticket),
+        };
+        meta.starts_with(b"{").then(|| Json::trusted(meta))
     }
 }
 
@@ -73,6 +89,43 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
         id => out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","error":{"code":"#),
     }
     out.integer(code.into());
+}
+
+/// Writes a response of at most `space` bytes: see [`Peer::write_response`].
+pub(crate) fn write_response(
+    output: &mut TransmitBuffer<'_>,
+    routing: Routing,
+    space: usize,
+    body: impl FnOnce(&mut Writer<'_>) -> bool,
+) -> Result<(), ProtocolError> {
+    let mut out = output.begin_message(space);
+    let valid = body(&mut out);
+    let written = out.finish().ok().filter(|_| valid);
+    output.end_message(routing, written).map_err(|Overflow| match valid {
+        true => ProtocolError::ReplyTooLarge { limit: output.max_reply_size() },
+        false => ProtocolError::InvalidReply,
+    })
+}
+
+/// Writes `notifications/progress` without its end. Omits an empty `message`.
+pub(crate) fn begin_progress(
+    out: &mut Writer<'_>,
+    token: &[u8],
+    progress: Decimal,
+    total: Option<Decimal>,
+    message: &str,
+) {
+    out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
+    out.json_bytes(token);
+    out.key("progress");
+    out.decimal(progress);
+    if let Some(total) = total {
+        out.key("total");
+        out.decimal(total);
+    }
+    if !message.is_empty() {
+        out.field_string("message", message);
+    }
 }
 
 /// The end of a message whose last member is an object.
@@ -113,13 +166,7 @@ impl<R: Role> Peer<'_, R> {
         body: impl FnOnce(&mut Writer<'_>, &[u8]) -> bool,
     ) -> Result<(), ProtocolError> {
         let id = source.id(&self.in_flight);
-        let mut out = self.output.begin_message(space);
-        let valid = body(&mut out, id);
-        let written = out.finish().ok().filter(|_| valid);
-        self.output.end_message(routing, written).map_err(|Overflow| match valid {
-            true => ProtocolError::ReplyTooLarge { limit: self.output.max_reply_size() },
-            false => ProtocolError::InvalidReply,
-        })
+        write_response(&mut self.output, routing, space, |out| body(out, id))
     }
 
     /// Sends progress of an inbound request, and keeps `reserved` bytes for the response. Omits an empty `message`.
@@ -147,17 +194,7 @@ impl<R: Role> Peer<'_, R> {
             return Err(SendError::NotWanted);
         }
         let mut out = self.output.begin_message(space);
-        out.token(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#);
-        out.json_bytes(token);
-        out.key("progress");
-        out.decimal(progress);
-        if let Some(total) = total {
-            out.key("total");
-            out.decimal(total);
-        }
-        if !message.is_empty() {
-            out.field_string("message", message);
-        }
+        begin_progress(&mut out, token, progress, total, message);
         out.token(END);
         let written = out.finish().ok();
         let routing = Routing::related_notification(stream);

@@ -105,15 +105,27 @@ pub(crate) enum OutboundState {
     NextPage,
     /// The peer requires input before it completes the request. The slot's text is the peer's state.
     NeedsInput,
+    /// A task between two polls.
+    TaskWaiting,
+    /// A task whose next request awaits transmit space.
+    TaskPending,
     /// The request failed. The failure is not reported yet.
     Failed(RequestFailure),
     /// The end of the request was reported. The cancellation awaits transmit space. The slot's text is the reason.
     CancelPending,
+    /// The end of the request was reported. The cancellation of its task awaits transmit space.
+    TaskCancelPending,
     /// The end of the request was reported, and the peer needs no cancellation.
     Closed,
 }
 
 impl OutboundState {
+    /// Whether the end of the request was reported.
+    pub(crate) fn is_closed(self) -> bool {
+        use OutboundState::{CancelPending, Closed, TaskCancelPending};
+        matches!(self, CancelPending | TaskCancelPending | Closed)
+    }
+
     pub(crate) fn awaits_response(self) -> bool {
         matches!(self, OutboundState::AwaitingResponse | OutboundState::Listening)
     }

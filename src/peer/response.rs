@@ -41,10 +41,13 @@ pub enum RequestFailure {
     /// A cursor of the list was too long to store.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again.
+    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the id of a task is
+    /// too long.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyRounds,
+    /// The task of the call was cancelled, but not by the application of this client.
+    TaskCancelled,
 }
 
 impl WriteText for RequestFailure {
@@ -59,6 +62,7 @@ impl WriteText for RequestFailure {
             RequestFailure::CursorTooLong => "a list cursor is too long to store",
             RequestFailure::StateTooLong => "the request state or its `_meta` is too long to store",
             RequestFailure::TooManyRounds => "the server required input too often",
+            RequestFailure::TaskCancelled => "the task was cancelled",
         });
     }
 }

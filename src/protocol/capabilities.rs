@@ -1,6 +1,8 @@
 //! Capabilities of clients and servers, as bit sets.
 
 use crate::json::{Json, Kind, Writer};
+use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::revision::{Revision, WireFeature};
 
 macro_rules! bits {
     ($name:ident) => {
@@ -147,6 +149,15 @@ impl ServerCapabilities {
     pub const COMPLETIONS: ServerCapabilities = ServerCapabilities(128);
     /// `logging`
     pub const LOGGING: ServerCapabilities = ServerCapabilities(256);
+    /// `tasks.requests.tools.call` (`2025-11-25`), or the extension of tasks (`2026-07-28`).
+    ///
+    /// [`Client::capabilities`](crate::Client::capabilities) has the capabilities of tasks only if the client is
+    /// [configured](crate::client::ClientConfig::tasks) for tasks.
+    pub const TASKS: ServerCapabilities = ServerCapabilities(512);
+    /// `tasks.cancel`, which the extension includes.
+    pub const TASKS_CANCEL: ServerCapabilities = ServerCapabilities(1024);
+    /// `tasks.list` (`2025-11-25`)
+    pub const TASKS_LIST: ServerCapabilities = ServerCapabilities(2048);
 
     pub(crate) fn from_json(declared: Json<'_>) -> ServerCapabilities {
         let [tools, resources, prompts, completions, logging] =
@@ -161,6 +172,22 @@ impl ServerCapabilities {
         bits.add(ServerCapabilities::PROMPTS_LIST_CHANGED, has_flag(prompts, "listChanged"));
         bits.add(ServerCapabilities::COMPLETIONS, is_declared(completions));
         bits.add(ServerCapabilities::LOGGING, is_declared(logging));
+        bits
+    }
+
+    /// Reads only the capabilities of tasks.
+    pub(crate) fn tasks_from_json(declared: Json<'_>, revision: Revision) -> ServerCapabilities {
+        let mut bits = ServerCapabilities::NONE;
+        if revision.has(WireFeature::TasksExtension) {
+            let is_extension = has_flag(declared.get("extensions"), EXTENSION);
+            bits.add(ServerCapabilities::TASKS.with(ServerCapabilities::TASKS_CANCEL), is_extension);
+        } else if revision.has(WireFeature::Tasks) {
+            let tasks = declared.get("tasks");
+            let tools = tasks.and_then(|tasks| tasks.get("requests")?.get("tools"));
+            bits.add(ServerCapabilities::TASKS, has_flag(tools, "call"));
+            bits.add(ServerCapabilities::TASKS_CANCEL, has_flag(tasks, "cancel"));
+            bits.add(ServerCapabilities::TASKS_LIST, has_flag(tasks, "list"));
+        }
         bits
     }
 }

@@ -68,6 +68,12 @@ impl Method {
         self
     }
 
+    /// The method, whose requests of clients include those of the extension *Tasks*.
+    pub(crate) const fn including_extension(mut self) -> Method {
+        self.by_client = self.by_client.or(self.by_extension);
+        self
+    }
+
     /// The name on the wire.
     #[must_use]
     pub const fn name(&self) -> &'static str {

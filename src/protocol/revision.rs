@@ -280,6 +280,11 @@ impl Revisions {
         Revisions(self.0 | revision.bit())
     }
 
+    /// The union of both sets.
+    pub(crate) const fn or(self, other: Revisions) -> Revisions {
+        Revisions(self.0 | other.0)
+    }
+
     /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Revisions) -> Revisions {

@@ -6,7 +6,9 @@ use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 pub use crate::json::de::derived::{ONE_OF, STRUCT};
 pub use crate::schema::node::Bound;
-pub use crate::schema::text::{as_text, requirement, requirement_length, schema, schema_length};
+pub use crate::schema::text::{
+    as_text, input_schema, requirement, requirement_length, schema, schema_length,
+};
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
 

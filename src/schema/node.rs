@@ -47,6 +47,11 @@ pub enum Node {
     OneOf(&'static OneOf),
     /// The inner value or `null`. A field of this kind may be absent.
     Optional(&'static Node),
+    /// The inner value, which clients over HTTP repeat in the header field `Mcp-Param-NAME`.
+    ///
+    /// The schema has the annotation `x-mcp-header` with this name. The inner value is a string, an integer or a
+    /// boolean, and may be [`Optional`](Node::Optional).
+    Header(&'static str, &'static Node),
     /// The inner value with a description. The description of a field overrides this description.
     Described(&'static str, &'static Node),
 }
@@ -168,7 +173,7 @@ impl Node {
     pub const fn is_optional(&self) -> bool {
         match self {
             Node::Optional(_) => true,
-            Node::Described(_, node) => node.is_optional(),
+            Node::Described(_, node) | Node::Header(_, node) => node.is_optional(),
             _ => false,
         }
     }
@@ -188,11 +193,11 @@ pub enum Bound {
 
 #[doc(hidden)]
 impl Node {
-    /// Returns the node without `Optional` and `Described` wrappers.
+    /// Returns the node without the wrappers `Optional`, `Described` and `Header`.
     #[must_use]
     pub const fn inner(self) -> Node {
         match self {
-            Node::Optional(node) | Node::Described(_, node) => node.inner(),
+            Node::Optional(node) | Node::Described(_, node) | Node::Header(_, node) => node.inner(),
             node => node,
         }
     }

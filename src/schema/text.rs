@@ -5,13 +5,14 @@
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use crate::protocol::objects::tool_headers::invalid_header;
 use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
 
 /// Returns the length of the JSON Schema in bytes.
 #[must_use]
 pub const fn schema_length(node: &Node) -> usize {
     let mut text = Text { bytes: [], length: 0 };
-    text.schema(node, Context { description: None, tag: None, default: None, nullable: false });
+    text.schema(node, PLAIN);
     text.length
 }
 
@@ -19,7 +20,7 @@ pub const fn schema_length(node: &Node) -> usize {
 #[must_use]
 pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text { bytes: [0; LENGTH], length: 0 };
-    text.schema(node, Context { description: None, tag: None, default: None, nullable: false });
+    text.schema(node, PLAIN);
     text.bytes
 }
 
@@ -50,6 +51,20 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
+/// Returns the schema as text.
+///
+/// # Panics
+/// An annotation `x-mcp-header` is invalid. The panic is a compile error at the derived type.
+#[must_use]
+#[expect(clippy::panic, reason = "the panic occurs only at compile time")]
+pub const fn input_schema(bytes: &'static [u8]) -> &'static str {
+    let schema = as_text(bytes);
+    match invalid_header(schema) {
+        Some(error) => panic!("{}", error.message()),
+        None => schema,
+    }
+}
+
 /// Properties that depend on a value's use, not on its type.
 #[derive(Clone, Copy)]
 struct Context {
@@ -58,7 +73,11 @@ struct Context {
     tag: Option<(&'static str, &'static str)>,
     default: Option<&'static str>,
     nullable: bool,
+    /// The name of the header field that repeats the value.
+    header: Option<&'static str>,
 }
+
+const PLAIN: Context = Context { description: None, tag: None, default: None, nullable: false, header: None };
 
 /// A text buffer. A buffer of length zero only counts bytes.
 struct Text<const LENGTH: usize> {
@@ -142,8 +161,14 @@ impl<const LENGTH: usize> Text<LENGTH> {
                 context.nullable = true;
                 return self.schema(node, context);
             }
+            Node::Header(name, node) => {
+                context.header = Some(*name);
+                return self.schema(node, context);
+            }
             _ => {}
         }
+        // An annotation requires a single type. The decoder accepts `null` nevertheless.
+        context.nullable = context.nullable && context.header.is_none();
         self.byte(b'{');
         match node {
             Node::OneOf(one_of) => self.one_of(one_of, context),
@@ -152,6 +177,10 @@ impl<const LENGTH: usize> Text<LENGTH> {
         if let Some(default) = context.default {
             self.text(",\"default\":");
             self.text(default);
+        }
+        if let Some(header) = context.header {
+            self.text(",\"x-mcp-header\":");
+            self.string(header);
         }
         self.byte(b'}');
     }
@@ -191,7 +220,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             }
             Node::Array { items, fewest, most } => {
                 self.text(",\"items\":");
-                self.schema(items, Context { description: None, tag: None, default: None, nullable: false });
+                self.schema(items, PLAIN);
                 self.bounds(",\"minItems\":", *fewest, ",\"maxItems\":", *most);
             }
             Node::Names(names) => self.names(names.names, context.nullable),
@@ -276,7 +305,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             self.string(field.name);
             self.byte(b':');
             let Field { description, default, .. } = *field;
-            self.schema(field.node, Context { description, tag: None, default, nullable: false });
+            self.schema(field.node, Context { description, default, ..PLAIN });
             some = true;
             rest = tail;
         }
@@ -318,7 +347,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             let Variant { name, description, fields } = *variant;
             self.byte(before);
             let tag = Some((one_of.tag, name));
-            self.schema(&Node::Object(fields), Context { description, tag, default: None, nullable: false });
+            self.schema(&Node::Object(fields), Context { description, tag, ..PLAIN });
             before = b',';
             rest = tail;
         }

@@ -17,10 +17,15 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
+    /// Messages about tasks are pending.
+    pub(crate) const TASKS_PENDING: ChangeSet = ChangeSet(32);
     /// Subscriptions of the stateless era exist, or have existed.
     pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
     /// A feature has pending notifications.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
+
+    /// Messages that precede the handling of a notification.
+    pub(crate) const ANY_PENDING: ChangeSet = ChangeSet(32 | 128);
 
     /// The flags of the session. The others belong to the connection.
     const LISTS: ChangeSet = ChangeSet(1 | 2 | 4);
@@ -74,20 +79,25 @@ impl ServerState<'_> {
         }
     }
 
-    /// Enables the writer of change notifications. Servers that never call this function do not link the writer.
+    /// Enables the writer of change notifications and of messages about tasks. Servers that never call this function do
+    /// not link the writer.
     pub(crate) fn enable_change_writer(&mut self) {
         self.change_writer = Some(|state| state.write_all_changes());
     }
 
-    /// Writes pending change notifications while the output has space.
-    pub(crate) fn write_changes(&mut self) {
-        if let Some(write) = self.change_writer {
-            write(self);
-        }
+    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a task
+    /// caused an event.
+    pub(crate) fn write_changes(&mut self) -> bool {
+        self.change_writer.is_some_and(|write| write(self))
     }
 
-    /// Writes list notifications for the session, then the notifications of features.
-    fn write_all_changes(&mut self) {
+    /// Writes messages about tasks, list notifications for the session, then the notifications of features.
+    fn write_all_changes(&mut self) -> bool {
+        if let Some(hooks) = self.task_hooks()
+            && hooks.advance(self)
+        {
+            return true;
+        }
         let config = self.config;
         if self.is_session_notified() {
             for feature in config.features {
@@ -104,6 +114,7 @@ impl ServerState<'_> {
                 feature.write_notifications(self);
             }
         }
+        false
     }
 
     /// Writes a notification if the output has space for a whole response.

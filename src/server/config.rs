@@ -287,7 +287,11 @@ impl<'i> ServerConfig<'i> {
     /// Writes the first members of a result with a `resultType`. For a cacheable result, also writes the cache
     /// lifetime.
     pub(crate) fn write_head(&self, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
-        let kind = if shape == Shape::InputRequired { "input_required" } else { "complete" };
+        let kind = match shape {
+            Shape::InputRequired => "input_required",
+            Shape::Task => "task",
+            _ => "complete",
+        };
         out.field_string("resultType", kind);
         if self.identify || shape == Shape::Discovery {
             out.key("_meta");
@@ -306,7 +310,7 @@ impl<'i> ServerConfig<'i> {
         out.key("capabilities");
         out.begin_object();
         for feature in self.features {
-            feature.write_capability(revision, out);
+            feature.write_capability(self, revision, out);
         }
         out.end_object();
     }

@@ -22,6 +22,7 @@ use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::PackedContext;
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
+use crate::server::tasks::{TaskInput, TaskResult, TaskTicket};
 
 /// An event of a server. The event borrows the server until the next poll.
 #[derive(Debug)]
@@ -62,7 +63,8 @@ pub enum Event<'a> {
     /// The client cancelled a deferred request or a subscription. A client also cancels a request when it closes the
     /// request's [stream](crate::Receive::stream_closed).
     ///
-    /// The application must stop working on the request, because the server sends no response.
+    /// The application must stop working on the request, because the server sends no response. The event also occurs
+    /// for a request that waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
         /// The request. Its ticket is no longer valid.
         ticket: Ticket,
@@ -71,6 +73,14 @@ pub enum Event<'a> {
     },
     /// The timeout of a deferred request expired. The server responds with an error, and the ticket is no longer valid.
     Expired(Ticket),
+    /// The client requests the result of a task that the application [keeps](crate::server::Task::finish).
+    TaskResult(TaskResult<'a>),
+    /// The client responded to [questions](crate::server::Task::require_input) of a task.
+    TaskInput(TaskInput<'a>),
+    /// The client cancelled a task. The application must stop working on it.
+    TaskCancelled(TaskTicket),
+    /// The time to live of a task expired, whether or not the task had ended. Its ticket is no longer valid.
+    TaskExpired(TaskTicket),
     /// A request that the server sent has ended.
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
@@ -105,6 +115,10 @@ impl Server<'_> {
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
                 state.outbound_hooks?.event(event, part(input, spans_of(input).arguments))
+            }
+            PendingEvent::Task(_) | PendingEvent::TaskInput(_) | PendingEvent::TaskResult { .. } => {
+                let arguments = part(input, spans_of(input).arguments);
+                return state.task_hooks()?.event(pending_event, state, arguments);
             }
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }

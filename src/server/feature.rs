@@ -31,7 +31,7 @@ pub trait Feature: Sync + Sealed {}
 /// The interface between the dispatcher and a feature. The dispatcher calls features only through this trait.
 pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
-    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>);
+    fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>);
 
     /// The methods of the feature.
     fn methods(&self) -> &'static [Method] {
@@ -217,7 +217,8 @@ impl<'r, 'b> Request<'r, 'b> {
         if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        let (mut responses, mut state) = (Span::MISSING, Span::MISSING);
+        // Only the check of task support sets the span earlier.
+        let (mut responses, mut state) = (Span::MISSING, self.spans.state);
         if kind.can_require_input(self.pending.context.revision) {
             (responses, state) = (self.param_span("inputResponses"), self.param_span("requestState"));
             let wrong = |part: Span, kind| !part.is_missing() && self.kind(part) != kind;

@@ -11,6 +11,7 @@
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
+//! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
 //! The server lists a `static` catalogue by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
@@ -50,6 +51,7 @@ mod send_request;
 mod server_state;
 mod session;
 mod setup;
+pub(crate) mod tasks;
 mod write_message;
 
 pub use crate::server::call::{Call, Connected};
@@ -60,6 +62,7 @@ pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 pub use crate::protocol::objects::prompt_result::Messages;
 pub use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 pub use crate::protocol::objects::resource_contents::Contents;
+pub use crate::protocol::objects::task::TaskSupport;
 pub use crate::protocol::objects::tool::Tool;
 pub use crate::protocol::objects::tool_result::ToolResult;
 pub use crate::protocol::uri_template::{Matches, Variable};
@@ -76,9 +79,13 @@ pub use crate::server::features::read_resource::ReadResource;
 pub use crate::server::features::resources::Resources;
 pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
+pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
 pub use crate::server::session::Session;
+pub use crate::server::tasks::{
+    Task, TaskInput, TaskOptions, TaskOutcome, TaskResult, TaskSlot, TaskTable, TaskTicket,
+};
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
@@ -88,7 +95,6 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
-use crate::server::pending_event::PendingEvent;
 use crate::server::poll::PollStep;
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
@@ -177,6 +183,10 @@ impl Server<'_> {
         let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);
         let keep_alive = state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state));
+        let keep_alive = match state.task_hooks() {
+            Some(hooks) => hooks.earliest_deadline(state, keep_alive),
+            None => keep_alive,
+        };
         state.peer.next_deadline([ending, keep_alive])
     }
 
@@ -190,7 +200,7 @@ impl Server<'_> {
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
         let context = inbound.ok_or(SendError::Gone)?.context();
-        self.ensure_response_space()?;
+        self.state.ensure_response_space()?;
         let config = self.state.config;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
         Ok(Reply { state: &mut self.state, config, pending })
@@ -226,22 +236,6 @@ impl Server<'_> {
     /// [`SendError::Gone`]: the subscription has ended, or the ticket is not a subscription.
     pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         self.state.end_subscription(ticket)
-    }
-
-    /// Ensures space for one whole response.
-    ///
-    /// Returns [`SendError::Busy`] if the buffer has no space, or if a batch or the request of an event has reserved
-    /// the space. Pending messages precede a response, so the function also returns `Busy` while messages are pending.
-    fn ensure_response_space(&mut self) -> Result<(), SendError> {
-        let is_taken = self.has_pending_response() || self.state.batches.in_line();
-        let is_taken = is_taken || self.state.batch_is_complete();
-        self.state.peer.reserve_reply(is_taken)
-    }
-
-    /// Whether the request of the current or pending event awaits its response.
-    fn has_pending_response(&self) -> bool {
-        self.state.peer.response_pending
-            || matches!(self.state.pending_event, Some(PendingEvent::Request { .. }))
     }
 
     /// The number of the client's requests in flight.
@@ -288,7 +282,8 @@ impl Server<'_> {
     /// Starts a new connection on the same buffers.
     ///
     /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are no
-    /// longer valid. [Requests](Server::request) that the server sent end without an event.
+    /// longer valid. [Requests](Server::request) that the server sent end without an event. Tasks are removed, unless
+    /// the table [keeps](TaskTable::keep_on_reset) them.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();
@@ -298,7 +293,7 @@ impl Server<'_> {
 /// Memory budget of a server and four slots on a small board. The budget excludes the text of the slots
 /// (`docs/footprint.md`).
 #[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
-const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server exceeds the budget");
+const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 520, "a server exceeds the budget");
 
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {

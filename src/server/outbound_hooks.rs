@@ -239,6 +239,10 @@ impl Peer<'_, role::Server> {
 impl ServerState<'_> {
     /// Ends an outbound request: releases its slot and emits the response.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
+        let hooks = self.task_hooks();
+        if let Some(received) = hooks.and_then(|hooks| hooks.on_response(self, ticket, kind)) {
+            return received;
+        }
         self.peer.in_flight.release(ticket);
         self.emit_response(ticket, kind)
     }

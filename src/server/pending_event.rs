@@ -11,6 +11,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
 use crate::server::event::MakeEvent;
 use crate::server::request_context::PackedContext;
+use crate::server::tasks::table::TaskTicket;
 
 /// The event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +22,13 @@ pub(crate) enum PendingEvent {
     Ready,
     Expired(Ticket),
     OutboundEvent(OutboundEvent),
+    Task(TaskEvent),
+    TaskInput(TaskInputEvent),
+    /// A request or subscription in flight awaits the result of the task in a slot. The application has the result.
+    TaskResult {
+        receiver: Ticket,
+        task: [u8; 2],
+    },
     /// The span `arguments` is the reason.
     Cancelled(Ticket),
     /// Cancelled, because the stream of the request has closed.
@@ -74,6 +82,7 @@ impl PendingEvent {
             | PendingEvent::Connected(_)
             | PendingEvent::Listening(_)
             | PendingEvent::Watched { .. }
+            | PendingEvent::TaskInput(_)
             | PendingEvent::Request { .. } => true,
             PendingEvent::OutboundEvent(event) => {
                 !matches!(event, OutboundEvent::Response { kind: ResponseKind::Failed(_), .. })
@@ -93,6 +102,27 @@ pub(crate) enum OutboundEvent {
     },
     /// The span `arguments` is the parameters.
     Progress(Ticket),
+}
+
+/// An event about a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TaskEvent {
+    Cancelled(TaskTicket),
+    Expired(TaskTicket),
+    /// The request that contains a question ended without a response.
+    Unanswered {
+        ticket: TaskTicket,
+        failure: RequestFailure,
+    },
+}
+
+/// The client's responses to questions of a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TaskInputEvent {
+    /// The span `arguments` is the object of responses. `accepted` has one bit for each of its members.
+    Responses { ticket: TaskTicket, accepted: u32 },
+    /// The span `arguments` is the result or the error of the request that contains the question.
+    Response { ticket: TaskTicket, is_error: bool },
 }
 
 /// The outcome of an outbound request. The span `arguments` is the result or the error.
@@ -124,6 +154,12 @@ pub(crate) enum RequestKind {
     /// bytes need no alignment in a slot.
     List {
         first: [u8; 4],
+    },
+    /// A request for the result of the task in this slot. `is_offered` is set when the server requests the result from
+    /// the application.
+    TaskResult {
+        task: [u8; 2],
+        is_offered: bool,
     },
 }
 

@@ -96,7 +96,9 @@ impl Server<'_> {
             self.state.pending_event = Some(PendingEvent::Writable);
             return true;
         }
-        self.state.write_changes();
+        if self.state.write_changes() {
+            return true;
+        }
         if self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
             return true;
         }
@@ -152,8 +154,8 @@ impl Server<'_> {
             }
             _ => None,
         };
-        // Send pending change notifications before handling a cancellation, which may end their subscription.
-        let notify_first = self.state.pending_changes.any(ChangeSet::FEATURE_PENDING)
+        // Send pending messages before handling a cancellation, which may end their request.
+        let notify_first = self.state.pending_changes.any(ChangeSet::ANY_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_space = notify_first
             || match &class {
@@ -243,7 +245,9 @@ impl Server<'_> {
         if ended && self.input.line().is_none() {
             self.state.peer.lifecycle.apply(Trigger::EndOfInput);
             // Write the final response of every subscription.
-            self.state.write_changes();
+            if self.state.write_changes() {
+                return true;
+            }
         }
         let draining = self.state.peer.lifecycle.state() == State::Draining;
         if draining {

@@ -115,6 +115,7 @@ impl Inbound<PackedContext> {
 
     /// Whether the application must respond.
     pub(crate) fn is_open(&self) -> bool {
+        // Tickets of requests that wait for tasks are unknown to the application.
         self.state == InboundState::Deferred && self.subscription().is_none()
     }
 
@@ -124,6 +125,10 @@ impl Inbound<PackedContext> {
             RequestKind::Listen { filter, pending } => Some([filter, pending]),
             _ => None,
         }
+    }
+
+    pub(crate) fn set_kind(&mut self, kind: RequestKind) {
+        self.context.kind = kind;
     }
 
     pub(crate) fn set_subscription(&mut self, filter: ChangeSet, pending: ChangeSet) {

@@ -20,7 +20,7 @@ use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
 use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
-use crate::server::server_state::NegotiatedSession;
+use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
 
@@ -186,7 +186,7 @@ impl Server<'_> {
         outbound.filter(|outbound| outbound.state.awaits_response()).ok_or(SendError::Gone)?;
         self.state.peer.queue_cancellation(ticket, reason);
         // The transmit space may be reserved for a pending response.
-        if !self.has_pending_response() {
+        if !self.state.has_pending_response() {
             self.state.write_queued();
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Server<'_> {
         if !session.revision.has(WireFeature::ElicitationIds) || !supported {
             return Err(SendError::Unsupported);
         }
-        self.ensure_response_space()?;
+        self.state.ensure_response_space()?;
         let space = self.state.peer.output.max_reply_size();
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
         let written = self.state.peer.output.write(routing, space, &mut |out| {
@@ -233,35 +233,49 @@ impl Server<'_> {
                 Routing::related_request(during.stream)
             }
         };
-        self.ensure_response_space()?;
-        let state = &mut self.state;
-        let timeout = options.timeout.unwrap_or(state.config.limits.request_timeout);
+        self.state.ensure_response_space()?;
+        let timeout = options.timeout.unwrap_or(self.state.config.limits.request_timeout);
         let progress = if options.progress { Progress::Reported } else { Progress::Ignored };
-        let request =
-            Request::Outbound(Outbound::new(timeout, progress, OutboundSession::new(state.session_key)));
+        let session = OutboundSession::new(self.state.session_key);
+        let outbound = Outbound::new(timeout, progress, session);
+        self.state.write_request(routing, outbound, method, &mut |id, out| {
+            let valid = params(out);
+            if options.progress {
+                meta::write_progress_token(id, out);
+            }
+            valid
+        })
+    }
+}
+
+impl ServerState<'_> {
+    /// Writes a request, for which the caller has reserved the space. `params` writes the parameters for the id, and
+    /// returns whether they are valid.
+    pub(crate) fn write_request(
+        &mut self,
+        routing: Routing,
+        outbound: Outbound<OutboundSession>,
+        method: &str,
+        params: &mut dyn FnMut(u64, &mut Writer<'_>) -> bool,
+    ) -> Result<Ticket, SendError> {
         // The deadline is immediate: the next poll starts the timeout.
-        let ticket = state.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
-        let written = state.peer.output.write(routing, space, &mut |out| {
+        let request = Request::Outbound(outbound);
+        let ticket = self.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
+        let (id, space) = (self.peer.id_of(ticket), self.peer.output.max_reply_size());
+        let written = self.peer.output.write(routing, space, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            let valid = input::write_request(out, method, &mut |out| {
-                let valid = params(out);
-                if options.progress {
-                    meta::write_progress_token(id, out);
-                }
-                valid
-            });
+            let valid = input::write_request(out, method, &mut |out| params(id, out));
             out.token("}");
             if !valid {
                 out.fail();
             }
         });
         if written.is_err() {
-            state.peer.in_flight.release(ticket);
+            self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        state.outbound_hooks = Some(&OUTBOUND_HOOKS);
+        self.outbound_hooks = Some(&OUTBOUND_HOOKS);
         Ok(ticket)
     }
 }

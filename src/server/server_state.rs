@@ -30,6 +30,8 @@ use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::session::OutboundSession;
+use crate::server::tasks::hooks::TaskHooks;
+use crate::server::tasks::table::TaskStorage;
 use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
@@ -85,6 +87,8 @@ pub(crate) enum Shape {
     List,
     /// A result that requires input (`2026-07-28`). The client retries the request with the input.
     InputRequired,
+    /// A task in place of a result (`2026-07-28`).
+    Task,
     /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,
     /// An error response with this code.
@@ -110,9 +114,9 @@ pub(crate) struct ServerState<'b> {
     pub(crate) batches: Batches,
     /// The session that the machine currently serves, if the machine serves several.
     pub(crate) session_key: SessionKey,
-    /// Writer of change notifications. The first change or subscription sets the writer, so that servers without
-    /// changes do not link it.
-    pub(crate) change_writer: Option<fn(&mut ServerState<'_>)>,
+    /// Writer of change notifications and of messages about tasks. The first change or subscription, or a table of tasks,
+    /// sets the writer, so that other servers do not link it.
+    pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
     pub(crate) peer: Peer<'b, role::Server>,
@@ -122,6 +126,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     /// Hooks of outbound requests. The first outbound request sets them.
     pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
+    pub(crate) tasks: Option<TaskStorage<'b>>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
     pub(crate) request_cache: RequestCache,
@@ -146,6 +151,7 @@ impl<'b> ServerState<'b> {
             change_writer: None,
             keep_alive_hooks: None,
             outbound_hooks: None,
+            tasks: None,
             registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
             request_cache: RequestCache::EMPTY,
@@ -161,10 +167,18 @@ impl<'b> ServerState<'b> {
         (self.pending_event, self.outbound_hooks) = (None, None);
         self.session_key = SessionKey::NONE;
         self.registry.clear();
+        if let Some(hooks) = self.task_hooks() {
+            hooks.reset(self);
+        }
     }
 }
 
 impl ServerState<'_> {
+    /// Hooks of tasks, if the caller lent a table.
+    pub(crate) fn task_hooks(&self) -> Option<&'static dyn TaskHooks> {
+        self.tasks.as_ref().map(|table| table.hooks)
+    }
+
     /// Sets the next event.
     pub(crate) fn emit(&mut self, pending_event: PendingEvent) -> Received {
         self.pending_event = Some(pending_event);
@@ -356,6 +370,25 @@ impl ServerState<'_> {
 
 /// Operations of [`Reply`](crate::server::Reply).
 impl ServerState<'_> {
+    /// Ensures space for one whole response.
+    ///
+    /// Returns [`SendError::Busy`] if the buffer has no space, or if a batch or the request of an event has reserved
+    /// the space. Pending messages precede a response, so the function also returns `Busy` while messages are pending.
+    pub(crate) fn ensure_response_space(&mut self) -> Result<(), SendError> {
+        let is_taken = self.has_pending_response() || self.batches.in_line();
+        let is_taken = is_taken || self.batch_is_complete();
+        self.peer.reserve_reply(is_taken)
+    }
+
+    /// Whether the request of the current or pending event awaits its response.
+    pub(crate) fn has_pending_response(&self) -> bool {
+        self.peer.response_pending
+            || matches!(
+                self.pending_event,
+                Some(PendingEvent::Request { .. } | PendingEvent::TaskResult { .. })
+            )
+    }
+
     pub(crate) fn respond_and_close(
         &mut self,
         pending: &Pending<'_>,

@@ -100,6 +100,9 @@ impl ServerState<'_> {
         if let Some(hooks) = self.outbound_hooks {
             hooks.end_session(self, key);
         }
+        if let Some(hooks) = self.task_hooks() {
+            hooks.end_session(self, key);
+        }
     }
 }
 

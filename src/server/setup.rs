@@ -7,11 +7,13 @@ use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
+use crate::protocol::methods;
 use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
 use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
+use crate::server::tasks::table::{TaskStorage, TaskTable};
 use crate::server::{Server, ServerConfig, Slot};
 
 /// The minimum length of a slot's text, in bytes.
@@ -104,6 +106,29 @@ impl<'b> Server<'b> {
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.state.registry = SubscriptionRegistry::new(uris.into());
+        self
+    }
+
+    /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). Without the feature, the server ignores
+    /// the table.
+    #[must_use]
+    pub fn tasks(self, table: &'b mut TaskTable<'b>) -> Server<'b> {
+        self.with_task_storage(TaskStorage::Lent(table))
+    }
+
+    /// Sets the table of tasks like [`tasks`](Server::tasks). The server stores the table on the heap.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn tasks_owned(self, table: TaskTable<'b>) -> Server<'b> {
+        self.with_task_storage(TaskStorage::Owned(alloc::boxed::Box::new(table)))
+    }
+
+    fn with_task_storage(mut self, storage: TaskStorage<'b>) -> Server<'b> {
+        let mut methods = self.state.config.features.iter().filter_map(|feature| feature.methods().first());
+        if methods.any(|method| method.name == methods::TASKS_GET.name) {
+            self.state.tasks = Some(storage);
+            self.state.enable_change_writer();
+        }
         self
     }
 

@@ -92,7 +92,6 @@ fn probe_response_decides_the_era() {
         // A stateless server: no fallback, unless its error names older revisions.
         (error("discover", -32022, ""), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":[]}"#), Fails("Refused no (-32022)")),
-        (error("discover", -32022, r#","data":{"supported":["2026-07-28"]}"#), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":["2099-01-01"]}"#), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":["2024-11-05","2025-03-26"]}"#), FallsBack("2025-03-26")),
         (error("discover", -32020, ""), Fails("Refused no (-32020)")),
@@ -120,6 +119,15 @@ fn probe_response_decides_the_era() {
     for (answer, then) in cases {
         after_the_probe(Setup::automatic(), &answer, &then);
     }
+}
+
+#[test]
+fn refusal_that_names_the_refused_revision_is_retried_once() {
+    let refusal = error("discover", -32022, r#","data":{"supported":["2026-07-28"]}"#);
+    Setup::automatic().run(|harness| {
+        harness.at(0).sent(&[PROBE]).server_sends(&refusal).events(&[]).sent(&[PROBE]);
+        harness.server_sends(&refusal).events(&["failed Refused no (-32022)", "closed"]).sent(&[]);
+    });
 }
 
 #[test]

@@ -21,5 +21,8 @@ mod server_messages;
 mod server_requests;
 mod streams;
 mod subscriptions;
+mod tasks;
+mod tasks_2025;
+mod tasks_lifetime;
 mod timeouts;
 mod timing;

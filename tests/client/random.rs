@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::FailureContext;
 use crate::support::Random;
 use crate::support::transport::{give_input, take_output};
-use mcp_proto::client::{ClientConfig, Connect, Event, Filter, Options, Slot};
+use mcp_proto::client::{ClientConfig, Connect, Event, Filter, Options, Slot, TaskLimits};
 use mcp_proto::{Action, Client, ClientCapabilities as C, Millis, Ticket};
 
 const EVERYTHING: C =
@@ -37,6 +37,10 @@ struct World {
     /// Received client requests: id and method.
     read: Vec<(u64, String)>,
     connected: bool,
+    /// Whether all calls become tasks, and requests rarely time out.
+    is_calm: bool,
+    /// The number of events about tasks.
+    tasks: usize,
 }
 
 fn leak<T>(value: T) -> &'static mut T {
@@ -48,6 +52,7 @@ impl World {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
         let info = ClientConfig::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
+        let info = info.tasks(TaskLimits::DEFAULT);
         let slots = [1, 2, 5][random.below(3)];
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());
         let text = Box::leak(vec![0; slots.len() * [8, 40][random.below(2)]].into_boxed_slice());
@@ -74,6 +79,8 @@ impl World {
             ended: BTreeSet::new(),
             read: Vec::new(),
             connected: false,
+            is_calm: seed.is_multiple_of(3),
+            tasks: 0,
         }
     }
 
@@ -108,8 +115,9 @@ impl World {
             8 | 9 => self.server_speaks(),
             10 | 11 => self.host(),
             12 if self.random.below(4) == 0 => self.blocked = 60,
+            12 if self.is_calm => self.now += [0, 10, 500, 2_000][self.random.below(4)],
             12 => self.now += [0, 10, 5_000, 100_000][self.random.below(4)],
-            _ if self.random.below(10) == 0 => self.reconnect(),
+            _ if self.random.below(10) == 0 && !self.is_calm => self.reconnect(),
             _ => {}
         }
     }
@@ -157,6 +165,10 @@ impl World {
                         assert!(open.contains(&it.ticket()));
                         self.require_input.push(it.ticket());
                     }
+                    Event::Task { ticket, .. } => {
+                        assert!(open.contains(&ticket));
+                        self.tasks += 1;
+                    }
                     Event::ServerRequest(asked) => match self.random.below(4) {
                         0 => asked.decline(),
                         1 => drop(asked),
@@ -203,6 +215,14 @@ impl World {
         if let Some((id, method)) = answered {
             return self.server_answers(id, &method);
         }
+        if self.random.below(4) == 0 {
+            let id = self.random.below(4) as u64;
+            let task = self.task(id);
+            let method = ["tasks", "tasks/status"][usize::from(!self.stateless)];
+            return self.say(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{task}}}}}"#
+            ));
+        }
         if self.stateless {
             // The message refers to the id of any request.
             let id = self.random.below(60);
@@ -230,6 +250,20 @@ impl World {
         }
     }
 
+    /// The members of a task, which may belong to its status or not.
+    fn task(&mut self, id: u64) -> String {
+        let statuses = ["working", "working", "input_required", "completed", "failed", "cancelled", "x"];
+        let status = statuses[self.random.below(statuses.len())];
+        let key = self.random.below(3);
+        let more = [
+            String::new(),
+            format!(r#","inputRequests":{{"{key}":{{"method":"roots/list"}}}}"#),
+            r#","result":{"content":[]},"error":{"code":1,"message":"m"}"#.to_owned(),
+        ];
+        let more = &more[self.random.below(more.len())];
+        format!(r#""taskId":"{}","status":"{status}","statusMessage":"{id}"{more}"#, id % 4)
+    }
+
     fn server_answers(&mut self, id: u64, method: &str) {
         let result = match method {
             "initialize" if self.random.below(2) == 0 => {
@@ -241,8 +275,26 @@ impl World {
                 self.in_batches = true;
                 return;
             }
-            "initialize" => r#""protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{}"#,
-            "server/discover" => r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#,
+            "initialize" => concat!(
+                r#""protocolVersion":"2025-11-25","serverInfo":{},"capabilities":"#,
+                r#"{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#
+            ),
+            "server/discover" => concat!(
+                r#""supportedVersions":["2026-07-28"],"capabilities":"#,
+                r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#
+            ),
+            "tools/call" if self.is_calm || self.random.below(2) == 0 => {
+                let task = self.task(id);
+                let result = match self.stateless {
+                    true => format!(r#""resultType":"task",{task}"#),
+                    false => format!(r#""task":{{{task}}}"#),
+                };
+                return self.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#));
+            }
+            "tasks/get" => {
+                let task = self.task(id);
+                return self.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{task}}}}}"#));
+            }
             "tools/call" if self.random.below(2) == 0 => {
                 r#""resultType":"input_required","requestState":"s""#
             }
@@ -260,7 +312,9 @@ impl World {
 
     fn host(&mut self) {
         let some = self.open.iter().nth(self.random.below(self.open.len() + 1)).copied();
-        let started = match (self.random.below(9), some) {
+        let started = match (self.random.below(11), some) {
+            (9, _) => self.client.call_json("t", "{}", Options::DEFAULT.task(Millis(9)).with_progress()),
+            (10, _) => self.client.resume_task("1", Options::DEFAULT),
             (7, _) => self.client.list_tools(Options::DEFAULT),
             (8, _) => {
                 let text = "x".repeat(self.random.below(700));
@@ -347,13 +401,16 @@ impl World {
 
 #[test]
 fn each_request_ends_once_under_random_traffic() {
+    let mut tasks = 0;
     for seed in 0..300 {
         let stateless = seed % 2 == 0;
         let _context = FailureContext(format!("seed {seed}, stateless {stateless}"));
         let mut world = World::new(seed, stateless);
-        for _ in 0..1_500 {
+        for _ in 0..if world.is_calm { 8_000 } else { 1_500 } {
             world.step();
         }
         world.finish();
+        tasks += world.tasks;
     }
+    assert!(tasks > 80, "{tasks}");
 }

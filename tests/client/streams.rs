@@ -1,7 +1,10 @@
 //! Message mode: the stream of each request, cancellations, failed exchanges.
 
-use mcp_proto::client::{Client, ClientConfig, Connect, ConnectFailure, Event, Options, Slot};
-use mcp_proto::{Action, Millis, OutboundMessageKind, Outcome, Relation, RequestFailure, StreamId, Ticket};
+use mcp_proto::client::{Client, ClientConfig, Connect, ConnectFailure, Event, Options, Slot, TaskLimits};
+use mcp_proto::{
+    Action, ClientCapabilities, Millis, OutboundMessageKind, Outcome, Relation, RequestFailure, StreamId,
+    Ticket,
+};
 
 /// A message that the client sent, and its stream, if any.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ impl Harness<'_> {
 
     fn connect_stateless(&mut self) {
         let (stream, id) = self.request();
-        self.receive(stream, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}},"resultType":"complete","_meta":{{}}}}}}"#));
+        self.receive(stream, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}},"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}},"resultType":"complete","_meta":{{}}}}}}"#));
         self.expect(&["connected 2026-07-28".into()]);
     }
 
@@ -105,7 +108,11 @@ impl Harness<'_> {
 }
 
 fn with_harness(connect: Connect, test: impl FnOnce(Harness<'_>)) {
-    let config = ClientConfig::new("c", "1").connect(connect);
+    // Tasks are polled immediately, because the time stands still.
+    let limits =
+        TaskLimits { interval: Millis::ZERO, shortest_interval: Millis::ZERO, ..TaskLimits::DEFAULT };
+    let config =
+        ClientConfig::new("c", "1").connect(connect).tasks(limits).capabilities(ClientCapabilities::ROOTS);
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 512]);
     let client = Client::new(&config, &mut rx, &mut tx).unwrap().message_mode().unwrap();
@@ -154,6 +161,61 @@ fn next_page_is_requested_on_another_stream() {
         harness.close(second);
         assert_eq!(harness.events.len(), 1);
         assert!(harness.events[0].ends_with("retryable true"), "{:?}", harness.events);
+    });
+}
+
+#[test]
+fn failed_poll_of_a_task_is_repeated() {
+    with_harness(Connect::Automatic, |mut harness| {
+        harness.connect_stateless();
+        let ticket = harness.call();
+        let (first, id) = harness.request();
+        let task = r#""taskId":"t","status":"working""#;
+        harness.receive(
+            first,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"task",{task}}}}}"#),
+        );
+        assert_eq!(std::mem::take(&mut harness.events).len(), 1);
+        let (second, _) = harness.request();
+        // The end of the first exchange concerns no poll.
+        harness.close(first);
+        harness.close(second);
+        harness.expect(&[]);
+        let (third, id) = harness.request();
+        assert!(first != second && second != third);
+        harness.receive(third, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"taskId":"t","status":"completed","result":{{"content":[]}}}}}}"#));
+        harness.expect(&[format!("response {ticket:?}")]);
+    });
+}
+
+/// The connection is replaced before the application has taken the event.
+#[test]
+fn lost_event_of_required_input_is_emitted_again() {
+    with_harness(Connect::Automatic, |mut harness| {
+        harness.connect_stateless();
+        harness.call();
+        let (stream, id) = harness.request();
+        let task = r#""taskId":"t","status":"input_required""#;
+        harness.receive(
+            stream,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"task",{task}}}}}"#),
+        );
+        let (stream, id) = harness.request();
+        let ask = |id: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{{task},"inputRequests":{{"r":{{"method":"roots/list"}}}}}}}}"#
+            )
+        };
+        let Action::Io(io) = harness.client.poll(Millis(0)) else { panic!("nothing else is due") };
+        assert!(io.split().1.message(ask(&id).as_bytes(), stream).is_ok());
+        assert!(matches!(harness.client.poll(Millis(0)), Action::Event));
+        harness.client.reconnect();
+        harness.events.clear();
+        harness.connect_stateless();
+        let (stream, id) = harness.request();
+        harness.receive(stream, &ask(&id));
+        let [event] = &harness.events[..] else { panic!("{:?}", harness.events) };
+        assert!(event.starts_with("InputRequired"), "{event}");
     });
 }
 

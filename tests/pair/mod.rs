@@ -6,4 +6,5 @@ mod features;
 mod revisions;
 mod server_requests;
 mod subscriptions;
+mod tasks;
 mod traffic;

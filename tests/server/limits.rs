@@ -5,7 +5,9 @@ use crate::support::server::{ServerHarness, Setup, hello};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
 use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
-use mcp_proto::{Action, ConfigError, Millis, ProtocolError, Revision, Revisions, SendError};
+use mcp_proto::{
+    Action, ConfigError, InvalidToolHeader, Millis, ProtocolError, Revision, Revisions, SendError,
+};
 
 static CATALOGUE: [Tool<'static>; 9] = [
     Tool::new("a", "{}"),
@@ -239,6 +241,9 @@ fn invalid_configuration_is_refused_by_new() {
             "{schema}"
         );
     }
+    let annotated = r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
+    let error = InvalidToolHeader::Type;
+    assert_eq!(new(&[a, Tool::new("b", annotated)]), Err(ConfigError::InvalidToolHeader { entry: 1, error }));
     for schema in ["[]", "1", "null", "\"x\"", "true"] {
         assert_eq!(new(&[Tool::new("b", schema)]), Err(ConfigError::NotAnObject { entry: 0 }), "{schema}");
         assert_eq!(new(&[a, b.meta(schema)]), Err(ConfigError::NotAnObject { entry: 1 }), "{schema}");

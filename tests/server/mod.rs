@@ -34,4 +34,5 @@ mod stateless;
 mod streams;
 mod subscription_space;
 mod subscriptions;
+mod tasks;
 mod text_results;

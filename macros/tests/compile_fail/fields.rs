@@ -100,4 +100,20 @@ struct DefaultOutside {
     a: f32,
 }
 
+#[derive(ToolArguments)]
+struct HeaderIsNoText {
+    #[tool(header = Region)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct SkippedHeader {
+    #[tool(header = "Region")]
+    #[serde(skip)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct HeaderOfNewtype(#[tool(header = "Region")] u8);
+
 fn main() {}

@@ -71,9 +71,15 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::TOOLS)?;
+        let task = self.state.config.tasks.zip(options.task);
+        let session = self.state.peer.session;
         self.state.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
             write_name(out, tool);
-            arguments(out)
+            let is_valid = arguments(out);
+            if let (Some((tasks, ttl)), Some(session)) = (task, session) {
+                tasks.hooks.write_request(session, ttl, out);
+            }
+            is_valid
         })
     }
 

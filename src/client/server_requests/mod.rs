@@ -162,6 +162,9 @@ impl<'a> ServerRequest<'a> {
         state.with(&mut |state| {
             let time = time.unwrap_or(state.config.timeouts.maximum);
             ticket = state.peer.defer(source, context.stream, context.kind, Some(time));
+            if let (Some(ticket), Some(tasks)) = (ticket, state.config.tasks) {
+                tasks.hooks.on_deferred(state, ticket, source);
+            }
         });
         match ticket {
             Some(ticket) => Ok(ticket),
@@ -301,9 +304,7 @@ impl ServerRequestReply<'_> {
         self.respond(OutboundMessageKind::Result, &mut |out| {
             out.key("result");
             out.begin_object();
-            let valid = members(out);
-            out.end_object();
-            valid
+            members(out)
         });
     }
 

@@ -4,7 +4,8 @@ use crate::client::client_state::{ClientState, Session};
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Json, SortKey, Str, Writer};
-use crate::peer::inbound::{END, Source, begin_error};
+use crate::peer::Peer;
+use crate::peer::inbound::{END, Source, begin_error, write_response};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 
@@ -94,7 +95,8 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends a response. `body` writes the member `result` or `error`, and returns whether this member is valid.
+    /// Sends a response. `body` writes the member `error`, or the member `result` without its closing brace, and returns
+    /// whether this member is valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -103,11 +105,18 @@ impl ClientState<'_> {
     ) {
         let Pending { source, context } = pending;
         let routing = Routing::response(kind, context.stream);
-        let written = self.peer.write_response(source, routing, self.peer.available(), |out, id| {
+        let space = self.peer.available();
+        let Peer { output, in_flight, .. } = &mut self.peer;
+        let id = source.id(in_flight);
+        let related = self.config.tasks.filter(|_| kind == OutboundMessageKind::Result);
+        let written = write_response(output, routing, space, |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
             let valid = body(out);
-            out.token("}");
+            if let Some(tasks) = related {
+                tasks.hooks.write_related(source, in_flight, out);
+            }
+            out.token(if kind == OutboundMessageKind::Result { "}}" } else { "}" });
             valid
         });
         match written {

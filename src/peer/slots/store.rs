@@ -4,10 +4,12 @@
     reason = "the number of slots and the length of their texts are limited to 16 bits"
 )]
 
+use core::ops::Range;
+
 use crate::buffer::BufferMut;
 use crate::json::Writer;
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
-use crate::platform::copy;
+use crate::platform::{copy, move_down};
 
 /// Slots and text. Each slot owns an equal part of the text.
 pub(crate) enum Store<'b, D> {
@@ -88,25 +90,73 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Stores the output of `body` as the text of a request.
+    /// Stores the output of `body` as the text of a request after the first `kept` bytes.
     ///
-    /// Returns `false` if the output does not fit. The text then has its old length, but its bytes may have changed.
-    /// `body` may run twice, because the first run may only measure the output.
-    pub(crate) fn write_text(&mut self, ticket: Ticket, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
+    /// Returns `false` if the output does not fit. The text then has its old length, but its bytes after `kept` may
+    /// have changed. `body` may run twice, because the first run may only measure the output.
+    pub(crate) fn write_text(
+        &mut self,
+        ticket: Ticket,
+        kept: usize,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> bool {
         let length = match &self.store {
             Store::Lent { .. } => 0,
             #[cfg(feature = "alloc")]
             Store::Grown { .. } => {
                 let mut writer = Writer::measure();
                 body(&mut writer);
-                writer.len()
+                kept.saturating_add(writer.len())
             }
         };
         let Some(space) = self.text_space(ticket, length) else { return false };
         let limit = space.len();
-        let mut writer = Writer::new(BufferMut::Lent(space), 0, limit);
+        let mut writer = Writer::new(BufferMut::Lent(space), kept, limit);
         body(&mut writer);
         let Ok(end) = writer.finish() else { return false };
+        self.set_text_length(ticket, end)
+    }
+
+    /// Stores the output of `body` like [`write_text`](InFlight::write_text), but `body` runs only once.
+    pub(crate) fn write_text_once(
+        &mut self,
+        ticket: Ticket,
+        kept: usize,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> bool {
+        #[cfg(feature = "alloc")]
+        if let Store::Grown { longest, .. } = &self.store {
+            let limit = usize::from(*longest).saturating_sub(kept);
+            let mut bytes = alloc::vec::Vec::new();
+            let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, limit);
+            body(&mut writer);
+            let Ok(end) = writer.finish() else { return false };
+            return self.set_text_after(ticket, kept, bytes.get(..end).unwrap_or_default());
+        }
+        self.write_text(ticket, kept, body)
+    }
+
+    /// Replaces a part of the text of a request. Returns `false` if the text is shorter, or if `piece` does not fit.
+    pub(crate) fn splice_text(&mut self, ticket: Ticket, part: Range<usize>, piece: &[u8]) -> bool {
+        let length = self.text(ticket).len();
+        let Some(rest) = length.checked_sub(part.end) else { return false };
+        let tail = part.start.saturating_add(piece.len());
+        let end = tail.saturating_add(rest);
+        let Some(text) = self.text_space(ticket, end).filter(|text| end <= text.len()) else { return false };
+        if part.end < tail {
+            // The tail moves up, so its last byte moves first.
+            for offset in (0..rest).rev() {
+                let byte = text.get(part.end.wrapping_add(offset)).copied().unwrap_or_default();
+                if let Some(target) = text.get_mut(tail.wrapping_add(offset)) {
+                    *target = byte;
+                }
+            }
+        } else {
+            move_down(text, part.end, tail, rest);
+        }
+        if let Some(target) = text.get_mut(part.start..tail) {
+            copy(target, piece);
+        }
         self.set_text_length(ticket, end)
     }
 
@@ -222,7 +272,7 @@ mod tests {
             assert!(match n % 3 {
                 0 => table.set_text(ticket, [text.as_bytes(), b""]),
                 1 => table.set_text_after(ticket, 0, text.as_bytes()),
-                _ => table.write_text(ticket, &mut |out| out.json_bytes(text.as_bytes())),
+                _ => table.write_text(ticket, 0, &mut |out| out.json_bytes(text.as_bytes())),
             });
             requests.push((ticket, text));
             if n % 229 == 0 || n % 230 == 0 {
@@ -235,7 +285,9 @@ mod tests {
         assert!(
             !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
         );
-        assert!(!table.write_text(*first, &mut |out| out.string(core::str::from_utf8(&[b'x'; 99]).unwrap())));
+        assert!(
+            !table.write_text(*first, 0, &mut |out| out.string(core::str::from_utf8(&[b'x'; 99]).unwrap()))
+        );
         assert_eq!((table.text(*first), table.text_limit()), (text.as_bytes(), 100));
     }
 

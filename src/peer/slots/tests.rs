@@ -265,9 +265,9 @@ fn write_text_stores_only_output_that_fits() {
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text(first, [b"abcd", b""]));
-    assert!(!table.write_text(second, &mut |out| out.string("xyz")), "five bytes");
+    assert!(!table.write_text(second, 0, &mut |out| out.string("xyz")), "five bytes");
     assert_eq!(table.text(second), b"");
-    assert!(table.write_text(second, &mut |out| out.string("xy")));
+    assert!(table.write_text(second, 0, &mut |out| out.string("xy")));
     assert_eq!((table.text(first), table.text(second)), (&b"abcd"[..], &b"\"xy\""[..]));
 }
 
@@ -280,7 +280,7 @@ fn ended_request_has_no_id_text_or_deadline() {
     assert_eq!((table.id(ended), table.text(ended)), (&b""[..], &b""[..]));
     let ticket = take(&mut table, "2").unwrap();
     assert!(!table.set_text(ended, [b"x", b""]) && !table.set_text_after(ended, 0, b"x"));
-    assert!(!table.write_text(ended, &mut |out| out.string("x")) && !table.set_id(ended, b"3", b""));
+    assert!(!table.write_text(ended, 0, &mut |out| out.string("x")) && !table.set_id(ended, b"3", b""));
     table.set_deadline(ended, Some(Millis(1)));
     table.remove_id(ended);
     assert_eq!((table.id(ticket), table.text(ticket)), (&b"2"[..], &b"2!"[..]));
@@ -396,4 +396,24 @@ fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
     let many = time(32_000);
     // A linear search would take 64 times as long.
     assert!(many < few * 20.0, "{few} {many}");
+}
+
+#[test]
+fn spliced_text_is_that_of_a_string() {
+    let (mut slots, mut bytes) = ([Slot::EMPTY; 2], [0; 24]);
+    let mut table = InFlight::lent(&mut slots, &mut bytes);
+    table.take(Plain, None).unwrap();
+    let second = table.take(Plain, None).unwrap();
+    let mut expected = String::new();
+    for (from, to, piece) in
+        [(0, 0, "abcdef"), (2, 4, "CDXY"), (0, 1, ""), (7, 7, "!"), (1, 3, "12345"), (0, 11, ""), (0, 0, "x")]
+    {
+        expected.replace_range(from..to, piece);
+        assert!(table.splice_text(second, from..to, piece.as_bytes()), "{expected}");
+        assert_eq!(table.text(second), expected.as_bytes());
+    }
+    for (from, to, piece) in [(0, 2, "a"), (2, 2, "a"), (0, 0, "twelve bytes")] {
+        assert!(!table.splice_text(second, from..to, piece.as_bytes()), "{from} {to} {piece}");
+        assert_eq!(table.text(second), b"x");
+    }
 }

@@ -15,7 +15,9 @@ pub(crate) mod prompt_result;
 pub(crate) mod resource;
 pub(crate) mod resource_contents;
 pub(crate) mod result_array;
+pub(crate) mod task;
 pub(crate) mod tool;
+pub(crate) mod tool_headers;
 pub(crate) mod tool_result;
 pub(crate) mod view;
 

@@ -6,6 +6,7 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::task::{TaskSupport, ToolTasks};
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -16,6 +17,7 @@ pub struct Tool<'t> {
     input_schema: &'t str,
     pub(crate) output_schema: Option<&'t str>,
     hints: Hints,
+    tasks: Option<&'static ToolTasks>,
 }
 
 /// The behavior hints of a tool. Clients must treat the hints as untrusted.
@@ -31,9 +33,21 @@ impl<'t> Tool<'t> {
     /// `{}`, the server sends `{"type":"object"}`.
     ///
     /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
+    ///
+    /// A property may have the annotation `"x-mcp-header":"Region"`. Clients over HTTP then repeat its value in the
+    /// header field `Mcp-Param-Region` (since `2026-07-28`), where a proxy can read it:
+    ///
+    /// ```
+    /// use mcp_proto::server::{Tool, Tools};
+    /// const SCHEMA: &str = r#"{"properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("deploy", SCHEMA)]);
+    /// ```
+    ///
+    /// [`Tools::new`](crate::server::Tools::new) checks the annotations at compile time.
     #[must_use]
     pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
-        Tool { base: BaseMetadata::new(name), input_schema, output_schema: None, hints: Hints([None; 4]) }
+        let hints = Hints([None; 4]);
+        Tool { base: BaseMetadata::new(name), input_schema, output_schema: None, hints, tasks: None }
     }
 
     /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
@@ -67,6 +81,16 @@ impl<'t> Tool<'t> {
         self.hint(3, yes)
     }
 
+    /// Sets whether calls may become tasks. By default, they never become tasks.
+    ///
+    /// With the feature [`Tasks`](crate::server::Tasks), the server refuses calls that contradict the value. The list
+    /// of tools shows the value in `2025-11-25`.
+    #[must_use]
+    pub const fn task_support(mut self, support: TaskSupport) -> Self {
+        self.tasks = Some(ToolTasks::new(support));
+        self
+    }
+
     const fn hint(mut self, which: usize, yes: bool) -> Self {
         if let Some((_, [hint, ..])) = self.hints.0.split_at_mut_checked(which) {
             *hint = Some(yes);
@@ -84,6 +108,15 @@ impl<'t> Tool<'t> {
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
+    }
+
+    /// Whether calls may become tasks.
+    #[must_use]
+    pub const fn supports_tasks(&self) -> TaskSupport {
+        match self.tasks {
+            Some(tasks) => tasks.support,
+            None => TaskSupport::Forbidden,
+        }
     }
 }
 
@@ -113,6 +146,9 @@ impl ListedObject for Tool<'_> {
             // If a revision has no member `title`, write the title of the tool into the annotations.
             let title = self.base.title().filter(|_| !revision.has(WireFeature::Titles));
             self.hints.write(title, out);
+        }
+        if let Some(tasks) = self.tasks {
+            (tasks.write)(tasks.support, revision, out);
         }
         out.end_object();
     }
@@ -191,6 +227,14 @@ impl<'a> ToolView<'a> {
     #[must_use]
     pub fn hints(&self) -> ToolHintsView<'a> {
         ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+    }
+
+    /// Whether calls of the tool may become tasks (`2025-11-25`): see
+    /// [`Options::task`](crate::client::Options::task). Without this member, the value is `Forbidden`.
+    #[must_use]
+    pub fn task_support(&self) -> TaskSupport {
+        let support = object(self.json, "execution").and_then(|execution| text(execution, "taskSupport"));
+        support.and_then(TaskSupport::from_json).unwrap_or_default()
     }
 
     /// The icons.

@@ -130,6 +130,11 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed = true;
     }
 
+    /// Whether the result is marked as a failure.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Completes the result. Returns `false` if the result is not valid.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {

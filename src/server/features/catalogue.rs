@@ -5,14 +5,16 @@ use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
+use crate::server::features::extensions::Extensions;
 
-/// The catalogues that a lookup can search.
+/// The catalogues that a lookup can search. The catalogue of extensions has one entry per feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Catalogue {
     Tools,
     Resources,
     Templates,
     Prompts,
+    Extensions,
 }
 
 /// The result of a catalogue lookup.
@@ -26,6 +28,7 @@ pub(crate) enum Found<'f> {
     Resource(&'f Resource<'f>),
     Template(&'f ResourceTemplate<'f>),
     Prompt(&'f Prompt<'f>),
+    Extensions(&'f Extensions<'f>),
 }
 
 impl Found<'_> {

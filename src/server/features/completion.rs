@@ -30,7 +30,7 @@ pub struct Completion;
 impl Feature for Completion {}
 
 impl Sealed for Completion {
-    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
         if revision.has(WireFeature::CompletionsCapability) {
             out.key("completions");
             out.token("{}");

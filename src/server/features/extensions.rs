@@ -7,6 +7,7 @@ use crate::json::{Json, Kind, Writer};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found};
 
 /// The feature *extensions* (since `2026-07-28`): names and settings of extensions.
 ///
@@ -33,9 +34,14 @@ impl<'e> Extensions<'e> {
 impl Feature for Extensions<'_> {}
 
 impl Sealed for Extensions<'_> {
-    fn write_capability(&self, revision: Revision, out: &mut Writer<'_>) {
-        if revision.has(WireFeature::Extensions) {
-            write("extensions", self.0, out);
+    fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+        write_extensions(self, config, revision, out);
+    }
+
+    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalogue {
+            Catalogue::Extensions => Found::Extensions(self),
+            _ => Found::Absent,
         }
     }
 
@@ -64,7 +70,7 @@ impl<'e> Experimental<'e> {
 impl Feature for Experimental<'_> {}
 
 impl Sealed for Experimental<'_> {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         write("experimental", self.0, out);
     }
 
@@ -76,12 +82,43 @@ impl Sealed for Experimental<'_> {
 fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
     out.key(key);
     out.begin_object();
+    write_entries(entries, out);
+    out.end_object();
+}
+
+fn write_entries(entries: &[(&str, &str)], out: &mut Writer<'_>) {
     for (name, settings) in entries {
         out.key(name);
         // `Server::new` has validated the settings.
         let _ = out.raw(settings);
     }
+}
+
+/// Writes the capability `extensions` with the entries of all features. Only the first feature with extensions writes
+/// it.
+pub(crate) fn write_extensions(
+    own: &Extensions<'_>,
+    config: &ServerConfig<'_>,
+    revision: Revision,
+    out: &mut Writer<'_>,
+) {
+    let all = || config.features.iter().filter_map(|feature| extensions_of(*feature));
+    let is_first = all().next().is_some_and(|first| core::ptr::eq(first.0, own.0));
+    if !is_first || !revision.has(WireFeature::Extensions) {
+        return;
+    }
+    out.key("extensions");
+    out.begin_object();
+    all().for_each(|extensions| write_entries(extensions.0, out));
     out.end_object();
+}
+
+/// The extensions that a feature declares.
+fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
+    match feature.find(Catalogue::Extensions, &|_| true) {
+        Found::Extensions(extensions) => Some(extensions),
+        _ => None,
+    }
 }
 
 fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {

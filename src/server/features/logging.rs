@@ -24,7 +24,7 @@ pub struct Logging;
 impl Feature for Logging {}
 
 impl Sealed for Logging {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("logging");
         out.token("{}");
     }
@@ -98,7 +98,7 @@ impl Server<'_> {
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
-        self.ensure_response_space()?;
+        self.state.ensure_response_space()?;
         let space = self.state.peer.output.max_reply_size();
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
         let output = &mut self.state.peer.output;

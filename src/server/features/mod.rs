@@ -1,4 +1,4 @@
-//! Features of a server: tools, resources, prompts, completion, logging, subscriptions, extensions.
+//! Features of a server: tools, resources, prompts, completion, logging, subscriptions, tasks, extensions.
 //!
 //! The linker drops features that no configuration names.
 
@@ -13,4 +13,5 @@ pub(crate) mod prompts;
 pub(crate) mod read_resource;
 pub(crate) mod resources;
 pub(crate) mod subscriptions;
+pub(crate) mod tasks;
 pub(crate) mod tools;

@@ -14,7 +14,7 @@ use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
 /// The longest end of a page, with the end of its response. The spaces are spare bytes.
-const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
+pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Returns the index of the first requested entry. Refuses a request with an invalid cursor.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {

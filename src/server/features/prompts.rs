@@ -110,7 +110,7 @@ impl<'t> Prompts<'t> {
 impl Feature for Prompts<'_> {}
 
 impl Sealed for Prompts<'_> {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("prompts");
         out.begin_object();
         if self.list_changed {

@@ -155,7 +155,7 @@ impl<'t> Resources<'t> {
 impl Feature for Resources<'_> {}
 
 impl Sealed for Resources<'_> {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("resources");
         out.begin_object();
         for (key, declared) in [("subscribe", self.subscribe), ("listChanged", self.list_changed)] {

@@ -2,10 +2,11 @@
 //!
 //! Specification: *Server features*, *Tools*.
 
-use crate::error::{ConfigError, ProtocolError};
+use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
 use crate::json::{Kind, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::tool::Tool;
+use crate::protocol::objects::tool_headers::invalid_header;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::call::Call;
@@ -28,6 +29,18 @@ pub struct Tools<'t> {
 
 duplicate_of!(duplicate, Tool, name());
 
+/// Returns the index of the first tool with an invalid annotation `x-mcp-header`.
+const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToolHeader)> {
+    let (mut rest, mut index) = (catalogue, 0usize);
+    while let [tool, tail @ ..] = rest {
+        if let Some(error) = invalid_header(tool.input_schema()) {
+            return Some((index, error));
+        }
+        (rest, index) = (tail, index.wrapping_add(1));
+    }
+    None
+}
+
 /// Index of `tools/list` in `methods`.
 const LIST: usize = 0;
 
@@ -41,13 +54,24 @@ impl<'t> Tools<'t> {
     /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}"), Tool::new("led_set", "{}")]);
     /// ```
     ///
+    /// An annotation `x-mcp-header` that clients over HTTP would refuse does not compile either. See
+    /// [`Tool::new`].
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Tool, Tools};
+    /// const SCHEMA: &str = r#"{"properties":{"price":{"type":"number","x-mcp-header":"Price"}}}"#;
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("buy", SCHEMA)]);
+    /// ```
+    ///
     /// # Panics
-    /// Two tools have the same name. At run time, use [`try_new`](Tools::try_new).
+    /// Two tools have the same name, or an annotation `x-mcp-header` is invalid. At run time, use
+    /// [`try_new`](Tools::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
         match Tools::try_new(catalogue) {
             Ok(tools) => tools,
+            Err(ConfigError::InvalidToolHeader { error, .. }) => panic!("{}", error.message()),
             Err(_) => panic!("two tools have the same name: names must be unique"),
         }
     }
@@ -55,11 +79,13 @@ impl<'t> Tools<'t> {
     /// A catalogue that is built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::DuplicateName`]: two tools have the same name.
+    /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
+    /// `x-mcp-header` is invalid.
     pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
-        match duplicate(catalogue) {
-            Some(entry) => Err(ConfigError::DuplicateName { entry }),
-            None => Ok(Tools { catalogue: Some(catalogue), ..Tools::dynamic_list() }),
+        match (duplicate(catalogue), invalid_annotation(catalogue)) {
+            (Some(entry), _) => Err(ConfigError::DuplicateName { entry }),
+            (_, Some((entry, error))) => Err(ConfigError::InvalidToolHeader { entry, error }),
+            _ => Ok(Tools { catalogue: Some(catalogue), ..Tools::dynamic_list() }),
         }
     }
 
@@ -106,7 +132,7 @@ impl<'t> Tools<'t> {
 impl Feature for Tools<'_> {}
 
 impl Sealed for Tools<'_> {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("tools");
         out.begin_object();
         if self.list_changed {
@@ -163,6 +189,11 @@ impl Tools<'_> {
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision);
+        if let Some(hooks) = request.state.task_hooks()
+            && let Some(refused) = hooks.check_call(request, tool)
+        {
+            return refused;
+        }
         request.emit_request(kind, Call::event, subject, arguments)
     }
 

@@ -272,6 +272,11 @@ impl ClientHarness {
         self.pump();
     }
 
+    /// The tickets of deferred server requests.
+    pub(crate) fn deferred_requests(&self) -> Vec<Ticket> {
+        self.tickets.iter().filter(|it| it.1.starts_with("ask ")).map(|it| it.0).collect()
+    }
+
     pub(crate) fn tickets_of(&self, name: &str) -> Vec<Ticket> {
         self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
     }
@@ -306,6 +311,7 @@ impl ClientHarness {
                     Event::Prompts(it) => Some(it.ticket()),
                     Event::Progress(it) => Some(it.ticket()),
                     Event::InputRequired(it) => Some(it.ticket()),
+                    Event::Task { ticket, .. } => Some(*ticket),
                     Event::Acknowledged(it) => Some(it.ticket()),
                     Event::Changed { subscription, .. } | Event::Updated { subscription, .. } => {
                         *subscription

@@ -66,6 +66,11 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
             let state = if it.has_state() { " and a state" } else { "" };
             format!("{}: needs [{}]{state}", name(it.ticket()), asks.join(", "))
         }
+        Event::Task { ticket, task } => {
+            let status = task.status().map_or("?", mcp_proto::TaskStatus::as_str);
+            let message = task.message().map_or(String::new(), |message| format!(" {message}"));
+            format!("{}: task {} {status}{message}", name(*ticket), named(task.id()))
+        }
         Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
         Event::Cancelled { .. } => "cancelled".to_owned(),
         Event::Expired(_) => "expired".to_owned(),
@@ -80,7 +85,8 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
         Event::Acknowledged(it) => {
             let lists = [(it.tools(), "tools"), (it.prompts(), "prompts"), (it.resources(), "resources")];
             let lists = lists.into_iter().filter(|(told, _)| *told).map(|(_, name)| name.to_owned());
-            let told: Vec<String> = lists.chain(it.uris().map(|uri| uri.to_string())).collect();
+            let told: Vec<String> =
+                lists.chain(it.uris().chain(it.tasks()).map(|text| text.to_string())).collect();
             format!("{}: listens to [{}]", name(it.ticket()), told.join(", "))
         }
         Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),

@@ -88,6 +88,7 @@ impl<'b> Application<'b> {
             "unsubscribe" => client.unsubscribe(rest, options)?,
             "level" => client.set_log_level(level(rest), options)?,
             "ping" => client.ping(options)?,
+            "task" => client.resume_task(rest, options)?,
             "request" => client.request(rest, options, |_| {})?,
             "listen" => {
                 let uris: Vec<&str> = rest.split(' ').filter(|word| word.contains(':')).collect();
@@ -141,6 +142,7 @@ fn options(text: &str) -> (Options<'static>, &str) {
     };
     let options = words.split(", ").fold(Options::DEFAULT, |options, word| match word {
         "progress" => options.with_progress(),
+        "task" => options.task(Millis::seconds(60)),
         _ => match word.strip_suffix(" ms") {
             Some(time) => options.timeout(Millis(time.parse().expect("a time"))),
             None => options.log_level(level(word)),

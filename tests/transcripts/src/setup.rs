@@ -1,6 +1,6 @@
 //! Parses the second line of a transcript: the machine and its configuration.
 
-use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::client::{ClientConfig, Connect, TaskLimits, Timeouts};
 use mcp_proto::server::{Limits, SecondInitialize, ServerConfig, UnknownVersion};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision, Revisions};
 
@@ -38,6 +38,7 @@ const WORDS: [&[&str]; 3] = [
         "pages",
         "cursors",
         "asked",
+        "tasks",
     ],
 ];
 
@@ -155,6 +156,10 @@ impl Setup {
             .depth(self.number("depth").unwrap_or(64) as u8)
             .rounds(self.number("rounds").unwrap_or(10) as u32)
             .pages(self.number("pages").unwrap_or(1000) as u32);
+        if let Some(interval) = self.number("tasks") {
+            let interval = Millis(interval as u64);
+            info = info.tasks(TaskLimits { interval, shortest_interval: interval, ..TaskLimits::DEFAULT });
+        }
         if self.word("cursors").is_some() {
             info = info.empty_cursors();
         }

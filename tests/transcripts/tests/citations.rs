@@ -6,10 +6,9 @@ use std::fs::read_to_string;
 use mcp_proto_transcripts::all;
 
 /// Rules that no transcript on a byte stream can show. The table in docs/compatibility.md also marks such traps.
-const NOT_SHOWN: [(&str, &str); 6] = [
+const NOT_SHOWN: [(&str, &str); 5] = [
     ("2.4.4", "HTTP: headers"),
     ("T39", "HTTP: order of checks"),
-    ("T57", "tasks: two forms"),
     ("T58", "tasks: error code without the capability"),
     ("T60", "HTTP: origin of a request"),
     ("T61", "HTTP: event streams"),

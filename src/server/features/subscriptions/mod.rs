@@ -14,20 +14,20 @@ use crate::framing::outbound_message::Routing;
 use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::Peer;
 use crate::peer::slots::Ticket;
-use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::not_found;
 use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
-use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError};
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError, Watched};
+use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::hooks::TaskHooks;
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
@@ -52,12 +52,10 @@ pub struct Subscriptions;
 const LISTEN: usize = 0;
 const SUBSCRIBE: usize = 1;
 
-const TASKS: &str = "io.modelcontextprotocol/tasks";
-
 impl Feature for Subscriptions {}
 
 impl Sealed for Subscriptions {
-    fn write_capability(&self, _: Revision, _: &mut Writer<'_>) {}
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, _: &mut Writer<'_>) {}
 
     fn methods(&self) -> &'static [Method] {
         &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
@@ -128,7 +126,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let owner = Owner::Session(request.state.session_key);
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
     let space = output.max_reply_size().saturating_sub(output.overhead());
-    let added = registry.add(owner, uri, in_flight, &|uri| fits(None, uri, space));
+    let added = registry.add(owner, Watched::Resource, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
@@ -175,7 +173,7 @@ fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
 
 /// Handles `subscriptions/listen`. The request stays in flight until its response ends the subscription.
 fn listen(request: &mut Request<'_, '_>) -> Received {
-    let (filter, uris) = match parse_filter(request) {
+    let (filter, uris, tasks) = match parse_filter(request) {
         Ok(wanted) => wanted,
         Err(refused) => return refused,
     };
@@ -183,7 +181,11 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         let limit = request.state.peer.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
-    if !write_acknowledgment(request, ticket, filter, uris) {
+    let hooks = request.state.tasks.as_ref().map(|table| table.hooks).filter(|_| !tasks.is_null());
+    if let Some(hooks) = hooks {
+        hooks.watch(request, ticket, tasks);
+    }
+    if !write_acknowledgment(request, ticket, filter, uris, hooks) {
         request.state.peer.in_flight.release(ticket);
         let limit = request.state.peer.output.max_reply_size();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
@@ -193,11 +195,11 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     request.state.emit(PendingEvent::Listening(ticket))
 }
 
-/// Parses the filter, or refuses the request. Returns the declared lists that the client selects, and the array of
-/// URIs.
+/// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
+/// and the array of task ids.
 // Not inlined, so that this stack frame is gone while the server writes the response.
 #[inline(never)]
-fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>), Received> {
+fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {
     let wanted = request.param("notifications");
     if wanted.kind() != Kind::Object {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
@@ -210,7 +212,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
         "taskIds",
     ]);
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
-        return Err(refuse_tasks(request));
+        return Err(refuse_undeclared(request));
     }
     let listed = declared_lists(request.state.config);
     let mut filter = ChangeSet::NONE;
@@ -222,7 +224,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
         }
     }
     let uris = uris.filter(|_| can_watch(request.state.config)).unwrap_or(Json::NULL);
-    Ok((filter, uris))
+    Ok((filter, uris, tasks.unwrap_or(Json::NULL)))
 }
 
 /// Takes a slot for the subscription. Returns `None` if no slot is free.
@@ -241,16 +243,18 @@ fn write_acknowledgment(
     ticket: Ticket,
     filter: ChangeSet,
     uris: Json<'_>,
+    hooks: Option<&dyn TaskHooks>,
 ) -> bool {
     let id = request.id();
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
     let space = output.max_reply_size();
     let longest = space.saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
+    let owner = Owner::Listener(ticket);
     let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
         may_exist(config, uri)
             && registry
-                .add(Owner::Listener(ticket), uri, in_flight, &|uri| fits(Some(id), uri, longest))
+                .add(owner, Watched::Resource, uri, in_flight, &|uri| fits(Some(id), uri, longest))
                 .is_ok_and(|new| new)
     };
     let mut resources = |out: &mut Writer<'_>| {
@@ -272,25 +276,11 @@ fn write_acknowledgment(
         if any {
             out.end_array();
         }
+        if let Some(hooks) = hooks {
+            hooks.write_watched(registry, owner, out);
+        }
     };
     output.write(routing, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
-}
-
-fn declares_tasks(request: &Request<'_, '_>) -> bool {
-    let declared = request.view(request.meta).get(meta::CLIENT_CAPABILITIES);
-    let declared = declared.and_then(|declared| declared.get("extensions")?.get(TASKS));
-    declared.is_some_and(|declared| declared.kind() == Kind::Object)
-}
-
-fn refuse_tasks(request: &mut Request<'_, '_>) -> Received {
-    let error = ProtocolError::MissingClientCapability;
-    request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
-        out.key("message");
-        out.display(&ProtocolError::MissingClientCapability.message());
-        out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
-        out.key(TASKS);
-        out.token("{}}}}");
-    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Change;
-use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry};
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{RequestTable, ServerState};
 
@@ -111,7 +111,7 @@ fn set_pending(
 /// Marks a change as pending in all matching subscriptions and registry entries.
 pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
-        if state.registry.mark_changed(uri) {
+        if state.registry.mark_changed(Watched::Resource, uri) {
             state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         return;
@@ -174,7 +174,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
         at = next;
-        if !watch.changed {
+        if !watch.changed || watch.kind == Watched::Task {
             continue;
         }
         let is_current = owner == Owner::Session(state.session_key);
@@ -265,7 +265,7 @@ fn send_as(
 }
 
 /// Writes `"_meta":{…}` with the id of the subscription.
-fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
+pub(crate) fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.key("_meta");
     out.begin_object();
     out.key(meta::SUBSCRIPTION_ID);

@@ -51,16 +51,30 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header in bytes. The header has the owner's slot and generation, the flag `changed` and the
-/// length of the URI. The URI follows.
+/// Size of an entry's header in bytes. The header has the owner's slot and generation, the flags `CHANGED` and `TASK`, and
+/// the length of the URI. The URI follows.
 pub(crate) const HEADER: usize = 11;
+
+const CHANGED: u8 = 1;
+const TASK: u8 = 2;
+
+/// The subject of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// A resource, by its URI.
+    Resource,
+    /// A task, by its id.
+    Task,
+}
 
 /// An entry, with the offset of the next entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
+    pub(crate) kind: Watched,
     /// Whether a notification is pending.
     pub(crate) changed: bool,
+    /// The URI of the resource, or the id of the task.
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
 }
@@ -94,7 +108,7 @@ impl<'b> SubscriptionRegistry<'b> {
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
         let entry = self.buffer.bytes().get(at..self.used)?;
         let (header, rest) = entry.split_first_chunk::<HEADER>()?;
-        let [s0, s1, s2, s3, g0, g1, g2, g3, changed, l0, l1] = *header;
+        let [s0, s1, s2, s3, g0, g1, g2, g3, flags, l0, l1] = *header;
         let ticket = Ticket {
             slot: u32::from_le_bytes([s0, s1, s2, s3]),
             generation: u32::from_le_bytes([g0, g1, g2, g3]),
@@ -105,13 +119,20 @@ impl<'b> SubscriptionRegistry<'b> {
                 SESSION => Owner::Session(SessionKey(u16::from_le_bytes([g0, g1]))),
                 _ => Owner::Listener(ticket),
             },
-            changed: changed != 0,
+            kind: if flags & TASK != 0 { Watched::Task } else { Watched::Resource },
+            changed: flags & CHANGED != 0,
             uri: text_of(rest.get(..length)?),
             next: at.wrapping_add(HEADER).wrapping_add(length),
         })
     }
 
+    /// The entries of resources.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
+        self.all().filter(|watch| watch.kind == Watched::Resource)
+    }
+
+    /// The entries of resources and tasks.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Watch<'_>> {
         let mut at = 0;
         core::iter::from_fn(move || {
             let watch = self.at(at)?;
@@ -126,11 +147,12 @@ impl<'b> SubscriptionRegistry<'b> {
     pub(crate) fn add(
         &mut self,
         owner: Owner,
+        kind: Watched,
         uri: Str<'_>,
         in_flight: &RequestTable<'_>,
         fits: &dyn Fn(&str) -> bool,
     ) -> Result<bool, WatchError> {
-        if self.find(owner, uri).is_some() {
+        if self.find(owner, kind, uri).is_some() {
             return Ok(false);
         }
         let length = uri.len();
@@ -139,7 +161,7 @@ impl<'b> SubscriptionRegistry<'b> {
             self.remove_inactive(in_flight);
         }
         let end = self.used.wrapping_add(taken);
-        let header = encode_header(owner, u16::try_from(length).map_err(|_| WatchError::Full)?);
+        let header = encode_header(owner, kind, u16::try_from(length).map_err(|_| WatchError::Full)?);
         let mut space = self.buffer.reborrow();
         let target = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
         let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
@@ -154,15 +176,15 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Removes an entry. Returns `false` if the owner does not watch the resource.
     pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
-        let Some((at, next)) = self.find(owner, uri) else { return false };
+        let Some((at, next)) = self.find(owner, Watched::Resource, uri) else { return false };
         self.remove_range(at, next);
         true
     }
 
-    fn find(&self, owner: Owner, uri: Str<'_>) -> Option<(usize, usize)> {
+    fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>) -> Option<(usize, usize)> {
         let mut at = 0;
         while let Some(watch) = self.at(at) {
-            if watch.owner == owner && uri == *watch.uri {
+            if watch.owner == owner && watch.kind == kind && uri == *watch.uri {
                 return Some((at, watch.next));
             }
             at = watch.next;
@@ -170,11 +192,11 @@ impl<'b> SubscriptionRegistry<'b> {
         None
     }
 
-    /// Sets `changed` in all entries of a resource. Returns `false` if the resource has no entry.
-    pub(crate) fn mark_changed(&mut self, uri: &str) -> bool {
+    /// Sets `changed` in all entries of a resource or task. Returns `false` if there is no entry.
+    pub(crate) fn mark_changed(&mut self, kind: Watched, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {
-            let (same, next) = (watch.uri == uri, watch.next);
+            let (same, next) = (watch.kind == kind && watch.uri == uri, watch.next);
             if same {
                 self.set_changed(at, true);
                 marked = true;
@@ -186,7 +208,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
     pub(crate) fn set_changed(&mut self, at: usize, changed: bool) {
         if let Some(flag) = self.buffer.bytes_mut().get_mut(at.wrapping_add(8)) {
-            *flag = changed.into();
+            *flag = if changed { *flag | CHANGED } else { *flag & !CHANGED };
         }
     }
 
@@ -215,7 +237,7 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 }
 
-fn encode_header(owner: Owner, length: u16) -> [u8; HEADER] {
+fn encode_header(owner: Owner, kind: Watched, length: u16) -> [u8; HEADER] {
     let ticket = match owner {
         Owner::Session(SessionKey(key)) => Ticket { slot: SESSION, generation: key.into() },
         Owner::Listener(ticket) => ticket,
@@ -223,7 +245,8 @@ fn encode_header(owner: Owner, length: u16) -> [u8; HEADER] {
     let [s0, s1, s2, s3] = ticket.slot.to_le_bytes();
     let [g0, g1, g2, g3] = ticket.generation.to_le_bytes();
     let [l0, l1] = length.to_le_bytes();
-    [s0, s1, s2, s3, g0, g1, g2, g3, 0, l0, l1]
+    let flags = if kind == Watched::Task { TASK } else { 0 };
+    [s0, s1, s2, s3, g0, g1, g2, g3, flags, l0, l1]
 }
 
 impl core::fmt::Debug for SubscriptionRegistry<'_> {

@@ -15,7 +15,7 @@ struct Files;
 impl Feature for Files {}
 
 impl Sealed for Files {
-    fn write_capability(&self, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.token(r#""resources":{"subscribe":true}"#);
     }
 

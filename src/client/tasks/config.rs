@@ -1,0 +1,91 @@
+//! `ClientConfig::tasks`: declares tasks, and limits their polls and their duration.
+
+use crate::client::config::ClientConfig;
+use crate::client::tasks::hooks::{HOOKS, TaskHooks};
+use crate::json::Json;
+use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::time::Millis;
+
+/// Limits of the tasks that a client follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// The time between polls if the server suggests none. Default: one second.
+    pub interval: Millis,
+    /// The minimum time between polls. Default: 100 milliseconds.
+    pub shortest_interval: Millis,
+    /// The maximum time between polls. Default: one minute.
+    pub longest_interval: Millis,
+    /// The maximum duration of a task, from its creation. Default: one hour.
+    ///
+    /// When this time is over, the client cancels the task, and the call fails with
+    /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
+    /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
+    pub maximum: Millis,
+}
+
+impl TaskLimits {
+    /// The default limits.
+    pub const DEFAULT: TaskLimits = TaskLimits {
+        interval: Millis::seconds(1),
+        shortest_interval: Millis(100),
+        longest_interval: Millis::seconds(60),
+        maximum: Millis::seconds(3600),
+    };
+
+    /// The time until the next poll of a task. Returns the bounded suggestion of the server.
+    pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
+        let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
+        let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
+        // Not `clamp`, which panics if the bounds are in the wrong order.
+        suggested.min(self.longest_interval).max(self.shortest_interval)
+    }
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        TaskLimits::DEFAULT
+    }
+}
+
+/// The task support of a configuration. Only this value refers to the hooks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskConfig {
+    pub(crate) limits: TaskLimits,
+    pub(crate) hooks: &'static dyn TaskHooks,
+}
+
+impl ClientConfig<'_> {
+    /// Lets calls of tools become tasks (since `2025-11-25`). Default: off.
+    ///
+    /// A call that becomes a task still ends with one [`Event::Response`](crate::client::Event::Response), which has
+    /// the result of the tool. The client polls the task by itself. [`Event::Task`](crate::client::Event::Task) has the
+    /// id of the task. After a restart, [`Client::resume_task`](crate::Client::resume_task) continues with this id. The
+    /// client emits the input requests of a task like those of a call. [`Client::cancel`](crate::Client::cancel)
+    /// cancels the task.
+    ///
+    /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
+    /// - `2025-11-25`: a call becomes a task only with [`Options::task`](crate::client::Options::task).
+    ///
+    /// A task stays in the slot of its call. The text of the slot stores 18 bytes, the id of the task as JSON, and four
+    /// bytes for each input request. If a server sends a longer id, the call fails with
+    /// [`StateTooLong`](crate::RequestFailure::StateTooLong).
+    ///
+    /// ```
+    /// use mcp_proto::client::{ClientConfig, TaskLimits};
+    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0").tasks(TaskLimits::DEFAULT);
+    /// ```
+    #[must_use]
+    pub const fn tasks(mut self, limits: TaskLimits) -> Self {
+        self.tasks = Some(TaskConfig { limits, hooks: HOOKS });
+        self
+    }
+
+    /// The extension of tasks, if the client declares it in this revision.
+    pub(crate) fn task_extension(&self, revision: Revision) -> &'static [(&'static str, &'static str)] {
+        match self.tasks {
+            Some(_) if revision.has(WireFeature::TasksExtension) => &[(EXTENSION, "{}")],
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Requests about a task: polls, the request for its result, its cancellation.
+
+use crate::client::client_state::{ClientState, Session};
+use crate::client::method_properties::Method;
+use crate::client::options::Meta;
+use crate::client::tasks::record::Record;
+use crate::json::Writer;
+use crate::peer::request::OutboundState;
+use crate::peer::slots::Ticket;
+use crate::peer::timeout::Timeout;
+use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+use crate::protocol::revision::WireFeature;
+use crate::time::Millis;
+
+impl ClientState<'_> {
+    /// Waits until the next poll of a task.
+    pub(super) fn wait_for_task(&mut self, ticket: Ticket) {
+        let interval = self.task(ticket).map_or(Millis::ZERO, |record| record.interval());
+        let now = self.peer.now;
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
+        (outbound.state, outbound.data.method) = (OutboundState::TaskWaiting, Method::TaskGet);
+        let deadline = now.plus(interval).min(outbound.data.maximum);
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+    }
+
+    /// Queues a poll. Its timeout starts now and includes the wait for transmit space.
+    pub(super) fn poll_task(&mut self, ticket: Ticket) {
+        self.queue_task_request(ticket, Method::TaskGet);
+    }
+
+    /// Queues `tasks/result` (`2025-11-25`). The response may wait for the end of the task, so only the limit of the task
+    /// applies.
+    pub(super) fn fetch_task_result(&mut self, ticket: Ticket) {
+        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
+            outbound.timeout = Timeout::new(Millis(u64::MAX));
+        }
+        self.queue_task_request(ticket, Method::TaskResult);
+    }
+
+    fn queue_task_request(&mut self, ticket: Ticket, method: Method) {
+        let now = self.peer.now;
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
+        (outbound.state, outbound.data.method) = (OutboundState::TaskPending, method);
+        let deadline = outbound.deadline_from(now);
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+        self.peer.in_flight.enqueue(ticket);
+    }
+
+    /// Removes the record of the emitted input requests if their responses were lost.
+    pub(super) fn ask_again(&mut self, ticket: Ticket) {
+        if self.method_of(ticket) == Method::TaskUpdate {
+            self.clear_keys(ticket);
+        }
+    }
+
+    pub(super) fn write_task_poll(&mut self, ticket: Ticket) -> Result<(), Overflow> {
+        let method = match self.method_of(ticket) {
+            Method::TaskResult => methods::TASKS_RESULT.name,
+            _ => methods::TASKS_GET.name,
+        };
+        self.resend(ticket, method, &mut |out, text| write_id(text, out))
+    }
+
+    /// Writes `tasks/cancel`. The client ignores its response, because the ticket is no longer valid.
+    pub(super) fn write_task_cancel(&mut self, ticket: Ticket) -> Result<(), Overflow> {
+        if !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {
+            return Ok(());
+        }
+        let meta = Meta::default();
+        self.write_stored(ticket, methods::TASKS_CANCEL.name, meta, &mut |out, text| write_id(text, out))
+    }
+}
+
+/// Writes the member `task` of a call, if the server accepts it (`2025-11-25`).
+pub(super) fn write_task(session: Session, ttl: Millis, out: &mut Writer<'_>) {
+    if session.revision.has(WireFeature::Tasks) && session.capabilities.has(ServerCapabilities::TASKS) {
+        out.key("task");
+        out.begin_object();
+        if ttl.0 < u64::MAX {
+            out.key("ttl");
+            out.unsigned(ttl.0);
+        }
+        out.end_object();
+    }
+}
+
+/// Writes the member `taskId` from the text of a slot.
+pub(super) fn write_id(text: &[u8], out: &mut Writer<'_>) {
+    if let Some(record) = Record::parse(text) {
+        record.write_id(out);
+    }
+}

@@ -1,0 +1,168 @@
+//! `TaskHooks`: the interface between tasks and the rest of the client.
+
+use core::fmt;
+
+use crate::client::client_state::{ClientState, RequestTable, Session};
+use crate::client::receive::Handled;
+use crate::client::tasks::follow_up::{write_id, write_task};
+use crate::client::tasks::record::Keys;
+use crate::json::{Json, Str, Writer};
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
+use crate::peer::transmit_buffer::Overflow;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+use crate::protocol::objects::task::RELATED_TASK;
+use crate::protocol::revision::Revision;
+use crate::rpc::Object;
+use crate::time::Millis;
+
+/// Hooks of tasks. Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to the implementation.
+pub(crate) trait TaskHooks: Sync {
+    /// The capabilities of tasks that a server declares.
+    fn server_capabilities(&self, declared: Json<'_>, revision: Revision) -> ServerCapabilities;
+
+    /// Writes the member `task` of a call, if the server accepts it (`2025-11-25`).
+    fn write_request(&self, session: Session, ttl: Millis, out: &mut Writer<'_>);
+
+    /// Handles the result of a call, or of a request about a task. Returns `None` for a result without a task. `kind` is
+    /// the `resultType`.
+    fn on_result(
+        &self,
+        state: &mut ClientState<'_>,
+        ticket: Ticket,
+        kind: Json<'_>,
+        result: Object<'_>,
+    ) -> Option<Handled>;
+
+    /// Handles a notification about a task. Returns `None` for any other notification, or if no slot contains this
+    /// task.
+    fn on_notification(
+        &self,
+        state: &mut ClientState<'_>,
+        method: Str<'_>,
+        task: Object<'_>,
+    ) -> Option<Handled>;
+
+    /// Finds the task to which progress belongs (`2025-11-25`).
+    fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket>;
+
+    /// Queues the next request about a task.
+    fn poll(&self, state: &mut ClientState<'_>, ticket: Ticket);
+
+    /// Continues after the stream of a request about a task has closed without a response.
+    fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket);
+
+    /// Continues the parked tasks on a new connection.
+    fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
+
+    /// Writes the queued request about a task.
+    fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
+
+    /// Writes the cancellation of a task, if the server supports it.
+    fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
+
+    /// The keys of earlier input requests of a task, which the client does not emit again.
+    fn answered_keys<'a>(&self, state: &'a ClientState<'_>, ticket: Ticket) -> Keys<'a>;
+
+    /// Writes the id of a task from the text of its slot.
+    fn write_id(&self, text: &[u8], out: &mut Writer<'_>);
+
+    /// Stores the relation of a deferred request to a task (`2025-11-25`).
+    fn on_deferred(&self, state: &mut ClientState<'_>, ticket: Ticket, source: &Source<'_>);
+
+    /// Writes the `_meta` of a result, if its request belongs to a task (`2025-11-25`).
+    fn write_related(&self, source: &Source<'_>, in_flight: &RequestTable<'_>, out: &mut Writer<'_>);
+}
+
+impl fmt::Debug for dyn TaskHooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TaskHooks")
+    }
+}
+
+/// The implementation. Its functions are in the other modules of `tasks`.
+pub(super) struct Hooks;
+
+pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
+
+impl TaskHooks for Hooks {
+    fn server_capabilities(&self, declared: Json<'_>, revision: Revision) -> ServerCapabilities {
+        ServerCapabilities::tasks_from_json(declared, revision)
+    }
+
+    fn write_request(&self, session: Session, ttl: Millis, out: &mut Writer<'_>) {
+        write_task(session, ttl, out);
+    }
+
+    fn on_result(
+        &self,
+        state: &mut ClientState<'_>,
+        ticket: Ticket,
+        kind: Json<'_>,
+        result: Object<'_>,
+    ) -> Option<Handled> {
+        state.handle_task_result(ticket, kind, result)
+    }
+
+    fn on_notification(
+        &self,
+        state: &mut ClientState<'_>,
+        method: Str<'_>,
+        task: Object<'_>,
+    ) -> Option<Handled> {
+        let is_status = method == *methods::TASKS.name || method == *methods::TASKS_STATUS.name;
+        if is_status { state.handle_task_status(task) } else { None }
+    }
+
+    fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket> {
+        state.find_task_progress(params)
+    }
+
+    fn poll(&self, state: &mut ClientState<'_>, ticket: Ticket) {
+        state.poll_task(ticket);
+    }
+
+    fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket) {
+        state.ask_again(ticket);
+        state.wait_for_task(ticket);
+    }
+
+    fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket) {
+        state.ask_again(ticket);
+        state.poll_task(ticket);
+    }
+
+    fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow> {
+        state.write_task_poll(ticket)
+    }
+
+    fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow> {
+        state.write_task_cancel(ticket)
+    }
+
+    fn answered_keys<'a>(&self, state: &'a ClientState<'_>, ticket: Ticket) -> Keys<'a> {
+        state.answered_keys(ticket)
+    }
+
+    fn write_id(&self, text: &[u8], out: &mut Writer<'_>) {
+        write_id(text, out);
+    }
+
+    fn on_deferred(&self, state: &mut ClientState<'_>, ticket: Ticket, source: &Source<'_>) {
+        let Source::Line { id, meta, .. } = source else { return };
+        if Json::trusted(meta).get(RELATED_TASK).is_some() {
+            // Without space for the relation, the slot keeps the progress token.
+            state.peer.in_flight.set_text_after(ticket, id.len(), meta);
+        }
+    }
+
+    fn write_related(&self, source: &Source<'_>, in_flight: &RequestTable<'_>, out: &mut Writer<'_>) {
+        if let Some(task) = source.meta(in_flight).and_then(|meta| meta.get(RELATED_TASK)) {
+            out.key("_meta");
+            out.begin_object();
+            out.field_json(RELATED_TASK, task);
+            out.end_object();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Results and notifications about tasks.
+
+use crate::client::client_state::ClientState;
+use crate::client::method_properties::Method;
+use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::receive::{Handled, end_request, is_complete};
+use crate::client::request_data::NO_SEQUENCE;
+use crate::client::tasks::config::TaskLimits;
+use crate::client::tasks::record::Record;
+use crate::json::{Json, Kind, Span};
+use crate::peer::request::{OutboundState, Timer};
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::protocol::objects::task::TaskStatus;
+use crate::protocol::revision::WireFeature;
+use crate::rpc::{self, Object};
+
+impl ClientState<'_> {
+    /// Handles the result of a call, or of a request about a task. Returns `None` for a result without a task.
+    pub(super) fn handle_task_result(
+        &mut self,
+        ticket: Ticket,
+        kind: Json<'_>,
+        result: Object<'_>,
+    ) -> Option<Handled> {
+        match self.method_of(ticket) {
+            Method::CallTool => {
+                let task = self.created_task(kind, result)?;
+                Some(self.start_task(ticket, task, result))
+            }
+            Method::TaskGet => Some(self.handle_task(ticket, result)),
+            Method::TaskUpdate => {
+                self.wait_for_task(ticket);
+                Some(Handled::Done)
+            }
+            Method::TaskResult => Some(self.end_task(ticket, result)),
+            _ => None,
+        }
+    }
+
+    /// The task in the result of a call.
+    fn created_task<'l>(&self, kind: Json<'_>, result: Object<'l>) -> Option<Object<'l>> {
+        if self.has(WireFeature::TasksExtension) {
+            return kind.string().is_some_and(|kind| kind.is_name("task")).then_some(result);
+        }
+        let [task, content] = result.spans(&["task", "content"]);
+        let is_created = self.has(WireFeature::Tasks)
+            && content.is_missing()
+            && rpc::kind(result.line(), task) == Kind::Object;
+        is_created.then(|| Object::new(result.line(), task, None))
+    }
+
+    /// Turns a call into a task. `result` is the whole result of the call.
+    fn start_task(&mut self, ticket: Ticket, task: Object<'_>, result: Object<'_>) -> Handled {
+        let limits = self.task_limits();
+        let json = task.json();
+        let id = json.get("taskId").filter(|id| id.kind() == Kind::String);
+        let (Some(id), Some(status)) = (id, status_of(json)) else {
+            return self.fail_task(ticket, RequestFailure::Invalid);
+        };
+        let now = self.peer.now;
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return Handled::Done };
+        let sequence = outbound.data.sequence;
+        outbound.data.method = Method::TaskGet;
+        (outbound.data.partial_results, outbound.data.meta_length) = (0, 0);
+        outbound.data.maximum = now.plus(limits.maximum);
+        outbound.timing.set_timer(Timer::Running);
+        if !self.store_task(ticket, sequence, limits.interval(json), id.bytes().len(), id.bytes()) {
+            return self.fail_task(ticket, RequestFailure::StateTooLong);
+        }
+        self.update_task(ticket, &limits, json);
+        match status {
+            TaskStatus::Working => self.wait_for_task(ticket),
+            // The response to a poll has the other members of the task.
+            _ => self.poll_task(ticket),
+        }
+        Handled::Event(PendingEvent::Task { ticket, task: result.span() })
+    }
+
+    /// Handles the complete state of a task: the result of `tasks/get`, or the parameters of a notification.
+    fn handle_task(&mut self, ticket: Ticket, task: Object<'_>) -> Handled {
+        let limits = self.task_limits();
+        let is_extension = self.has(WireFeature::TasksExtension);
+        let json = task.json();
+        let Some(status) = status_of(json) else {
+            return self.fail_task(ticket, RequestFailure::Invalid);
+        };
+        let is_changed = self.update_task(ticket, &limits, json);
+        let [result, error, requests] = task.spans(&["result", "error", "inputRequests"]);
+        match status {
+            TaskStatus::Working => self.wait_for_task(ticket),
+            TaskStatus::Cancelled => return self.fail_task(ticket, RequestFailure::TaskCancelled),
+            TaskStatus::InputRequired if is_extension => {
+                if let Some(handled) = self.require_task_input(ticket, task, requests) {
+                    return handled;
+                }
+                self.wait_for_task(ticket);
+            }
+            TaskStatus::Completed if is_extension => {
+                return self.end_task(ticket, Object::new(task.line(), result, None));
+            }
+            TaskStatus::Failed if is_extension => {
+                if rpc::kind(task.line(), error) != Kind::Object {
+                    return self.fail_task(ticket, RequestFailure::Invalid);
+                }
+                return Handled::Event(end_request(self, ticket, PendingOutcome::Error(error)));
+            }
+            // The messages about the input of a task of 2025-11-25 belong to the request of its result.
+            TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
+                self.fetch_task_result(ticket);
+            }
+        }
+        match is_changed {
+            true => Handled::Event(PendingEvent::Task { ticket, task: task.span() }),
+            false => Handled::Done,
+        }
+    }
+
+    /// Ends a task with the result of its tool.
+    fn end_task(&mut self, ticket: Ticket, result: Object<'_>) -> Handled {
+        let [member, kind] = result.spans(&["content", "resultType"]);
+        let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
+        let is_valid = result.kind() == Kind::Object
+            && Method::CallTool.accepts_result(result, member)
+            && is_complete(kind);
+        Handled::Event(match is_valid {
+            true => {
+                let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: true };
+                end_request(self, ticket, outcome)
+            }
+            false => return self.fail_task(ticket, RequestFailure::Invalid),
+        })
+    }
+
+    fn fail_task(&mut self, ticket: Ticket, failure: RequestFailure) -> Handled {
+        Handled::Event(end_request(self, ticket, PendingOutcome::Failed(failure)))
+    }
+
+    /// Emits the input requests of a task. Returns `None` if the client has already emitted all of them.
+    fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> Option<Handled> {
+        let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
+        let is_object = requests.is_null() || requests.kind() == Kind::Object;
+        if !is_object || self.count_input_requests(requests).is_none() {
+            return Some(self.fail_task(ticket, RequestFailure::Invalid));
+        }
+        let Some(added) = self.add_keys(ticket, requests) else {
+            return Some(self.fail_task(ticket, RequestFailure::StateTooLong));
+        };
+        if added == 0 {
+            return None;
+        }
+        let limit = self.config.rounds;
+        let outbound = self.peer.in_flight.outbound_mut(ticket)?;
+        if outbound.data.partial_results >= limit {
+            return Some(self.fail_task(ticket, RequestFailure::TooManyRounds));
+        }
+        outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
+        outbound.data.sequence = NO_SEQUENCE.saturating_add(added.into());
+        outbound.state = OutboundState::NeedsInput;
+        let deadline = outbound.data.maximum;
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+        Some(Handled::Event(PendingEvent::InputRequired { ticket, result: task.span() }))
+    }
+
+    /// Handles a notification about a task. Returns `None` if no slot contains this task.
+    pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> Option<Handled> {
+        let json = task.json();
+        let id = json.get("taskId").and_then(Json::string)?;
+        let status = status_of(json)?;
+        let ticket = self.find_task(|_, record| record.has_id(id))?;
+        let state = self.open_request(ticket)?.state;
+        match state {
+            OutboundState::TaskWaiting => Some(self.handle_task(ticket, task)),
+            // Wait for the response of the application, unless the task has ended.
+            OutboundState::NeedsInput if status.is_terminal() => Some(self.handle_task(ticket, task)),
+            // The response to the request in flight is at least as new.
+            _ => Some(Handled::Done),
+        }
+    }
+
+    /// Finds the task whose call has this progress token (`2025-11-25`).
+    pub(super) fn find_task_progress(&self, params: Json<'_>) -> Option<Ticket> {
+        let [token, progress] = params.pick(["progressToken", "progress"]);
+        progress.and_then(Json::number)?;
+        let number = rpc::issued_number(token?)?;
+        let has_token =
+            |ticket: Ticket, task: Record<'_>| self.id_of(task.sequence, Some(ticket.slot)) == number;
+        let ticket = self.find_task(has_token)?;
+        self.open_request(ticket)?.wants_progress().then_some(ticket)
+    }
+
+    fn task_limits(&self) -> TaskLimits {
+        self.config.tasks.map_or(TaskLimits::DEFAULT, |tasks| tasks.limits)
+    }
+}
+
+fn status_of(task: Json<'_>) -> Option<TaskStatus> {
+    task.get("status").and_then(Json::string).and_then(TaskStatus::from_json)
+}

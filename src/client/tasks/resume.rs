@@ -1,0 +1,82 @@
+//! `Client::resume_task`: continues to follow a task whose id the application stored.
+
+use crate::client::Client;
+use crate::client::client_state::ClientState;
+use crate::client::method_properties::Method;
+use crate::client::options::Options;
+use crate::client::tasks::record::HEADER;
+use crate::error::SendError;
+use crate::json::{Json, Str, Writer};
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+
+impl Client<'_> {
+    /// Follows a task of an earlier connection, such as after a restart of the application.
+    ///
+    /// The returned ticket has the same events as the call that became the task: it ends with the result of the tool.
+    /// If the server does not know the task, the ticket ends with its error (-32602). The timeout in `options` limits
+    /// each request about the task. If `options` has no maximum, the [configured limit](crate::client::TaskLimits) of
+    /// tasks applies.
+    ///
+    /// # Errors
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks, or
+    /// the client did not [declare](crate::client::ClientConfig::tasks) them. [`SendError::Full`]: no slot is free.
+    /// [`SendError::Busy`]: the transmit buffer lacks space. [`SendError::Unwritable`]: the id does not fit into the text
+    /// of the slot, or the request into the transmit buffer.
+    ///
+    /// ```
+    /// use mcp_proto::client::{Client, Event, Options};
+    /// use mcp_proto::{SendError, Ticket};
+    ///
+    /// /// Stores the id of each new task.
+    /// fn store(client: &mut Client<'_>, stored: &mut Vec<String>) {
+    ///     if let Some(Event::Task { task, .. }) = client.event() {
+    ///         stored.extend(task.id().map(|id| id.to_string()));
+    ///     }
+    /// }
+    ///
+    /// /// Continues after a restart.
+    /// fn resume(client: &mut Client<'_>, stored: &[String]) -> Result<Vec<Ticket>, SendError> {
+    ///     stored.iter().map(|id| client.resume_task(id, Options::DEFAULT)).collect()
+    /// }
+    /// ```
+    pub fn resume_task(&mut self, id: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.require_capability(ServerCapabilities::TASKS)?;
+        self.state.resume_task(id, options)
+    }
+
+    /// The id of the task that a call has become. Returns `None` if the request has ended, or is not a task.
+    #[must_use]
+    pub fn task_id(&self, ticket: Ticket) -> Option<Str<'_>> {
+        self.state.task(ticket).and_then(|record| Json::trusted(record.id).string())
+    }
+}
+
+impl ClientState<'_> {
+    fn resume_task(&mut self, id: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        let Some(tasks) = self.config.tasks else { return Err(SendError::Unsupported) };
+        let mut measured = Writer::measure();
+        measured.string(id);
+        let length = measured.len();
+        if length.saturating_add(HEADER) > self.peer.in_flight.text_limit() {
+            return Err(SendError::Unwritable);
+        }
+        let mut options = options.maximum(options.maximum.unwrap_or(tasks.limits.maximum));
+        // The progress token of the original call is unknown.
+        options.progress = false;
+        let sequence = self.peer.rounds;
+        let name = methods::TASKS_GET.name;
+        let ticket = self.begin_request_as(Method::TaskGet, name, options, &mut |out| {
+            out.field_string("taskId", id);
+            true
+        })?;
+        let is_stored = self.store_task(ticket, sequence, tasks.limits.interval, length, b"")
+            && self.peer.in_flight.write_text(ticket, HEADER, &mut |out| out.string(id));
+        if !is_stored {
+            self.peer.in_flight.release(ticket);
+            return Err(SendError::Unwritable);
+        }
+        Ok(ticket)
+    }
+}

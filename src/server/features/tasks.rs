@@ -1,0 +1,321 @@
+//! Feature `Tasks`: `tasks/get`, `tasks/update`, `tasks/cancel`, and the methods of `2025-11-25`.
+//!
+//! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
+#![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
+
+use crate::error::{ConfigError, ProtocolError};
+use crate::json::{Json, Kind, Span, Writer};
+use crate::peer::slots::Ticket;
+use crate::protocol::meta;
+use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::task::{EXTENSION, TaskMembers, TaskStatus};
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::code;
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::extensions::{Extensions, write_extensions};
+use crate::server::features::pagination;
+use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent, TaskInputEvent};
+use crate::server::request_context::{Context, PackedContext};
+use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::deliver::slot_of;
+use crate::server::tasks::id::LENGTH;
+use crate::server::tasks::input::accept;
+use crate::server::tasks::result::{Stored, TaskResult, respond_stored};
+use crate::server::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
+use crate::time::Millis;
+
+/// The feature *tasks* (since `2025-11-25`): tool calls whose result the client fetches later.
+///
+/// The application turns a call into a [task](crate::server::Task) with
+/// [`Call::into_task`](crate::server::Call::into_task). The feature needs a table: see
+/// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients watch tasks with the feature
+/// [`Subscriptions`](crate::server::Subscriptions).
+///
+/// The revisions have different tasks:
+///
+/// - `2025-11-25`: the client requests a task, and the server must respond with one if the tool
+///   [supports](crate::server::Tool::task_support) tasks.
+/// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
+///
+/// A client of one revision cannot access the tasks of the other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tasks {
+    list: bool,
+}
+
+impl Tasks {
+    /// The feature without `tasks/list`.
+    #[must_use]
+    pub const fn new() -> Tasks {
+        Tasks { list: false }
+    }
+
+    /// Declares `tasks/list` (`2025-11-25`). A client lists the tasks of its user or, without users, of its session.
+    #[must_use]
+    pub const fn list(mut self) -> Tasks {
+        self.list = true;
+        self
+    }
+}
+
+// Indices in `METHODS`.
+const GET: usize = 0;
+const CANCEL: usize = 1;
+const UPDATE: usize = 2;
+const RESULT: usize = 3;
+
+const METHODS: &[Method] = &[
+    methods::TASKS_GET.including_extension(),
+    methods::TASKS_CANCEL.including_extension(),
+    methods::TASKS_UPDATE.including_extension(),
+    methods::TASKS_RESULT,
+    methods::TASKS_LIST,
+];
+
+static DECLARED: Extensions<'static> = Extensions::new(&[(EXTENSION, "{}")]);
+
+impl Feature for Tasks {}
+
+impl Sealed for Tasks {
+    fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+        if revision.has(WireFeature::Tasks) {
+            out.key("tasks");
+            out.token(if self.list { r#"{"list":{},"# } else { "{" });
+            out.token(r#""cancel":{},"requests":{"tools":{"call":{}}}}"#);
+        }
+        write_extensions(&DECLARED, config, revision, out);
+    }
+
+    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalogue {
+            Catalogue::Extensions => Found::Extensions(&DECLARED),
+            _ => Found::Absent,
+        }
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        let is_extension = request.pending.context.revision.has(WireFeature::TasksExtension);
+        if is_extension && !declares_tasks(request) {
+            return refuse_undeclared(request);
+        }
+        if method > RESULT {
+            return if self.list { list(request) } else { refuse_list(request) };
+        }
+        let Some(id) = request.param("taskId").string() else {
+            return request.refuse(ProtocolError::InvalidParams, &"`taskId` must be a string");
+        };
+        let (context, session) = (request.pending.context, request.state.session_key);
+        let found = request.state.tasks.as_ref().and_then(|table| table.find(id, &context, session));
+        let Some(ticket) = found else {
+            return request.refuse(ProtocolError::InvalidParams, &"unknown task");
+        };
+        match method {
+            GET => get(request, ticket),
+            CANCEL => cancel(request, ticket),
+            UPDATE => update(request, ticket),
+            _ => result(request, ticket),
+        }
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        _: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        if revision.has(WireFeature::Tasks) || revision.has(WireFeature::TasksExtension) {
+            let text = [b'x'; if LENGTH > LONGEST_MESSAGE { LENGTH } else { LONGEST_MESSAGE }];
+            let text = crate::json::text_of(&text);
+            let longest = Millis(u64::MAX);
+            measure(Shape::List, &mut |out| {
+                out.token(r#""tasks":[{"#);
+                let members = TaskMembers {
+                    id: text.get(..LENGTH).unwrap_or_default(),
+                    status: TaskStatus::InputRequired,
+                    message: text.get(..LONGEST_MESSAGE).unwrap_or_default(),
+                    created: longest,
+                    updated: longest,
+                    ttl: Some(longest),
+                    poll_interval: longest,
+                };
+                members.write(revision, out);
+                out.token("}");
+                out.token(pagination::TAIL);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a request of `2026-07-28` declares the extension.
+pub(crate) fn declares_tasks(request: &Request<'_, '_>) -> bool {
+    let declared = request.view(request.meta).get(meta::CLIENT_CAPABILITIES);
+    declared.is_some_and(is_declared)
+}
+
+/// Whether these client capabilities declare the extension.
+pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
+    let settings = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
+    settings.is_some_and(|settings| settings.kind() == Kind::Object)
+}
+
+/// Refuses a request that needs the extension and does not declare it.
+pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
+    let error = ProtocolError::MissingClientCapability;
+    request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
+        out.key("message");
+        out.display(&ProtocolError::MissingClientCapability.message());
+        out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
+        out.key(EXTENSION);
+        out.token("{}}}}");
+    })
+}
+
+fn refuse_list(request: &mut Request<'_, '_>) -> Received {
+    request.refuse(ProtocolError::UnknownMethod, &"the server does not list tasks")
+}
+
+/// Runs `act` with the table. The caller has checked that the table exists.
+fn with_tasks(
+    request: &mut Request<'_, '_>,
+    act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> Received,
+) -> Received {
+    request.state.with_tasks(act).unwrap_or(Received::Done)
+}
+
+/// Responds with the members that `body` writes.
+fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Writer<'_>)) -> Received {
+    let pending = request.pending;
+    with_tasks(request, |state, table| {
+        let mut body = |out: &mut Writer<'_>| {
+            body(table, out);
+            true
+        };
+        match state.respond(&pending, Shape::Result, &mut body) {
+            Ok(()) => Received::Done,
+            Err(error) => Received::ProtocolError(error),
+        }
+    })
+}
+
+fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    if !request.pending.context.revision.has(WireFeature::TasksExtension) {
+        return respond(request, |table, out| table.write_members(ticket, out));
+    }
+    let table = request.state.tasks.as_ref();
+    match table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_kept_by_application()) {
+        true => request_result(request, ticket),
+        false => respond(request, |table, out| table.write_detailed(ticket, out)),
+    }
+}
+
+/// Emits the event that requests the result from the application.
+fn request_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: true };
+    request.emit_request(kind, TaskResult::event, Span::MISSING, Span::MISSING)
+}
+
+/// Handles `tasks/result`. The response waits until the task has ended.
+fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    let table = request.state.tasks.as_ref();
+    if table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open()) {
+        return wait_for_result(request, ticket);
+    }
+    let pending = request.pending;
+    let responded =
+        request.state.with_tasks(|state, table| respond_stored(state, table, &pending, Some(ticket)));
+    match responded {
+        Some(Stored::ByApplication) => request_result(request, ticket),
+        _ => Received::Done,
+    }
+}
+
+fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    let context = request.pending.context;
+    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
+    let packed = PackedContext::new(&Context { kind, ..context });
+    // The request has no timeout. With a deadline, the end of the connection ends it.
+    let deadline = Some(Millis(u64::MAX));
+    let state = &mut *request.state;
+    if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {
+        return Received::Done;
+    }
+    let limit = state.peer.in_flight.limit();
+    request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
+}
+
+/// Handles `tasks/cancel`. A task that has not ended is cancelled before the response.
+fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    let is_extension = request.pending.context.revision.has(WireFeature::TasksExtension);
+    let table = request.state.tasks.as_ref();
+    let is_open = table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open());
+    if !is_open && !is_extension {
+        return request.refuse(ProtocolError::InvalidParams, &"the task has ended");
+    }
+    if is_open {
+        with_tasks(request, |state, table| {
+            state.end_task(table, ticket, TaskState::Cancelled);
+            Received::Done
+        });
+    }
+    let received = match is_extension {
+        true => request.result(&mut |_| {}),
+        false => respond(request, |table, out| table.write_members(ticket, out)),
+    };
+    if is_open {
+        request.state.emit(PendingEvent::Task(TaskEvent::Cancelled(TaskTicket(ticket))))
+    } else {
+        received
+    }
+}
+
+/// Handles `tasks/update`: closes the questions that have responses, and passes the responses to the application.
+fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
+    let responses = request.param_span("inputResponses");
+    if request.kind(responses) != Kind::Object {
+        return request.refuse(ProtocolError::InvalidParams, &"`inputResponses` must be an object");
+    }
+    let members = request.view(responses);
+    let received = request.result(&mut |_| {});
+    let accepted =
+        request.state.with_tasks(|state, table| accept(state, table, ticket, members)).unwrap_or(0);
+    if accepted == 0 {
+        return received;
+    }
+    request.spans.arguments = responses;
+    request
+        .state
+        .emit(PendingEvent::TaskInput(TaskInputEvent::Responses { ticket: TaskTicket(ticket), accepted }))
+}
+
+/// Handles `tasks/list`. A cursor is the slot of the next task.
+fn list(request: &mut Request<'_, '_>) -> Received {
+    let first = match pagination::first_index(request) {
+        Ok(first) => first,
+        Err(refused) => return refused,
+    };
+    let slots = request.state.tasks.as_ref().map_or(0, |table| table.slots());
+    if first > 0 && first >= slots {
+        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
+    }
+    let (context, session) = (request.pending.context, request.state.session_key);
+    respond(request, |table, out| {
+        pagination::write(out, "tasks", first as usize, &mut |slot, out| {
+            let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
+            let ticket = table.visible_in_slot(slot, &context, session);
+            if let Some(ticket) = ticket {
+                out.begin_object();
+                table.write_members(ticket, out);
+                out.end_object();
+            }
+            // A page omits the slots of other clients.
+            Some(ticket.is_some())
+        });
+    })
+}

@@ -1,0 +1,206 @@
+//! Messages about tasks that await transmit space: results for waiting requests, notifications, expiry.
+
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
+use crate::json::Str;
+use crate::json::Writer;
+use crate::peer::Peer;
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
+use crate::protocol::methods;
+use crate::protocol::revision::WireFeature;
+use crate::server::change_set::ChangeSet;
+use crate::server::features::subscriptions::notify::write_tag;
+use crate::server::features::subscriptions::registry::{Owner, Watched};
+use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
+use crate::server::reply::Pending;
+use crate::server::server_state::ServerState;
+use crate::server::tasks::id::TaskId;
+use crate::server::tasks::result::{Stored, respond_stored};
+use crate::server::tasks::table::{TaskState, TaskTable, TaskTicket};
+
+/// Reason to stop the delivery of messages.
+enum Stop {
+    /// The output has no space.
+    Blocked,
+    /// There is an event.
+    Event,
+}
+
+/// Expires a task, or sends pending messages. Returns `true` if there is an event.
+pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
+    if let Some(ticket) = table.slots.due(state.peer.now) {
+        state.end_task(table, ticket, TaskState::Removed);
+        state.pending_event = Some(PendingEvent::Task(TaskEvent::Expired(TaskTicket(ticket))));
+        return true;
+    }
+    if !table.is_pending {
+        return false;
+    }
+    let sent = notify_sessions(state, table)
+        .and_then(|()| respond_to_waiting(state, table))
+        .and_then(|()| notify_listeners(state, table));
+    match sent {
+        Ok(()) => {
+            release_removed(table);
+            table.is_pending = false;
+            state.pending_changes.remove(ChangeSet::TASKS_PENDING);
+            false
+        }
+        Err(Stop::Blocked) => false,
+        Err(Stop::Event) => true,
+    }
+}
+
+/// Sends `notifications/tasks/status` to the sessions of changed tasks (`2025-11-25`).
+fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.first_from(slot) {
+        slot = ticket.slot.wrapping_add(1);
+        let Some(data) = table.slots.get_mut(ticket).filter(|data| data.is_changed) else { continue };
+        let session = data.session;
+        let hears = data.revision.has(WireFeature::Tasks) && data.state != TaskState::Removed;
+        let is_wanted = table.notifies && hears && is_notified(state, session);
+        if is_wanted {
+            if !state.peer.reserve_response() {
+                return Err(Stop::Blocked);
+            }
+            let routing = Routing::of_session(OutboundMessageKind::Notification, session);
+            let output = &mut state.peer.output;
+            // A client that misses a notification gets the status by polling.
+            let _ = output.write(routing, output.max_reply_size(), &mut |out| {
+                begin_notification(out, methods::TASKS_STATUS.name);
+                table.write_members(ticket, out);
+                out.token("}}");
+            });
+        }
+        if let Some(data) = table.slots.get_mut(ticket) {
+            data.is_changed = false;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a session receives notifications. The server knows whether the handshake of the current one is complete.
+fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
+    match session == state.session_key {
+        true => state.is_session_notified(),
+        false => session != SessionKey::NONE && session != SessionKey(u16::MAX),
+    }
+}
+
+fn begin_notification(out: &mut Writer<'_>, method: &str) {
+    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
+}
+
+/// Responds to requests that wait for the end of a task (`2025-11-25`, `tasks/result`).
+fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
+    let mut slot = 0;
+    while let Some(receiver) = state.peer.in_flight.first_from(slot) {
+        slot = receiver.slot.wrapping_add(1);
+        let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
+        let context = inbound.context();
+        let RequestKind::TaskResult { task, is_offered } = context.kind else { continue };
+        let ticket = table.in_slot(task);
+        if ticket.and_then(|ticket| table.data(ticket)).is_some_and(|data| data.is_open()) {
+            continue;
+        }
+        if !state.peer.reserve_response() {
+            return Err(Stop::Blocked);
+        }
+        let pending = Pending { source: Source::Slot(receiver), context };
+        if is_offered {
+            // The application has dropped the event without a response.
+            state.refuse_with(&pending, ProtocolError::Unanswered);
+            state.peer.pending_error = Some(ProtocolError::Unanswered);
+        } else if let Stored::ByApplication = respond_stored(state, table, &pending, ticket) {
+            if let Some(inbound) = state.peer.in_flight.inbound_mut(receiver) {
+                inbound.set_kind(RequestKind::TaskResult { task, is_offered: true });
+            }
+            state.pending_event = Some(PendingEvent::TaskResult { receiver, task });
+            return Err(Stop::Event);
+        }
+    }
+    Ok(())
+}
+
+/// Sends `notifications/tasks` to the subscriptions that watch changed tasks (`2026-07-28`).
+fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
+    let mut at = 0;
+    while let Some(watch) = state.registry.at(at) {
+        let (here, owner) = (at, watch.owner);
+        at = watch.next;
+        let is_changed = watch.changed && watch.kind == Watched::Task;
+        let Owner::Listener(listener) = owner else { continue };
+        if !is_changed {
+            continue;
+        }
+        let task = TaskId::parse(Str::trusted(watch.uri.as_bytes())).map(|(ticket, _)| ticket);
+        let data = task.and_then(|ticket| table.data(ticket)).filter(|data| data.state != TaskState::Removed);
+        if let (Some(ticket), Some(data)) = (task, data)
+            && owner.is_active(&state.peer.in_flight)
+        {
+            if !state.peer.reserve_response() {
+                return Err(Stop::Blocked);
+            }
+            if data.is_kept_by_application() {
+                state.registry.set_changed(here, false);
+                let task = slot_of(ticket);
+                state.pending_event = Some(PendingEvent::TaskResult { receiver: listener, task });
+                return Err(Stop::Event);
+            }
+            notify_listener(state, listener, &mut |out| {
+                table.write_detailed(ticket, out);
+                true
+            });
+        }
+        state.registry.set_changed(here, false);
+    }
+    Ok(())
+}
+
+/// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns whether
+/// they are valid. The caller has reserved the space. A notification that does not fit is dropped, because clients poll.
+pub(super) fn notify_listener(
+    state: &mut ServerState<'_>,
+    listener: Ticket,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    let Peer { in_flight, output, .. } = &mut state.peer;
+    let Some(stream) = in_flight.inbound(listener).map(|inbound| inbound.stream) else { return };
+    let id = in_flight.id(listener);
+    let routing = Routing::subscription_notification(stream);
+    let _ = output.write(routing, output.max_reply_size(), &mut |out| {
+        begin_notification(out, methods::TASKS.name);
+        write_tag(out, id);
+        let is_valid = body(out);
+        out.token("}}");
+        if !is_valid {
+            out.fail();
+        }
+    });
+}
+
+/// Releases the slots of removed tasks, for which no request waits.
+fn release_removed(table: &mut TaskTable<'_>) {
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.first_from(slot) {
+        slot = ticket.slot.wrapping_add(1);
+        if table.data(ticket).is_some_and(|data| data.state == TaskState::Removed) {
+            table.slots.release(ticket);
+        }
+    }
+}
+
+/// The index of a task's slot, as stored in the request that waits for the task.
+pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
+    let [low, high, ..] = ticket.slot.to_le_bytes();
+    [low, high]
+}
+
+impl TaskTable<'_> {
+    /// The task in a slot.
+    pub(super) fn in_slot(&self, slot: [u8; 2]) -> Option<Ticket> {
+        self.slots.request_in_slot(u16::from_le_bytes(slot).into()).map(|(ticket, _)| ticket)
+    }
+}

@@ -1,0 +1,244 @@
+//! `TaskHooks`: the interface between tasks and the rest of the server.
+//!
+//! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link it.
+
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::SessionKey;
+use crate::json::{Json, Kind, Writer};
+use crate::peer::slots::Ticket;
+use crate::protocol::objects::task::TaskSupport;
+use crate::protocol::objects::tool::Tool;
+use crate::protocol::revision::WireFeature;
+use crate::server::change_set::ChangeSet;
+use crate::server::dispatch::Received;
+use crate::server::event::Event;
+use crate::server::feature::Request;
+use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
+use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
+use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent, TaskInputEvent};
+use crate::server::server_state::ServerState;
+use crate::server::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
+use crate::server::tasks::{deliver, input, result};
+use crate::time::Millis;
+
+/// The functions that the rest of the server calls for tasks.
+pub(crate) trait TaskHooks: Sync {
+    /// Returns the earlier of `other` and the earliest expiry of a task.
+    fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis>;
+
+    /// Expires a task, or sends pending messages about tasks. Returns `true` if there is an event.
+    fn advance(&self, state: &mut ServerState<'_>) -> bool;
+
+    /// Checks a call against the task support of its tool. Returns `None` if the call is valid, and sets the span `state`
+    /// to the member `task` (`2025-11-25`).
+    fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
+
+    /// Converts a pending event of a task into the [`Event`] for the application.
+    fn event<'a>(
+        &self,
+        event: PendingEvent,
+        state: &'a mut ServerState<'_>,
+        arguments: Json<'a>,
+    ) -> Option<Event<'a>>;
+
+    /// Ends the request that contains a question. Returns `None` if the request does not belong to a task.
+    fn on_response(
+        &self,
+        state: &mut ServerState<'_>,
+        request: Ticket,
+        kind: ResponseKind,
+    ) -> Option<Received>;
+
+    /// Registers the tasks that a subscription watches. Omits ids that the client may not access.
+    fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>);
+
+    /// Writes the member `taskIds` of an acknowledgment, unless it is empty.
+    fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
+
+    /// Makes the tasks of an ended session inaccessible, unless they belong to a user.
+    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
+
+    /// Prepares the table for a new connection.
+    fn reset(&self, state: &mut ServerState<'_>);
+}
+
+struct Hooks;
+
+pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
+
+/// Replaces the session of tasks whose session has ended. No session has this key.
+const NO_SESSION: SessionKey = SessionKey(u16::MAX);
+
+impl TaskHooks for Hooks {
+    fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis> {
+        let expiry = state.tasks.as_ref().and_then(|table| table.slots.next_deadline());
+        expiry.into_iter().chain(other).filter(|at| *at > state.peer.now).min()
+    }
+
+    fn advance(&self, state: &mut ServerState<'_>) -> bool {
+        // Messages about tasks must not be part of a batch response.
+        if state.batches.in_line() {
+            return false;
+        }
+        state.with_tasks(deliver::advance).unwrap_or(false)
+    }
+
+    fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
+        let revision = request.pending.context.revision;
+        let support = tool.map(Tool::supports_tasks);
+        if revision.has(WireFeature::TasksExtension) {
+            return match support {
+                Some(TaskSupport::Required) if !declares_tasks(request) => Some(refuse_undeclared(request)),
+                _ => None,
+            };
+        }
+        if !revision.has(WireFeature::Tasks) {
+            return None;
+        }
+        let task = request.param_span("task");
+        if !task.is_missing() && request.kind(task) != Kind::Object {
+            return Some(request.refuse(ProtocolError::InvalidParams, &"`task` must be an object"));
+        }
+        let why = match support {
+            Some(TaskSupport::Forbidden) if !task.is_missing() => "the tool does not support tasks",
+            Some(TaskSupport::Required) if task.is_missing() => "the tool requires a task",
+            _ => {
+                request.spans.state = task;
+                return None;
+            }
+        };
+        Some(request.refuse(ProtocolError::UnknownMethod, &why))
+    }
+
+    fn event<'a>(
+        &self,
+        event: PendingEvent,
+        state: &'a mut ServerState<'_>,
+        arguments: Json<'a>,
+    ) -> Option<Event<'a>> {
+        match event {
+            PendingEvent::Task(TaskEvent::Cancelled(ticket)) => Some(Event::TaskCancelled(ticket)),
+            PendingEvent::Task(TaskEvent::Expired(ticket)) => Some(Event::TaskExpired(ticket)),
+            PendingEvent::TaskResult { receiver, task } => result::offer(state, receiver, task),
+            PendingEvent::Task(TaskEvent::Unanswered { ticket, failure }) => {
+                input::response(state, ticket, ResponseKind::Failed(failure), Json::NULL)
+            }
+            PendingEvent::TaskInput(TaskInputEvent::Responses { ticket, accepted }) => {
+                Some(Event::TaskInput(input::responses(ticket, arguments, accepted)))
+            }
+            PendingEvent::TaskInput(TaskInputEvent::Response { ticket, is_error }) => {
+                let kind = if is_error { ResponseKind::Error } else { ResponseKind::Result };
+                input::response(state, ticket, kind, arguments)
+            }
+            _ => None,
+        }
+    }
+
+    fn on_response(
+        &self,
+        state: &mut ServerState<'_>,
+        request: Ticket,
+        kind: ResponseKind,
+    ) -> Option<Received> {
+        state.with_tasks(|state, table| input::on_response(state, table, request, kind))?
+    }
+
+    fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
+        let (context, session) = (request.pending.context, request.state.session_key);
+        request.state.with_tasks(|state, table| {
+            for id in ids.elements().filter_map(Json::string) {
+                if table.find(id, &context, session).is_some() {
+                    let ServerState { registry, peer, .. } = &mut *state;
+                    // Without space for the id, the acknowledgment omits it.
+                    let owner = Owner::Listener(listener);
+                    let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &|_| true);
+                }
+            }
+        });
+    }
+
+    fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let mut ids =
+            registry.all().filter(|watch| watch.owner == owner && watch.kind == Watched::Task).peekable();
+        if ids.peek().is_some() {
+            out.key("taskIds");
+            out.begin_array();
+            ids.for_each(|watch| out.string(watch.uri));
+            out.end_array();
+        }
+    }
+
+    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
+        if let Some(table) = state.tasks.as_mut() {
+            table.for_each(|_, data| {
+                if data.session == key {
+                    data.session = NO_SESSION;
+                }
+            });
+        }
+    }
+
+    fn reset(&self, state: &mut ServerState<'_>) {
+        let Some(table) = state.tasks.as_mut() else { return };
+        table.owner = 0;
+        if !table.keeps_on_reset {
+            table.slots.clear();
+        }
+        table.for_each(|_, data| {
+            // The requests of questions have ended without an event, like all requests of the server.
+            if data.revision.has(WireFeature::Tasks) {
+                data.open = 0;
+            }
+        });
+    }
+}
+
+impl TaskTable<'_> {
+    /// Calls `act` for each task.
+    pub(super) fn for_each(&mut self, mut act: impl FnMut(Ticket, &mut TaskData)) {
+        let mut slot = 0;
+        while let Some(ticket) = self.slots.first_from(slot) {
+            slot = ticket.slot.wrapping_add(1);
+            if let Some(data) = self.slots.get_mut(ticket) {
+                act(ticket, data);
+            }
+        }
+    }
+}
+
+impl ServerState<'_> {
+    /// Calls `act` with the table beside the state. Returns `None` without a table.
+    pub(crate) fn with_tasks<R>(
+        &mut self,
+        act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> R,
+    ) -> Option<R> {
+        let mut table = self.tasks.take()?;
+        let result = act(self, &mut table);
+        self.tasks = Some(table);
+        Some(result)
+    }
+
+    /// Records a change of a task: its time, and its pending notifications.
+    pub(super) fn touch_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket) {
+        let time = table.wall_time(self.peer.now);
+        if let Some(data) = table.slots.get_mut(ticket) {
+            (data.updated, data.is_changed) = (time, true);
+        }
+        table.is_pending = true;
+        self.pending_changes.add(ChangeSet::TASKS_PENDING);
+        if let Some(id) = table.id(ticket) {
+            self.registry.mark_changed(Watched::Task, id.as_str());
+        }
+    }
+
+    /// Ends a task. Its open questions end without a response.
+    pub(crate) fn end_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket, end: TaskState) {
+        let Some(data) = table.slots.get_mut(ticket) else { return };
+        (data.state, data.open) = (end, 0);
+        if end == TaskState::Removed {
+            table.slots.set_deadline(ticket, None);
+        }
+        input::cancel_questions(self, TaskTicket(ticket));
+        self.touch_task(table, ticket);
+    }
+}

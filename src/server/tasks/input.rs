@@ -1,0 +1,320 @@
+//! Questions of tasks to the client, and `TaskInput`: the responses.
+//!
+//! In `2026-07-28` the payload of the task is the object of open questions, which clients get with the task. In
+//! `2025-11-25` each question is a request of the server, whose slot has the ticket of the task and the key as its text.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
+use crate::json::{Json, Str};
+use crate::peer::request::{Outbound, OutboundState, Progress};
+use crate::peer::response::Outcome;
+use crate::peer::slots::Ticket;
+use crate::protocol::input::{self, Input, To};
+use crate::protocol::revision::WireFeature;
+use crate::server::dispatch::Received;
+use crate::server::event::Event;
+use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent, TaskInputEvent};
+use crate::server::send_request::Response;
+use crate::server::server_state::ServerState;
+use crate::server::session::OutboundSession;
+use crate::server::tasks::deliver::slot_of;
+use crate::server::tasks::result::write_related;
+use crate::server::tasks::table::{TaskData, TaskTable, TaskTicket};
+use crate::time::Millis;
+
+/// The client's responses to questions of a task.
+///
+/// The server has acknowledged the responses. The task is `working` again as soon as no question is open.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskInput<'a> {
+    ticket: TaskTicket,
+    responses: Responses<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Responses<'a> {
+    /// `inputResponses` (`2026-07-28`). Only members whose bits are set respond to open questions.
+    Object { members: Json<'a>, accepted: u32 },
+    /// The response to a request (`2025-11-25`).
+    One { key: Str<'a>, outcome: Outcome<'a> },
+}
+
+/// Maximum number of responses that the server takes from one `tasks/update`. The client may send the others again.
+const MOST_RESPONSES: usize = 32;
+
+impl<'a> TaskInput<'a> {
+    /// The task.
+    #[must_use]
+    pub fn task(&self) -> TaskTicket {
+        self.ticket
+    }
+
+    /// The responses with their keys, in the order of the client.
+    ///
+    /// In `2026-07-28` every outcome is a result. In `2025-11-25` the client may also respond with an error, and the
+    /// connection may end.
+    ///
+    /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function. The
+    /// result is untrusted input.
+    pub fn responses(&self) -> impl Iterator<Item = (Str<'a>, Outcome<'a>)> + use<'a> {
+        let (members, accepted, one) = match self.responses {
+            Responses::Object { members, accepted } => (members, accepted, None),
+            Responses::One { key, outcome } => (Json::NULL, 0, Some((key, outcome))),
+        };
+        let is_accepted = move |at| accepted.checked_shr(at).is_some_and(|bits| bits & 1 != 0);
+        let members = members.members().zip(0u32..).filter(move |(_, at)| is_accepted(*at));
+        members.map(|((key, value), _)| (key, Outcome::Result(value))).chain(one)
+    }
+
+    /// The response to the question with this key.
+    #[must_use]
+    pub fn response(&self, key: &str) -> Option<Outcome<'a>> {
+        self.responses().find(|(name, _)| *name == key).map(|(_, outcome)| outcome)
+    }
+}
+
+pub(super) fn responses<'a>(ticket: TaskTicket, members: Json<'a>, accepted: u32) -> TaskInput<'a> {
+    TaskInput { ticket, responses: Responses::Object { members, accepted } }
+}
+
+/// Returns the event for a response whose key is the payload of the task.
+pub(super) fn response<'a>(
+    state: &'a ServerState<'_>,
+    ticket: TaskTicket,
+    kind: ResponseKind,
+    value: Json<'a>,
+) -> Option<Event<'a>> {
+    let table = state.tasks.as_ref()?;
+    let key = Json::trusted(table.payload(ticket.0)).string()?;
+    // `Response` requires a ticket, but only the outcome is used.
+    let outcome = Response::new(ticket.0, kind, value).outcome();
+    Some(Event::TaskInput(TaskInput { ticket, responses: Responses::One { key, outcome } }))
+}
+
+/// Closes the open questions to which an object has responses. Returns one bit for each of its first members.
+pub(crate) fn accept(
+    state: &mut ServerState<'_>,
+    table: &mut TaskTable<'_>,
+    ticket: Ticket,
+    responses: Json<'_>,
+) -> u32 {
+    let mut accepted = 0;
+    for (at, (key, _)) in (0u32..).zip(responses.members().take(MOST_RESPONSES)) {
+        if table.close_question(ticket, key) {
+            accepted |= 1u32.wrapping_shl(at);
+        }
+    }
+    if accepted != 0 {
+        state.touch_task(table, ticket);
+    }
+    accepted
+}
+
+/// Length of a task's ticket before the key, in the text of a request.
+const LINK: usize = 6;
+
+/// Ends the request that contains a question. Returns `None` if the request contains none.
+pub(super) fn on_response(
+    state: &mut ServerState<'_>,
+    table: &mut TaskTable<'_>,
+    request: Ticket,
+    kind: ResponseKind,
+) -> Option<Received> {
+    let task = linked_task(state, request)?;
+    let key = state.peer.in_flight.text(request).get(LINK..).unwrap_or_default();
+    let is_open = table.data(task.0).is_some_and(|data| data.is_open() && data.open > 0);
+    let is_known = is_open && table.set_payload(task.0, key);
+    state.peer.in_flight.release(request);
+    if !is_known {
+        return Some(Received::Done);
+    }
+    if let Some(data) = table.slots.get_mut(task.0) {
+        data.open = data.open.saturating_sub(1);
+    }
+    state.touch_task(table, task.0);
+    Some(state.emit(match kind {
+        ResponseKind::Failed(failure) => PendingEvent::Task(TaskEvent::Unanswered { ticket: task, failure }),
+        kind => {
+            let is_error = matches!(kind, ResponseKind::Error);
+            PendingEvent::TaskInput(TaskInputEvent::Response { ticket: task, is_error })
+        }
+    }))
+}
+
+/// The task of the question in a request.
+fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
+    state
+        .peer
+        .in_flight
+        .outbound(request)
+        .filter(|outbound| outbound.state != OutboundState::CancelPending)?;
+    let [s0, s1, g0, g1, g2, g3] = *state.peer.in_flight.text(request).first_chunk::<LINK>()?;
+    let generation = u32::from_le_bytes([g0, g1, g2, g3]);
+    Some(TaskTicket(Ticket { slot: u16::from_le_bytes([s0, s1]).into(), generation }))
+}
+
+/// Cancels the requests of a task's questions.
+pub(super) fn cancel_questions(state: &mut ServerState<'_>, task: TaskTicket) {
+    let mut slot = 0;
+    while let Some(request) = state.peer.in_flight.first_from(slot) {
+        slot = request.slot.wrapping_add(1);
+        if linked_task(state, request) == Some(task) && state.peer.awaits_response(request) {
+            state.peer.queue_cancellation(request, "");
+        }
+    }
+}
+
+impl ServerState<'_> {
+    /// Adds a question to a task.
+    pub(super) fn add_question(
+        &mut self,
+        table: &mut TaskTable<'_>,
+        ticket: Ticket,
+        key: &str,
+        input: &dyn Input,
+    ) -> Result<(), SendError> {
+        let data = table.data(ticket).filter(|data| data.is_open()).ok_or(SendError::Gone)?;
+        let (revision, client) = (data.revision, data.capabilities);
+        let is_known = input.revisions().contains(revision) && client.has(input.needs());
+        if !is_known {
+            return Err(SendError::Unsupported);
+        }
+        if data.open == u8::MAX {
+            return Err(SendError::Unwritable);
+        }
+        let to = To { revision, client };
+        match revision.has(WireFeature::TasksExtension) {
+            true => table.append_question(ticket, key, input, to)?,
+            false => self.send_question(table, ticket, key, input, to)?,
+        }
+        if let Some(data) = table.slots.get_mut(ticket) {
+            data.open = data.open.saturating_add(1);
+        }
+        self.touch_task(table, ticket);
+        Ok(())
+    }
+
+    /// Sends a question as a request (`2025-11-25`), on the stream of a request that waits for the task.
+    fn send_question(
+        &mut self,
+        table: &TaskTable<'_>,
+        ticket: Ticket,
+        key: &str,
+        input: &dyn Input,
+        to: To,
+    ) -> Result<(), SendError> {
+        let (data, id) = table.data(ticket).zip(table.id(ticket)).ok_or(SendError::Gone)?;
+        let is_current = data.session == self.session_key;
+        if is_current && !self.is_session_notified() {
+            return Err(SendError::NotConnected);
+        }
+        self.ensure_response_space()?;
+        let routing = self.task_routing(ticket, data, OutboundMessageKind::Request);
+        // The time to live of the task limits the time for the response.
+        let session = OutboundSession::new(data.session);
+        let outbound = Outbound::new(Millis(u64::MAX), Progress::Ignored, session);
+        let request = self.write_request(routing, outbound, input.method(), &mut |_, out| {
+            let valid = input.write(to, out);
+            write_related(&id, out);
+            valid
+        })?;
+        let ([s0, s1], [g0, g1, g2, g3]) = (slot_of(ticket), ticket.generation.to_le_bytes());
+        let in_flight = &mut self.peer.in_flight;
+        let is_stored = in_flight.set_text(request, [&[s0, s1, g0, g1, g2, g3], b""])
+            && in_flight.write_text(request, LINK, &mut |out| out.string(key));
+        if !is_stored {
+            self.peer.queue_cancellation(request, "");
+            return Err(SendError::Unwritable);
+        }
+        Ok(())
+    }
+}
+
+impl ServerState<'_> {
+    /// The routing of a message about a task: on the stream of a request that waits for the task, or to the session.
+    pub(super) fn task_routing(&self, ticket: Ticket, data: &TaskData, kind: OutboundMessageKind) -> Routing {
+        let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));
+        let mut requests = self.peer.in_flight.inbound_requests();
+        match requests.find(|(_, inbound)| waits(inbound.context().kind)) {
+            Some((_, inbound)) => Routing { kind, relation: Relation::Request(inbound.stream) },
+            None => Routing::of_session(kind, data.session),
+        }
+    }
+}
+
+impl TaskTable<'_> {
+    /// Replaces the payload. Returns `false` if it does not fit.
+    pub(super) fn set_payload(&mut self, ticket: Ticket, payload: &[u8]) -> bool {
+        let start = self.data(ticket).map_or(0, TaskData::payload_start);
+        let end = self.slots.text(ticket).len();
+        self.slots.splice_text(ticket, start..end, payload)
+    }
+
+    /// Adds a question to the payload, which is the object of questions.
+    fn append_question(
+        &mut self,
+        ticket: Ticket,
+        key: &str,
+        input: &dyn Input,
+        to: To,
+    ) -> Result<(), SendError> {
+        let is_first = self.payload(ticket).is_empty();
+        if Json::trusted(self.payload(ticket)).members().any(|(name, _)| name == *key) {
+            return Err(SendError::Unwritable);
+        }
+        // A comma replaces the closing brace.
+        let length = self.slots.text(ticket).len();
+        let brace = length.saturating_sub(1)..length;
+        if !is_first && !self.slots.splice_text(ticket, brace.clone(), b",") {
+            return Err(SendError::Unwritable);
+        }
+        let written = self.slots.write_text(ticket, length, &mut |out| {
+            if is_first {
+                out.token("{");
+            }
+            out.key(key);
+            out.begin_object();
+            let valid = input::write_request(out, input.method(), &mut |out| input.write(to, out));
+            out.token("}}");
+            if !valid {
+                out.fail();
+            }
+        });
+        if !written && !is_first {
+            self.slots.splice_text(ticket, brace, b"}");
+        }
+        if written { Ok(()) } else { Err(SendError::Unwritable) }
+    }
+
+    /// Removes a question from the payload. Returns `false` if no question with this key is open.
+    fn close_question(&mut self, ticket: Ticket, key: Str<'_>) -> bool {
+        let start = self.data(ticket).map_or(0, TaskData::payload_start);
+        let questions = Json::trusted(self.payload(ticket));
+        if self.data(ticket).is_none_or(|data| !data.is_open() || data.open == 0) {
+            return false;
+        }
+        let (mut at, mut found) = (1usize, None);
+        for (name, question) in questions.members() {
+            let end = at.saturating_add(name.raw().len()).saturating_add(r#""":"#.len());
+            let end = end.saturating_add(question.bytes().len());
+            if name == key {
+                found = Some(at..end);
+                break;
+            }
+            at = end.saturating_add(",".len());
+        }
+        let Some(mut part) = found else { return false };
+        let is_last = part.end.saturating_add(1) == questions.bytes().len();
+        match (part.start, is_last) {
+            (1, true) => part = 0..part.end.saturating_add(1),
+            (1, false) => part.end = part.end.saturating_add(1),
+            _ => part.start = part.start.saturating_sub(1),
+        }
+        let part = start.saturating_add(part.start)..start.saturating_add(part.end);
+        self.slots.splice_text(ticket, part, b"");
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.open = data.open.saturating_sub(1);
+        }
+        true
+    }
+}

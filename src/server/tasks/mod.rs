@@ -1,0 +1,22 @@
+//! Tasks: calls whose result the client fetches later.
+//!
+//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores. A *question* is an input request of a task.
+//! The feature `Tasks` handles the requests of clients. The rest of the server reaches tasks through
+//! [`TaskHooks`](hooks::TaskHooks).
+//!
+//! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
+
+pub(crate) mod create;
+pub(crate) mod deliver;
+pub(crate) mod hooks;
+pub(crate) mod id;
+pub(crate) mod input;
+pub(crate) mod result;
+pub(crate) mod table;
+pub(crate) mod task;
+
+pub use crate::server::tasks::create::TaskOptions;
+pub use crate::server::tasks::input::TaskInput;
+pub use crate::server::tasks::result::TaskResult;
+pub use crate::server::tasks::table::{TaskSlot, TaskTable, TaskTicket};
+pub use crate::server::tasks::task::{Task, TaskOutcome};

@@ -1,0 +1,264 @@
+//! Results of tasks, which the table or the application stores.
+
+use crate::error::ProtocolError;
+use crate::json::{Json, WriteText, Writer};
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
+use crate::protocol::objects::application_json::write_once;
+use crate::protocol::objects::task::RELATED_TASK;
+use crate::protocol::objects::tool_result::ToolResult;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::code;
+use crate::server::event::{Event, RequestParts};
+use crate::server::pending_event::RequestKind;
+use crate::server::reply::{Pending, Reply};
+use crate::server::request_context::Context;
+use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::deliver::notify_listener;
+use crate::server::tasks::id::TaskId;
+use crate::server::tasks::table::{TaskState, TaskTable, TaskTicket};
+
+/// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
+///
+/// The application writes the result as it would for the call. Every response method consumes the value and is
+/// infallible. If the application drops a request, the server responds with an error (-32603).
+///
+/// The event may occur several times for a task, for example to notify a subscription. The result must be the same each
+/// time.
+#[must_use = "a request needs a response"]
+#[derive(Debug)]
+pub struct TaskResult<'a> {
+    ticket: TaskTicket,
+    reply: Reply<'a>,
+}
+
+impl<'a> TaskResult<'a> {
+    /// The event of a request in the current line.
+    pub(crate) fn event<'e>(_: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+        let RequestKind::TaskResult { task, .. } = reply.pending.context.kind else { return None };
+        let mut ticket = None;
+        reply.state.with(&mut |state| ticket = state.tasks.as_ref().and_then(|table| table.in_slot(task)));
+        Some(Event::TaskResult(TaskResult { ticket: TaskTicket(ticket?), reply }))
+    }
+
+    /// The task.
+    #[must_use]
+    pub fn task(&self) -> TaskTicket {
+        self.ticket
+    }
+
+    /// Responds with one text block.
+    pub fn text(self, text: impl WriteText) {
+        self.content(|result| result.text(text));
+    }
+
+    /// Responds with a tool failure (`isError`) as text for the model.
+    pub fn fail(self, why: impl WriteText) {
+        self.content(|result| {
+            result.text(why);
+            result.failed();
+        });
+    }
+
+    /// Responds with content blocks, structured content, or both.
+    pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
+        let mut body = Some(body);
+        self.respond(None, &mut |out, revision, pad_structured| {
+            let mut result = ToolResult::begin(out, revision);
+            if let Some(body) = body.take() {
+                body(&mut result);
+            }
+            result.end(pad_structured)
+        });
+    }
+
+    /// Responds with structured content and a text copy.
+    #[cfg(feature = "serde")]
+    pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
+        self.content(|result| result.structured(value));
+    }
+
+    /// Responds with the JSON-RPC error of a [failed](crate::server::TaskOutcome::Failed) task.
+    pub fn error(self, code: i32, message: impl WriteText) {
+        self.respond(Some(code), &mut |out, _, _| {
+            out.key("message");
+            out.display(&message);
+            true
+        });
+    }
+
+    /// Responds with the JSON-RPC error of a failed task. `data` writes the value of the member `data`.
+    pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
+        let mut data = Some(data);
+        self.respond(Some(code), &mut |out, _, _| {
+            out.key("message");
+            out.display(&message);
+            out.key("data");
+            write_once(out, &mut data)
+        });
+    }
+
+    fn respond(self, error: Option<i32>, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
+        let TaskResult { ticket, reply: Reply { state, pending, .. } } = self;
+        state.with(&mut |state| {
+            state.with_tasks(|state, table| respond(state, table, &pending, ticket.0, error, body));
+        });
+    }
+}
+
+/// The event of a request or subscription in flight that awaits a result.
+pub(super) fn offer<'a>(
+    state: &'a mut ServerState<'_>,
+    receiver: Ticket,
+    task: [u8; 2],
+) -> Option<Event<'a>> {
+    let ticket = TaskTicket(state.tasks.as_ref()?.in_slot(task)?);
+    let context = state.peer.in_flight.inbound(receiver)?.context();
+    let config = state.config;
+    let reply = Reply { state, config, pending: Pending { source: Source::Slot(receiver), context } };
+    Some(Event::TaskResult(TaskResult { ticket, reply }))
+}
+
+/// Writes the application's result or error, in the form that the receiver needs.
+fn respond(
+    state: &mut ServerState<'_>,
+    table: &mut TaskTable<'_>,
+    pending: &Pending<'_>,
+    ticket: Ticket,
+    error: Option<i32>,
+    body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool,
+) {
+    let Some((data, id)) = table.data(ticket).zip(table.id(ticket)) else {
+        return state.refuse_with(pending, ProtocolError::InvalidParams);
+    };
+    let Context { revision, kind, .. } = pending.context;
+    let listener = match (&pending.source, kind) {
+        (Source::Slot(listener), RequestKind::Listen { .. }) => Some(*listener),
+        _ => None,
+    };
+    if error.is_some() != (data.state == TaskState::Failed) {
+        if listener.is_none() {
+            state.refuse_with(pending, ProtocolError::InvalidReply);
+        }
+        state.peer.pending_error = Some(ProtocolError::InvalidReply);
+        return;
+    }
+    let pad_structured = data.pad_structured;
+    let mut detailed = |out: &mut Writer<'_>| {
+        table.write_members(ticket, out);
+        write_payload(out, revision, error, &mut |out| body(out, revision, pad_structured))
+    };
+    match (listener, error) {
+        (Some(listener), _) => notify_listener(state, listener, &mut detailed),
+        _ if revision.has(WireFeature::TasksExtension) => {
+            state.respond_and_close(pending, Shape::Result, &mut detailed);
+        }
+        (None, Some(code)) => {
+            state.respond_and_close(pending, Shape::Error(code), &mut |out| {
+                body(out, revision, pad_structured)
+            });
+        }
+        (None, None) => state.respond_and_close(pending, Shape::Result, &mut |out| {
+            write_related(&id, out);
+            body(out, revision, pad_structured)
+        }),
+    }
+}
+
+/// Writes the member `result` or `error` of a task of `2026-07-28`.
+fn write_payload(
+    out: &mut Writer<'_>,
+    revision: Revision,
+    error: Option<i32>,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    out.key(if error.is_some() { "error" } else { "result" });
+    write_payload_object(out, revision, None, error, body)
+}
+
+/// Writes the object that a task stores as its result or error.
+///
+/// The result is equal to that of a call without a task: in `2026-07-28` with `resultType`, in `2025-11-25` with the
+/// `_meta` of `tasks/result`.
+pub(super) fn write_payload_object(
+    out: &mut Writer<'_>,
+    revision: Revision,
+    id: Option<&TaskId>,
+    error: Option<i32>,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    out.begin_object();
+    match (error, id) {
+        (Some(code), _) => out.field_integer("code", code.into()),
+        (None, _) if revision.has(WireFeature::ResultTypes) => out.field_string("resultType", "complete"),
+        (None, Some(id)) => write_related(id, out),
+        (None, None) => {}
+    }
+    let valid = body(out);
+    out.end_object();
+    valid
+}
+
+/// Writes the member `_meta` that relates a message to a task (`2025-11-25`).
+pub(super) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
+    out.key("_meta");
+    out.begin_object();
+    out.key(RELATED_TASK);
+    out.begin_object();
+    out.field_string("taskId", id.as_str());
+    out.end_object();
+    out.end_object();
+}
+
+/// The place where the result of an ended task is stored.
+pub(crate) enum Stored {
+    /// The server has responded.
+    Responded,
+    /// The application has the result.
+    ByApplication,
+}
+
+/// Responds to `tasks/result` for an ended task, unless the application has the result (`2025-11-25`).
+pub(crate) fn respond_stored(
+    state: &mut ServerState<'_>,
+    table: &TaskTable<'_>,
+    pending: &Pending<'_>,
+    ticket: Option<Ticket>,
+) -> Stored {
+    let known = ticket.and_then(|ticket| Some((table.data(ticket)?, table.payload(ticket))));
+    let Some((data, payload)) = known.filter(|(data, _)| data.state != TaskState::Removed) else {
+        state.write_error_response(pending, ProtocolError::InvalidParams, Some(&"the task has expired"));
+        state.close(&pending.source);
+        return Stored::Responded;
+    };
+    if data.is_kept_by_application() {
+        return Stored::ByApplication;
+    }
+    let payload = Json::trusted(payload);
+    match data.state {
+        TaskState::Failed => {
+            let [code, message] = payload.pick(["code", "message"]);
+            let code = code.and_then(Json::integer).and_then(|code| code.try_into().ok());
+            let code = code.unwrap_or(code::INTERNAL_ERROR);
+            state.respond_and_close(pending, Shape::Error(code), &mut |out| {
+                out.field_json("message", message.unwrap_or(Json::NULL));
+                true
+            });
+        }
+        TaskState::Cancelled => {
+            state.respond_and_close(pending, Shape::Error(code::INTERNAL_ERROR), &mut |out| {
+                out.field_string("message", "the task was cancelled");
+                true
+            });
+        }
+        _ => state.respond_and_close(pending, Shape::Result, &mut |out| {
+            for (name, value) in payload.members() {
+                out.text(name);
+                out.token(":");
+                out.json(value);
+            }
+            true
+        }),
+    }
+    Stored::Responded
+}

@@ -1,0 +1,338 @@
+//! `TaskTable`: the tasks of a server, in slots that the caller lends.
+
+use crate::framing::outbound_message::SessionKey;
+use crate::json::{Json, SortKey, Str, Writer, text_of};
+use crate::peer::slots::{Data, InFlight, Slot, Ticket};
+use crate::peer::timeout::Timeout;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::objects::task::{TaskMembers, TaskStatus};
+use crate::protocol::revision::{Era, Revision, WireFeature};
+use crate::server::request_context::Context;
+use crate::server::tasks::hooks::{HOOKS, TaskHooks};
+use crate::server::tasks::id::{Random, TaskId, is_same};
+use crate::time::Millis;
+
+/// Handle of a task: the index of its slot and the slot's generation.
+///
+/// A ticket may be copied and stored indefinitely. The table rejects the ticket of a removed task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskTicket(pub(crate) Ticket);
+
+/// Storage for one task, at most 96 bytes.
+///
+/// The caller lends an array: `[TaskSlot::EMPTY; 4]`.
+pub type TaskSlot = Slot<TaskData>;
+
+const _: () = assert!(size_of::<TaskSlot>() <= 96, "a task exceeds 96 bytes");
+
+/// Maximum length of a message about a status, in bytes.
+pub(crate) const LONGEST_MESSAGE: usize = 128;
+
+/// Fields of a task's slot, without its text.
+///
+/// The text consists of the progress token, the message about the status, and the payload. The payload is JSON: the
+/// object of open questions of a task of `2026-07-28`, or the result or error of an ended task.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskData {
+    pub(super) random: Random,
+    /// Unix time in milliseconds, in two halves, because a `u64` would require padding.
+    pub(super) created: [u32; 2],
+    pub(super) updated: [u32; 2],
+    pub(super) ttl: Timeout,
+    pub(super) poll_interval: Timeout,
+    /// The user who may access the task.
+    pub(super) owner: [u32; 2],
+    /// The handshake session that created the task.
+    pub(super) session: SessionKey,
+    pub(super) token_length: u8,
+    pub(super) message_length: u8,
+    pub(super) last_progress: SortKey,
+    /// Number of questions without a response.
+    pub(super) open: u8,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) revision: Revision,
+    pub(super) state: TaskState,
+    /// Whether the payload is the result or error of the ended task. Otherwise the application has it.
+    pub(super) is_stored: bool,
+    /// Whether to add empty structured content if the result has none.
+    pub(super) pad_structured: bool,
+    /// Whether the session's notification is pending.
+    pub(super) is_changed: bool,
+}
+
+impl Data for TaskData {}
+
+/// The state of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskState {
+    /// The task has not ended.
+    Open,
+    Completed,
+    /// The task has a result with `isError`.
+    ToolFailed,
+    /// The task has a JSON-RPC error.
+    Failed,
+    Cancelled,
+    /// The task is removed, but requests may still wait for its end.
+    Removed,
+}
+
+impl TaskData {
+    /// The status on the wire. `2025-11-25` counts results with `isError` as failed, `2026-07-28` as completed.
+    pub(crate) fn status(&self) -> TaskStatus {
+        match self.state {
+            TaskState::Open if self.open > 0 => TaskStatus::InputRequired,
+            TaskState::Open => TaskStatus::Working,
+            TaskState::ToolFailed if self.revision.has(WireFeature::Tasks) => TaskStatus::Failed,
+            TaskState::Completed | TaskState::ToolFailed => TaskStatus::Completed,
+            TaskState::Failed => TaskStatus::Failed,
+            TaskState::Cancelled | TaskState::Removed => TaskStatus::Cancelled,
+        }
+    }
+
+    /// The start of the message in the text.
+    pub(super) fn message_start(&self) -> usize {
+        self.token_length.into()
+    }
+
+    /// The start of the payload in the text.
+    pub(super) fn payload_start(&self) -> usize {
+        self.message_start().saturating_add(self.message_length.into())
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == TaskState::Open
+    }
+
+    /// Whether the task has ended, and the application has its result or error.
+    pub(crate) fn is_kept_by_application(&self) -> bool {
+        let has_payload =
+            matches!(self.state, TaskState::Completed | TaskState::ToolFailed | TaskState::Failed);
+        has_payload && !self.is_stored
+    }
+
+    fn is_visible(&self, owner: u64, revision: Revision, session: SessionKey) -> bool {
+        // Without users, the session is the owner.
+        let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
+        self.state != TaskState::Removed
+            && self.owner == halves(owner)
+            && self.revision == revision
+            && in_session
+    }
+}
+
+/// The tasks of a server.
+///
+/// Tasks outlive requests and, with [`keep_on_reset`](TaskTable::keep_on_reset), connections. The table needs the
+/// feature [`Tasks`](crate::server::Tasks).
+///
+/// ```
+/// use mcp_proto::server::{ServerConfig, TaskSlot, TaskSupport, TaskTable, Tasks, Tool, Tools};
+/// use mcp_proto::{Millis, Server};
+///
+/// static TOOLS: Tools = Tools::new(&[Tool::new("measure", "{}").task_support(TaskSupport::Optional)]);
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS, &Tasks::new()]);
+///
+/// let (mut slots, mut text) = ([TaskSlot::EMPTY; 4], [0; 4 * 256]);
+/// let mut tasks = TaskTable::new(&mut slots, &mut text).wall_clock(Millis(1_785_231_000_000));
+/// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+/// let server = Server::new(&INFO, &mut rx, &mut tx)?.tasks(&mut tasks);
+/// # Ok::<(), mcp_proto::ConfigError>(())
+/// ```
+pub struct TaskTable<'b> {
+    pub(super) slots: InFlight<'b, TaskData>,
+    /// Unix time at the origin of the caller's clock.
+    clock: Millis,
+    /// The user who sent the current message.
+    pub(super) owner: u64,
+    pub(super) keeps_on_reset: bool,
+    pub(super) notifies: bool,
+    /// Whether a response or notification about tasks awaits transmit space.
+    pub(super) is_pending: bool,
+    /// Only the table refers to the hooks, so servers without tasks do not link them.
+    pub(crate) hooks: &'static dyn TaskHooks,
+}
+
+impl<'b> TaskTable<'b> {
+    /// Creates a table over lent slots. Each slot has an equal share of `text`.
+    ///
+    /// The share stores the message about the task's status, the questions to the client and, if it fits, the result.
+    #[must_use]
+    pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
+        TaskTable::from_slots(InFlight::lent(slots, text))
+    }
+
+    /// Creates a table that grows on the heap, to `limit` tasks with up to `text` bytes of text each.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn grown(limit: usize, text: usize) -> TaskTable<'static> {
+        TaskTable::from_slots(InFlight::grown(limit, text))
+    }
+
+    fn from_slots(slots: InFlight<'_, TaskData>) -> TaskTable<'_> {
+        TaskTable {
+            slots,
+            clock: Millis::ZERO,
+            owner: 0,
+            keeps_on_reset: false,
+            notifies: false,
+            is_pending: false,
+            hooks: HOOKS,
+        }
+    }
+
+    /// Sets the Unix time at the origin of the caller's clock, in milliseconds.
+    ///
+    /// The default is 0, so timestamps begin in 1970.
+    #[must_use]
+    pub fn wall_clock(mut self, origin: Millis) -> Self {
+        self.clock = origin;
+        self
+    }
+
+    /// Keeps the tasks when the caller [resets](crate::Server::reset) the server for a new connection.
+    ///
+    /// By default, a reset removes all tasks.
+    #[must_use]
+    pub fn keep_on_reset(mut self) -> Self {
+        self.keeps_on_reset = true;
+        self
+    }
+
+    /// Sends `notifications/tasks/status` to sessions of `2025-11-25`. By default, clients poll.
+    #[must_use]
+    pub fn notify_sessions(mut self) -> Self {
+        self.notifies = true;
+        self
+    }
+
+    /// The number of tasks, ended ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether the table has no task.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The Unix time in milliseconds, in two halves.
+    pub(crate) fn wall_time(&self, now: Millis) -> [u32; 2] {
+        halves(self.clock.plus(now).0)
+    }
+
+    /// The number of slots, free ones included.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.slots_ref().len().try_into().unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn data(&self, ticket: Ticket) -> Option<&TaskData> {
+        self.slots.get(ticket)
+    }
+
+    /// Finds the task with this id that the sender of a request may access.
+    pub(crate) fn find(&self, id: Str<'_>, request: &Context, session: SessionKey) -> Option<Ticket> {
+        let (ticket, random) = TaskId::parse(id)?;
+        let data = self.data(ticket)?;
+        let found = is_same(&data.random, &random) & data.is_visible(self.owner, request.revision, session);
+        found.then_some(ticket)
+    }
+
+    /// The task in the slot with this index, if the sender of a request may access it.
+    pub(crate) fn visible_in_slot(
+        &self,
+        slot: u32,
+        request: &Context,
+        session: SessionKey,
+    ) -> Option<Ticket> {
+        let (ticket, data) = self.slots.request_in_slot(slot)?;
+        data.is_visible(self.owner, request.revision, session).then_some(ticket)
+    }
+
+    pub(crate) fn id(&self, ticket: Ticket) -> Option<TaskId> {
+        self.data(ticket).map(|data| TaskId::new(ticket, data.random))
+    }
+
+    /// The JSON text of an object, or empty.
+    pub(crate) fn payload(&self, ticket: Ticket) -> &[u8] {
+        let start = self.data(ticket).map_or(0, TaskData::payload_start);
+        self.slots.text(ticket).get(start..).unwrap_or_default()
+    }
+
+    /// Writes the members of the task into an open object.
+    pub(crate) fn write_members(&self, ticket: Ticket, out: &mut Writer<'_>) {
+        let Some((data, id)) = self.data(ticket).zip(self.id(ticket)) else { return };
+        let message = self.slots.text(ticket).get(data.message_start()..data.payload_start());
+        let members = TaskMembers {
+            id: id.as_str(),
+            status: data.status(),
+            message: text_of(message.unwrap_or_default()),
+            created: whole(data.created),
+            updated: whole(data.updated),
+            ttl: Some(data.ttl.millis()).filter(|ttl| ttl.0 < u64::MAX),
+            poll_interval: data.poll_interval.millis(),
+        };
+        members.write(data.revision, out);
+    }
+
+    /// Writes the members of the task, with its open questions, its stored result or its stored error (`2026-07-28`).
+    pub(crate) fn write_detailed(&self, ticket: Ticket, out: &mut Writer<'_>) {
+        self.write_members(ticket, out);
+        let Some(data) = self.data(ticket) else { return };
+        let key = match data.status() {
+            TaskStatus::InputRequired => "inputRequests",
+            TaskStatus::Completed => "result",
+            TaskStatus::Failed => "error",
+            TaskStatus::Working | TaskStatus::Cancelled => return,
+        };
+        out.key(key);
+        out.json(Json::trusted(self.payload(ticket)));
+    }
+}
+
+/// Splits a number in halves, because a `u64` would require padding.
+pub(super) fn halves(number: u64) -> [u32; 2] {
+    let [b0, b1, b2, b3, b4, b5, b6, b7] = number.to_le_bytes();
+    [u32::from_le_bytes([b0, b1, b2, b3]), u32::from_le_bytes([b4, b5, b6, b7])]
+}
+
+fn whole([low, high]: [u32; 2]) -> Millis {
+    Millis(u64::from(high) << 32 | u64::from(low))
+}
+
+impl core::fmt::Debug for TaskTable<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("TaskTable").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// The table of a server: lent by the caller, or on the heap.
+pub(crate) enum TaskStorage<'b> {
+    Lent(&'b mut TaskTable<'b>),
+    #[cfg(feature = "alloc")]
+    Owned(alloc::boxed::Box<TaskTable<'b>>),
+}
+
+impl<'b> core::ops::Deref for TaskStorage<'b> {
+    type Target = TaskTable<'b>;
+
+    fn deref(&self) -> &TaskTable<'b> {
+        match self {
+            TaskStorage::Lent(table) => table,
+            #[cfg(feature = "alloc")]
+            TaskStorage::Owned(table) => table,
+        }
+    }
+}
+
+impl<'b> core::ops::DerefMut for TaskStorage<'b> {
+    fn deref_mut(&mut self) -> &mut TaskTable<'b> {
+        match self {
+            TaskStorage::Lent(table) => table,
+            #[cfg(feature = "alloc")]
+            TaskStorage::Owned(table) => table,
+        }
+    }
+}

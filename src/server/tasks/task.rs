@@ -1,0 +1,301 @@
+//! `Server::task`: reports the status of a task, asks questions, and ends the task.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::OutboundMessageKind;
+use crate::json::{Decimal, WriteText, Writer};
+use crate::peer::inbound::{END, begin_progress};
+use crate::peer::slots::Ticket;
+use crate::protocol::input::Input;
+use crate::protocol::objects::tool_result::ToolResult;
+use crate::protocol::revision::Revision;
+use crate::server::Server;
+use crate::server::reply::StateAccess;
+use crate::server::server_state::ServerState;
+use crate::server::tasks::input::cancel_questions;
+use crate::server::tasks::result::{write_payload_object, write_related};
+use crate::server::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
+
+/// The outcome of a task whose result the application keeps: see [`Task::finish`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskOutcome {
+    /// The tool has a result.
+    Completed,
+    /// The tool has a result with `isError`. The status is `failed` in `2025-11-25`, and `completed` in `2026-07-28`.
+    ToolFailed,
+    /// The call has a JSON-RPC error.
+    Failed,
+}
+
+/// A task that has not ended.
+///
+/// ```
+/// use mcp_proto::server::{Call, TaskOptions, TaskTicket};
+/// use mcp_proto::{SendError, Server};
+///
+/// /// Returns the ticket of a task, or responds immediately.
+/// fn measure(call: Call<'_>, random: [u8; 16]) -> Option<TaskTicket> {
+///     match call.into_task(TaskOptions::new(random)) {
+///         Ok(ticket) => Some(ticket),
+///         Err(call) => {
+///             call.text("21.5");
+///             None
+///         }
+///     }
+/// }
+///
+/// fn end(server: &mut Server<'_>, ticket: TaskTicket) -> Result<(), SendError> {
+///     server.task(ticket)?.complete(|result| result.text("21.5"))
+/// }
+/// ```
+pub struct Task<'s> {
+    state: &'s mut (dyn StateAccess + 's),
+    ticket: Ticket,
+}
+
+impl Server<'_> {
+    /// Returns a task that has not ended.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the task has ended, the client cancelled it, or its time to live expired.
+    pub fn task(&mut self, ticket: TaskTicket) -> Result<Task<'_>, SendError> {
+        let data = self.state.tasks.as_ref().and_then(|table| table.data(ticket.0));
+        data.filter(|data| data.is_open()).ok_or(SendError::Gone)?;
+        Ok(Task { state: &mut self.state, ticket: ticket.0 })
+    }
+
+    /// Removes a task before its time to live expires, such as an ended task whose result is no longer needed.
+    ///
+    /// Clients then get the error for an unknown task (-32602). The slot is free after the next poll.
+    pub fn remove_task(&mut self, ticket: TaskTicket) {
+        let is_known = self.state.tasks.as_ref().is_some_and(|table| table.data(ticket.0).is_some());
+        if is_known {
+            self.state.with_tasks(|state, table| state.end_task(table, ticket.0, TaskState::Removed));
+        }
+    }
+
+    /// Sets the user of the following messages. A client can access only the tasks of its user.
+    ///
+    /// A transport with users, such as HTTP with authorization, calls this before each message. `0` means that there is
+    /// no user. The tasks of a handshake session then belong to that session.
+    pub fn set_task_owner(&mut self, user: u64) {
+        if let Some(table) = self.state.tasks.as_mut() {
+            table.owner = user;
+        }
+    }
+}
+
+impl Task<'_> {
+    /// Reports the status as a text for people, such as "3 of 10 files". Only the first 128 bytes are kept.
+    ///
+    /// # Errors
+    /// [`SendError::Unwritable`]: the text of the slot has no space.
+    pub fn set_message(&mut self, message: &str) -> Result<(), SendError> {
+        let ends = message.char_indices().map(|(at, letter)| at.saturating_add(letter.len_utf8()));
+        let end = ends.take_while(|end| *end <= LONGEST_MESSAGE).last().unwrap_or(0);
+        let message = message.get(..end).unwrap_or_default();
+        let ticket = self.ticket;
+        self.with(&mut |state, table| {
+            if !table.set_message(ticket, message) {
+                return Err(SendError::Unwritable);
+            }
+            state.touch_task(table, ticket);
+            Ok(())
+        })
+    }
+
+    /// Sends progress if the call has a progress token (`2025-11-25`). The value must grow each time.
+    ///
+    /// # Errors
+    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress` has
+    /// not grown. [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too
+    /// large.
+    pub fn progress(
+        &mut self,
+        progress: impl Into<Decimal>,
+        total: Option<Decimal>,
+        message: &str,
+    ) -> Result<(), SendError> {
+        let (ticket, progress) = (self.ticket, progress.into());
+        self.with(&mut |state, table| state.task_progress(table, ticket, progress, total, message))
+    }
+
+    /// Asks the client a question. The task is `input_required` until all its questions have responses.
+    ///
+    /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each question of a task,
+    /// open or answered, requires another key.
+    ///
+    /// In `2026-07-28` the client gets the question with the task. The text of the slot stores the question. In
+    /// `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].
+    ///
+    /// # Errors
+    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
+    /// [`SendError::Unwritable`]: the text of the slot has no space, the key repeats, or the question is not valid. In
+    /// `2025-11-25` also the errors of [`Server::request`].
+    pub fn require_input(&mut self, key: &str, question: &dyn Input) -> Result<(), SendError> {
+        let ticket = self.ticket;
+        self.with(&mut |state, table| state.add_question(table, ticket, key, question))
+    }
+
+    /// Ends the task with a result, which the text of the slot stores.
+    ///
+    /// # Errors
+    /// [`SendError::Unwritable`]: the result is not valid, or the text of the slot has no space. The task is still
+    /// open, but its questions are removed. Call [`finish`](Task::finish) to keep the result in the application.
+    pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
+        let (mut body, mut has_failed) = (Some(body), false);
+        self.end_stored(None, &mut |out, revision, pad_structured| {
+            let mut result = ToolResult::begin(out, revision);
+            if let Some(body) = body.take() {
+                body(&mut result);
+            }
+            has_failed = result.is_failed();
+            (
+                result.end(pad_structured),
+                if has_failed { TaskState::ToolFailed } else { TaskState::Completed },
+            )
+        })
+    }
+
+    /// Ends the task with a JSON-RPC error, which the text of the slot stores. Choose application codes outside of
+    /// -32768 to -32000.
+    ///
+    /// # Errors
+    /// As for [`complete`](Task::complete).
+    pub fn fail(mut self, code: i32, message: impl WriteText) -> Result<(), SendError> {
+        self.end_stored(Some(code), &mut |out, _, _| {
+            out.key("message");
+            out.display(&message);
+            (true, TaskState::Failed)
+        })
+    }
+
+    /// Ends the task. The application keeps the result, and [`Event::TaskResult`](crate::server::Event::TaskResult)
+    /// requests it until [`Event::TaskExpired`](crate::server::Event::TaskExpired).
+    pub fn finish(mut self, outcome: TaskOutcome) {
+        let ticket = self.ticket;
+        let end = match outcome {
+            TaskOutcome::Completed => TaskState::Completed,
+            TaskOutcome::ToolFailed => TaskState::ToolFailed,
+            TaskOutcome::Failed => TaskState::Failed,
+        };
+        let _ = self.with(&mut |state, table| {
+            table.set_payload(ticket, b"");
+            state.end_task(table, ticket, end);
+            Ok(())
+        });
+    }
+
+    fn end_stored(
+        &mut self,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
+    ) -> Result<(), SendError> {
+        let ticket = self.ticket;
+        self.with(&mut |state, table| {
+            let Some(end) = table.store(ticket, error, body) else {
+                cancel_questions(state, TaskTicket(ticket));
+                return Err(SendError::Unwritable);
+            };
+            if let Some(data) = table.slots.get_mut(ticket) {
+                data.is_stored = true;
+            }
+            state.end_task(table, ticket, end);
+            Ok(())
+        })
+    }
+
+    fn with(
+        &mut self,
+        act: &mut dyn FnMut(&mut ServerState<'_>, &mut TaskTable<'_>) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let mut result = Err(SendError::Gone);
+        self.state.with(&mut |state| {
+            if let Some(outcome) = state.with_tasks(&mut *act) {
+                result = outcome;
+            }
+        });
+        result
+    }
+}
+
+impl ServerState<'_> {
+    fn task_progress(
+        &mut self,
+        table: &mut TaskTable<'_>,
+        ticket: Ticket,
+        progress: Decimal,
+        total: Option<Decimal>,
+        message: &str,
+    ) -> Result<(), SendError> {
+        let (data, id) = table.data(ticket).zip(table.id(ticket)).ok_or(SendError::Gone)?;
+        let token = table.slots.text(ticket).get(..data.message_start()).unwrap_or_default();
+        let key = progress.sort_key();
+        if token.is_empty() || key <= data.last_progress {
+            return Err(SendError::NotWanted);
+        }
+        self.ensure_response_space()?;
+        let routing = self.task_routing(ticket, data, OutboundMessageKind::Notification);
+        let output = &mut self.peer.output;
+        let written = output.write(routing, output.max_reply_size(), &mut |out| {
+            begin_progress(out, token, progress, total, message);
+            write_related(&id, out);
+            out.token(END);
+        });
+        written.map_err(|_| SendError::Unwritable)?;
+        if let Some(data) = table.slots.get_mut(ticket) {
+            data.last_progress = key;
+        }
+        Ok(())
+    }
+}
+
+impl TaskTable<'_> {
+    fn set_message(&mut self, ticket: Ticket, message: &str) -> bool {
+        let Some(data) = self.data(ticket) else { return false };
+        let before = data.message_start()..data.payload_start();
+        if !self.slots.splice_text(ticket, before, message.as_bytes()) {
+            return false;
+        }
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.message_length = message.len().try_into().unwrap_or(u8::MAX);
+        }
+        true
+    }
+
+    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
+    /// case, too, the payload replaces the questions.
+    fn store(
+        &mut self,
+        ticket: Ticket,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
+    ) -> Option<TaskState> {
+        let (data, id) = self.data(ticket).zip(self.id(ticket))?;
+        let TaskData { revision, pad_structured, .. } = *data;
+        let (kept, mut end) = (data.payload_start(), None);
+        let written = self.slots.write_text_once(ticket, kept, &mut |out| {
+            let is_valid = write_payload_object(out, revision, Some(&id), error, &mut |out| {
+                let (is_valid, state) = body(out, revision, pad_structured);
+                end = Some(state);
+                is_valid
+            });
+            if !is_valid {
+                out.fail();
+            }
+        });
+        if written {
+            return end;
+        }
+        self.set_payload(ticket, b"");
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.open = 0;
+        }
+        None
+    }
+}
+
+impl core::fmt::Debug for Task<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Task").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}

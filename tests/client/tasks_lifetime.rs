@@ -1,0 +1,227 @@
+//! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications.
+
+use super::tasks::{DEFAULT, GET, RESULT, ROOTS, connect_again, got, respond, run, setup, start, task};
+use crate::support::client::{Setup, TIMES};
+use mcp_proto::client::{Connect, Filter};
+use mcp_proto::{Millis, SendError};
+
+const CANCEL: &str = r#"{"id":@,"method":"tasks/cancel","params":{"taskId":"t","_meta":{..}}}"#;
+
+/// TX-14, TX-15: the cancellation is `tasks/cancel`, and its response is ignored.
+#[test]
+fn cancelled_ticket_cancels_its_task() {
+    let ask = got("input_required", &format!(r#","inputRequests":{{"r":{ROOTS}}}"#));
+    // Between polls, during a poll, and while the task needs input.
+    for state in 0..3 {
+        run(setup(), |harness| {
+            let ticket = start(harness, "");
+            if state > 0 {
+                harness.at(500).sent(&[GET]);
+            }
+            if state > 1 {
+                harness.server_sends(&ask).discard();
+            }
+            harness.cancel(ticket, "why");
+            harness.sent(&[CANCEL]);
+            assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+            harness.server_sends(r#"{"id":@cancel,"result":{"resultType":"complete"}}"#).events(&[]);
+            if state == 1 {
+                harness.server_sends(&got("working", "")).events(&[]);
+            }
+            assert_eq!(harness.client.cancel(ticket, ""), Err(SendError::Gone));
+        });
+    }
+}
+
+/// TX-14, TX-15
+#[test]
+fn cancellation_waits_for_transmit_space() {
+    // Requests fill the buffer while the server does not read.
+    run(Setup { slots: 8, text: 1024, tx: 600, frames: false, ..setup() }, |harness| {
+        for is_polled in [false, true] {
+            let ticket = start(harness, "");
+            harness.peer_reads(false);
+            let mut others = Vec::new();
+            loop {
+                match harness.call("other", DEFAULT) {
+                    Ok(other) => others.push(other),
+                    Err(error) => break assert_eq!(error, SendError::Busy),
+                }
+            }
+            if is_polled {
+                harness.at(harness.now + 500).events(&[]);
+            }
+            harness.cancel(ticket, "why");
+            harness.peer_reads(true);
+            harness.pump();
+            harness.events(&["room"]);
+            let sent = harness.take_sent();
+            assert_eq!(sent.iter().filter(|line| line.contains("tasks/")).collect::<Vec<_>>(), [CANCEL]);
+            for other in others {
+                harness.cancel(other, "");
+            }
+            harness.discard();
+            assert_eq!(harness.client.pending(), 0);
+        }
+    });
+}
+
+/// TX-23
+#[test]
+fn task_outlives_the_maximum_of_its_call_and_ends_at_its_own() {
+    run(setup(), |harness| {
+        harness.at(1000);
+        start(harness, r#","pollIntervalMs":2000"#);
+        let mut now = 1000;
+        while now + 2000 < 101_000 {
+            now += 2000;
+            harness.at(now).sent(&[GET]);
+            harness.server_sends(&got("working", r#","pollIntervalMs":2000"#)).events(&[]);
+        }
+        assert!(now > TIMES.maximum.0);
+        assert_eq!(harness.deadline, Some(101_000));
+        harness.at(101_000).events(&["add: lost TimedOut"]).sent(&[CANCEL]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+    });
+}
+
+/// TX-23: the timeout of the call limits each poll.
+#[test]
+fn unanswered_poll_ends_the_call() {
+    run(setup(), |harness| {
+        start(harness, "");
+        harness.at(500).sent(&[GET]);
+        assert_eq!(harness.deadline, Some(500 + TIMES.request.0));
+        harness.at(1500).events(&["add: lost TimedOut"]).sent(&[CANCEL]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+    });
+}
+
+/// TX-22: a lost connection does not end the task.
+#[test]
+fn task_continues_on_the_next_connection() {
+    run(setup(), |harness| {
+        start(harness, "");
+        for is_polled in [false, true] {
+            if is_polled {
+                harness.at(harness.now + 500).sent(&[GET]);
+            }
+            harness.eof().events(&["closed"]);
+            harness.reconnect();
+            connect_again(harness);
+            harness.sent(&[GET]);
+            harness.server_sends(&got("working", "")).events(&[]);
+        }
+        harness.at(harness.now + 500).sent(&[GET]);
+        harness.server_sends(&got("completed", RESULT)).discard();
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
+#[test]
+fn task_ends_if_the_next_server_has_no_tasks() {
+    run(setup(), |harness| {
+        start(harness, "");
+        harness.reconnect();
+        let without = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+        harness.discard().server_sends(without).events(&["connected 2026-07-28", "add: lost Closed"]);
+        harness.sent(&[]);
+        assert_eq!(harness.client.resume_task("t", DEFAULT), Err(SendError::Unsupported));
+    });
+}
+
+/// TX-22: the application may respond on the next connection.
+#[test]
+fn required_input_survives_the_connection() {
+    let ask = format!(r#","inputRequests":{{"r":{ROOTS}}}"#);
+    run(setup(), |harness| {
+        let ticket = start(harness, "");
+        harness.at(500).server_sends(&got("input_required", &ask)).discard();
+        harness.eof().events(&["closed"]);
+        assert_eq!(respond(harness, ticket, |_| {}), Err(SendError::NotConnected));
+        harness.reconnect();
+        connect_again(harness);
+        harness.sent(&[]);
+        respond(harness, ticket, |responses| responses.roots("r", |_| {})).unwrap();
+        assert_eq!(harness.take_sent().len(), 1);
+        harness.server_sends(r#"{"id":@update,"result":{}}"#);
+        harness.at(1000).sent(&[GET]);
+        harness.server_sends(&got("completed", RESULT)).discard();
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
+/// TX-22: the application stores the id, and continues after a restart.
+#[test]
+fn resumed_task_ends_like_its_call() {
+    run(setup(), |harness| {
+        let ticket = harness.client.resume_task("t", DEFAULT).unwrap();
+        harness.name(ticket, "again");
+        harness.sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&["again: task t working"]);
+        harness.at(500).sent(&[GET]);
+        harness
+            .server_sends(&got("completed", RESULT))
+            .events(&[r#"again: result {"content":[{"type":"text","text":"42"}]}"#]);
+        let ticket = harness.client.resume_task("u\"\u{e9}", DEFAULT.maximum(Millis(700))).unwrap();
+        harness.name(ticket, "other");
+        assert_eq!(harness.client.task_id(ticket).map(|id| id.to_string()).as_deref(), Some("u\"\u{e9}"));
+        harness.discard().server_sends(r#"{"id":@get,"error":{"code":-32602,"message":"no"}}"#);
+        harness.events(&["other: error no (-32602)"]);
+    });
+}
+
+/// TX-20: a subscription covers tasks, and continues on the next connection.
+#[test]
+fn subscription_covers_tasks() {
+    const LISTEN: &str = concat!(
+        r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":"#,
+        r#"{"resourceSubscriptions":["a:b"],"taskIds":["t","u"]},"_meta":{..}}}"#
+    );
+    let acknowledged = concat!(
+        r#"{"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"taskIds":["t"]},"#,
+        r#""_meta":{"io.modelcontextprotocol/subscriptionId":@listen}}}"#
+    );
+    let filter = Filter::NOTHING.uris(&["a:b"]).tasks(&["t", "u"]);
+    run(setup(), |harness| {
+        let ticket = harness.client.listen(filter, DEFAULT).unwrap();
+        harness.name(ticket, "listen");
+        harness.sent(&[LISTEN]);
+        harness.server_sends(acknowledged).events(&["listen: listens to [t]"]);
+        harness.reconnect();
+        connect_again(harness);
+        harness.sent(&[LISTEN]);
+        harness.server_sends(acknowledged).events(&["listen: listens to [t]"]);
+    });
+    run(Setup::new(Connect::Stateless).rx(1024), |harness| {
+        assert_eq!(harness.client.listen(filter, DEFAULT), Err(SendError::Unsupported));
+    });
+}
+
+/// TX-20: a notification has the whole task.
+#[test]
+fn notification_ends_the_task_before_the_next_poll() {
+    let notify = |status: &str, more: &str| {
+        format!(r#"{{"method":"notifications/tasks","params":{{"_meta":{{}},{}}}}}"#, task(status, more))
+    };
+    run(setup(), |harness| {
+        start(harness, "");
+        harness
+            .at(400)
+            .server_sends(&notify("working", r#","statusMessage":"half""#))
+            .events(&["add: task t working half"]);
+        harness.at(500).sent(&[]);
+        // During a poll, the response is at least as new.
+        harness.at(900).sent(&[GET]);
+        harness.server_sends(&notify("completed", RESULT)).events(&[]);
+        harness.server_sends(&got("working", "")).events(&["add: task t working"]);
+        harness
+            .server_sends(&notify("completed", RESULT))
+            .events(&[r#"add: result {"content":[{"type":"text","text":"42"}]}"#]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+        // The notification of a task that no request follows.
+        let shown = format!("notified notifications/tasks {{{}}}", task("working", ""));
+        let other = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("working", ""));
+        harness.server_sends(&other).events(&[&shown]);
+    });
+}

@@ -1,0 +1,129 @@
+//! Expiry, generations, full tables, and tasks that outlive their connection.
+
+use super::*;
+use mcp_proto::SendError;
+use mcp_proto::server::TaskOutcome;
+
+#[test]
+fn slot_has_at_most_96_bytes() {
+    assert!(size_of::<TaskSlot>() <= 96, "{}", size_of::<TaskSlot>());
+    assert_eq!(size_of::<TaskTicket>(), 8);
+}
+
+#[test]
+fn task_expires_after_its_time_to_live() {
+    // TC-25, TC-26, TX-16, TX-23
+    let mut host = Host::extension();
+    host.options = host.options.ttl(Millis(5000));
+    let (open, ended) = (host.create(), host.create());
+    host.complete("done");
+    host.at(4999);
+    assert_eq!(host.get(&ended)["status"], "completed");
+    assert!(host.take_events().is_empty());
+    host.at(5000);
+    assert_eq!(host.take_events(), ["expired 0", "expired 1"]);
+    for id in [open, ended] {
+        assert_eq!(code(&host.modern("tasks/get", json!({"taskId": id}))), -32602);
+    }
+    let first = host.tickets[0];
+    assert_eq!(host.server.task(first).map(drop), Err(SendError::Gone));
+}
+
+#[test]
+fn server_announces_the_next_expiry() {
+    let mut host = Host::extension();
+    host.create();
+    let deadline = |host: &mut Host| match host.server.poll(host.now) {
+        Action::Io(io) => io.deadline(),
+        _ => panic!("no event is pending"),
+    };
+    assert_eq!(deadline(&mut host), Some(Millis(300_000)));
+    host.at(300_000);
+    assert_eq!(deadline(&mut host), None);
+}
+
+#[test]
+fn request_that_waits_for_an_expired_task_is_refused() {
+    // TC-25
+    let mut host = Host::core();
+    let id = host.create_core();
+    host.start("tasks/result", json!({"taskId": id}));
+    host.at(300_000);
+    assert_eq!(host.take_events(), ["expired 0"]);
+    assert_eq!(code(&host.take()[0]), -32602);
+    assert_eq!(host.server.deferred(), 0);
+}
+
+#[test]
+fn full_table_makes_no_task() {
+    // TC-34
+    let mut host = Host::extension();
+    let ids: Vec<_> = (0..3).map(|_| host.create()).collect();
+    let response = host.modern("tools/call", json!({"name": "optional"}));
+    assert_eq!((&response["result"]["resultType"], host.tickets.len()), (&json!("complete"), 3));
+    host.complete("done");
+    let ticket = host.last();
+    host.server.remove_task(ticket);
+    assert_eq!(code(&host.modern("tasks/get", json!({"taskId": ids[2]}))), -32602);
+    assert_ne!(host.create(), ids[2]);
+    assert_eq!(host.server.task(ticket).map(drop), Err(SendError::Gone), "the ticket is stale");
+    host.server.remove_task(ticket);
+    assert_eq!(host.tickets.len(), 4);
+}
+
+#[test]
+fn reset_removes_tasks_unless_the_table_keeps_them() {
+    for keeps in [false, true] {
+        let table = if keeps { table().keep_on_reset() } else { table() };
+        let mut host = Host::new(&INFO, Some(table));
+        let (modern, kept) = (host.create(), host.create());
+        host.server.task(host.last()).unwrap().finish(TaskOutcome::Completed);
+        host.server.reset();
+        host.take();
+        if !keeps {
+            assert_eq!(code(&host.modern("tasks/get", json!({"taskId": modern}))), -32602);
+            assert!(host.tickets.iter().all(|ticket| host.server.task(*ticket).is_err()));
+            continue;
+        }
+        assert_eq!(host.get(&modern)["status"], "working");
+        assert_eq!(host.get(&kept)["result"]["content"][0]["text"], "kept");
+        let first = host.tickets[0];
+        host.server.task(first).unwrap().complete(|result| result.text("late")).unwrap();
+        assert_eq!(host.get(&modern)["result"]["content"][0]["text"], "late");
+    }
+}
+
+#[test]
+fn next_session_finds_tasks_of_the_last_one() {
+    let mut host = Host::new(&INFO, Some(table().keep_on_reset())).session("2025-11-25");
+    let id = host.create_core();
+    host.start("tasks/result", json!({"taskId": id}));
+    host.server.task(host.last()).unwrap().require_input("who", &FORM).unwrap();
+    host.server.reset();
+    let mut host = host.session("2025-11-25");
+    assert_eq!(host.get_core(&id)["status"], "working", "its question has ended");
+    host.complete("done");
+    let response = host.request("tasks/result", json!({"taskId": id}));
+    assert_eq!(response["result"]["content"][0]["text"], "done");
+}
+
+#[test]
+fn table_on_the_heap_works_like_a_lent_one() {
+    let mut host = Host::extension();
+    let (rx, tx) = (leak([0; 4096]), leak([0; 4096]));
+    host.server = Server::new(&INFO, rx, tx).unwrap().tasks_owned(TaskTable::grown(2, 300).wall_clock(START));
+    let id = host.create();
+    let ticket = host.last();
+    let mut task = host.server.task(ticket).unwrap();
+    task.set_message("half").unwrap();
+    task.require_input("who", &FORM).unwrap();
+    assert_eq!(host.get(&id)["status"], "input_required");
+    let long = "x".repeat(500);
+    let task = host.server.task(ticket).unwrap();
+    assert_eq!(task.complete(|result| result.text(&*long)), Err(SendError::Unwritable));
+    host.complete("done");
+    assert_eq!(host.get(&id)["result"]["content"][0]["text"], "done");
+    host.create();
+    let response = host.modern("tools/call", json!({"name": "optional"}));
+    assert_eq!(response["result"]["resultType"], "complete", "the limit is two tasks");
+}

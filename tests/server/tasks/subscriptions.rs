@@ -1,0 +1,134 @@
+//! Subscriptions to tasks (`2026-07-28`).
+
+use super::*;
+use mcp_proto::server::TaskOutcome;
+
+/// Opens a subscription, and returns its id and the acknowledged filter.
+fn listen(host: &mut Host, ids: &[&str]) -> (u64, Value) {
+    let params = with_meta(json!({"notifications": {"taskIds": ids}}), DECLARED);
+    let id = host.start("subscriptions/listen", params);
+    let messages = host.take();
+    assert_eq!(messages[0]["method"], "notifications/subscriptions/acknowledged");
+    (id, messages[0]["params"]["notifications"].clone())
+}
+
+#[test]
+fn acknowledgment_names_the_watched_tasks() {
+    // TX-20
+    let mut host = Host::extension();
+    let (first, second) = (host.create(), host.create());
+    let (_, filter) = listen(&mut host, &[&first, "x", &second, &first]);
+    assert_eq!(filter, json!({"taskIds": [first, second]}));
+    assert_eq!(listen(&mut host, &["x"]).1, json!({}));
+}
+
+#[test]
+fn subscription_to_tasks_needs_the_declaration() {
+    // TX-20
+    let mut host = Host::extension();
+    let params = with_meta(json!({"notifications": {"taskIds": []}}), "{}");
+    assert_eq!(code(&host.request("subscriptions/listen", params)), -32021);
+}
+
+#[test]
+fn watched_task_is_notified_as_get_would_show_it() {
+    // TX-20, TX-21
+    let mut host = Host::extension();
+    let (id, other) = (host.create(), host.create());
+    let watched = host.tickets[0];
+    let (listener, _) = listen(&mut host, &[&id]);
+    let changes: [&dyn Fn(&mut Host); 4] = [
+        &|host| host.server.task(watched).unwrap().set_message("half").unwrap(),
+        &|host| host.server.task(watched).unwrap().require_input("who", &FORM).unwrap(),
+        &|host| host.server.task(watched).unwrap().set_message("waiting").unwrap(),
+        &|host| host.server.task(watched).unwrap().complete(|result| result.text("done")).unwrap(),
+    ];
+    for change in changes {
+        change(&mut host);
+        let messages = host.take();
+        assert_eq!(
+            (messages.len(), &messages[0]["method"]),
+            (1, &json!("notifications/tasks")),
+            "{messages:?}"
+        );
+        let mut params = messages[0]["params"].clone();
+        let meta = params.as_object_mut().unwrap().remove("_meta").unwrap();
+        assert_eq!(meta, json!({"io.modelcontextprotocol/subscriptionId": listener}));
+        params["resultType"] = "complete".into();
+        assert_eq!(params, host.get(&id));
+    }
+    host.complete("not watched");
+    assert!(host.take().is_empty(), "{other}");
+}
+
+#[test]
+fn several_changes_are_one_notification() {
+    let mut host = Host::extension();
+    let id = host.create();
+    listen(&mut host, &[&id]);
+    for message in ["1", "2", "3"] {
+        host.server.task(host.last()).unwrap().set_message(message).unwrap();
+    }
+    let messages = host.take();
+    assert_eq!((messages.len(), &messages[0]["params"]["statusMessage"]), (1, &json!("3")));
+}
+
+#[test]
+fn kept_result_is_written_for_each_subscription() {
+    // TX-20
+    let mut host = Host::extension();
+    let id = host.create();
+    let listeners = [listen(&mut host, &[&id]).0, listen(&mut host, &[&id]).0];
+    host.server.task(host.last()).unwrap().finish(TaskOutcome::Completed);
+    let messages = host.take();
+    assert_eq!(messages.len(), 2);
+    for (message, listener) in messages.iter().zip(listeners) {
+        assert_eq!(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listener);
+        assert_eq!(message["params"]["result"]["content"][0]["text"], "kept");
+    }
+    assert_eq!(host.take_events(), ["result 0", "result 0"]);
+    // A dropped event sends nothing. The subscription goes on.
+    let id = host.create();
+    listen(&mut host, &[&id]);
+    host.events.push("drop".into());
+    host.server.task(host.last()).unwrap().finish(TaskOutcome::Completed);
+    assert!(host.take().is_empty());
+    assert_eq!(host.server.deferred(), 3);
+}
+
+#[test]
+fn ended_subscription_gets_nothing() {
+    let mut host = Host::extension();
+    let id = host.create();
+    let (listener, _) = listen(&mut host, &[&id]);
+    host.server.task(host.last()).unwrap().set_message("before").unwrap();
+    // The change happened before the cancellation.
+    host.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": listener}}),
+    );
+    assert_eq!(host.take()[0]["params"]["statusMessage"], "before");
+    host.complete("done");
+    assert!(host.take().is_empty());
+}
+
+#[test]
+fn cancelled_and_expired_tasks_of_a_subscription() {
+    let mut host = Host::extension();
+    let (id, other) = (host.create(), host.create());
+    listen(&mut host, &[&id, &other]);
+    host.start("tasks/cancel", with_meta(json!({"taskId": id}), DECLARED));
+    let messages = host.take();
+    assert_eq!(messages[1]["params"]["status"], "cancelled");
+    host.at(300_000);
+    assert!(host.take().is_empty());
+}
+
+#[test]
+fn task_is_no_resource() {
+    let mut host = Host::extension();
+    let id = host.create();
+    listen(&mut host, &[&id]);
+    assert!(!host.server.is_watched(&id));
+    host.server.changed(mcp_proto::server::Change::Resource(&id));
+    assert!(host.take().is_empty());
+}
