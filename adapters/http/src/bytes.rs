@@ -1,4 +1,4 @@
-//! `split_run` and `split_long_run`: the bytes of a class at the front of a text.
+//! Operations on bytes: runs of a class at the front of a text, copies, and rotation.
 
 /// Bytes that [`split_long_run`] tests at once. Compilers use vector instructions for them.
 const BLOCK: usize = 16;
@@ -17,4 +17,27 @@ pub(crate) fn split_long_run(bytes: &[u8], is_member: impl Fn(u8) -> bool) -> (&
     let blocks = bytes.chunks_exact(BLOCK).take_while(is_whole).count().saturating_mul(BLOCK);
     let (_, rest) = split_run(bytes.get(blocks..).unwrap_or_default(), is_member);
     bytes.split_at_checked(bytes.len().saturating_sub(rest.len())).unwrap_or((bytes, &[]))
+}
+
+/// Copies bytes to an offset. Returns the end of the copy, or `None` without an effect if the bytes do not fit.
+pub(crate) fn write_at(buffer: &mut [u8], at: usize, bytes: &[u8]) -> Option<usize> {
+    // The compiler sees that both lengths are equal, so it links no panic.
+    buffer.get_mut(at..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    at.checked_add(bytes.len())
+}
+
+/// Moves the last `n` bytes to the front. The method of slices takes much flash memory, and may panic.
+pub(crate) fn rotate_right(bytes: &mut [u8], n: usize) {
+    reverse(bytes);
+    if let Some((front, rest)) = bytes.split_at_mut_checked(n) {
+        reverse(front);
+        reverse(rest);
+    }
+}
+
+fn reverse(mut bytes: &mut [u8]) {
+    while let [first, rest @ .., last] = bytes {
+        core::mem::swap(first, last);
+        bytes = rest;
+    }
 }

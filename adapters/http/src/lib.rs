@@ -30,6 +30,9 @@
     )
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod bytes;
 pub mod client;
 pub mod fields;

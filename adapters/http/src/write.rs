@@ -1,5 +1,6 @@
 //! `SliceWriter`: appends text to a lent slice and keeps the first error.
 
+use crate::bytes::write_at;
 use core::fmt;
 
 use mcp_proto::WriteText;
@@ -43,12 +44,8 @@ impl<'b> SliceWriter<'b> {
         if self.error.is_some() {
             return;
         }
-        let end = self.length.saturating_add(bytes.len());
-        match self.bytes.get_mut(self.length..end) {
-            Some(space) => {
-                space.copy_from_slice(bytes);
-                self.length = end;
-            }
+        match write_at(self.bytes, self.length, bytes) {
+            Some(end) => self.length = end,
             None => self.error = Some(WriteError::BufferFull),
         }
     }

@@ -34,6 +34,10 @@ pub(super) enum Purpose {
     Listen,
     /// Ends the session.
     Delete,
+    /// Receives all messages of a session of HTTP+SSE (2024-11-05).
+    LegacyStream,
+    /// Sends a request in a session of HTTP+SSE. The response arrives on the stream of the session.
+    LegacyRequest,
 }
 
 /// The progress of an exchange.
@@ -51,11 +55,13 @@ pub(super) enum Progress {
     Events,
     /// The body is dropped.
     Dropped,
+    /// The stored message waits for the endpoint of a session of HTTP+SSE.
+    AwaitsEndpoint,
 }
 
 /// The memory of a response body.
 pub(super) enum Memory<'b> {
-    /// A JSON text of this length is in the buffer.
+    /// This number of bytes is in the buffer: the stored message, and the JSON text of the body.
     Text(Buffer<'b>, usize),
     Events(SseDecoder<'b>),
 }
@@ -77,6 +83,10 @@ pub struct Exchange<'b> {
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of connections in a row without an event.
     pub(super) attempts: u8,
+    /// The length of the stored message: `initialize`, in case it is sent again over HTTP+SSE.
+    stored: usize,
+    /// Whether the server has refused `initialize` as one that speaks HTTP+SSE does.
+    pub(super) is_fallback: bool,
 }
 
 impl<'b> Exchange<'b> {
@@ -95,6 +105,8 @@ impl<'b> Exchange<'b> {
             is_complete: false,
             cancelled: None,
             attempts: 0,
+            stored: 0,
+            is_fallback: false,
         }
     }
 
@@ -114,6 +126,7 @@ impl<'b> Exchange<'b> {
         (self.purpose, self.progress) = (purpose, progress);
         (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
         (self.is_complete, self.cancelled, self.attempts) = (false, None, 0);
+        self.is_fallback = false;
     }
 
     /// Ends the exchange. Its id is not valid any more.
@@ -126,7 +139,37 @@ impl<'b> Exchange<'b> {
         let used = if let Memory::Text(_, length) = self.memory { length } else { 0 };
         let mut buffer = self.take_buffer();
         buffer.shrink_if_idle(used);
-        self.memory = Memory::Text(buffer, 0);
+        (self.memory, self.stored) = (Memory::Text(buffer, 0), 0);
+    }
+
+    /// Stores a message in front of the body, if it fits.
+    pub(super) fn store(&mut self, message: &[u8]) {
+        if let Memory::Text(buffer, length) = &mut self.memory
+            && let Some(space) = buffer.ensure(message.len()).and_then(|all| all.get_mut(..message.len()))
+        {
+            space.copy_from_slice(message);
+            (*length, self.stored) = (message.len(), message.len());
+        }
+    }
+
+    /// Returns the stored message, if there is one.
+    pub(super) fn stored(&self) -> Option<&[u8]> {
+        let Memory::Text(buffer, _) = &self.memory else { return None };
+        buffer.bytes().get(..self.stored).filter(|message| !message.is_empty())
+    }
+
+    /// Returns the received part of a body of one JSON text.
+    pub(super) fn body(&self) -> &[u8] {
+        let Memory::Text(buffer, length) = &self.memory else { return &[] };
+        buffer.bytes().get(self.stored..*length).unwrap_or_default()
+    }
+
+    /// Drops the body behind the stored message. Returns `false` if there is no message.
+    pub(super) fn drop_body(&mut self) -> bool {
+        if let Memory::Text(_, length) = &mut self.memory {
+            *length = self.stored;
+        }
+        self.stored().is_some()
     }
 
     fn take_buffer(&mut self) -> Buffer<'b> {
@@ -139,7 +182,9 @@ impl<'b> Exchange<'b> {
 
     /// Prepares for a body of one JSON text.
     pub(super) fn begin_json(&mut self) {
-        self.clear_memory();
+        if !self.is_fallback {
+            self.clear_memory();
+        }
         self.progress = Progress::Json;
     }
 

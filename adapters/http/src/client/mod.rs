@@ -12,8 +12,10 @@
 //!
 //! TLS, redirects, proxies, cookies and OAuth are the task of the HTTP library and the application.
 
+mod endpoint;
 mod exchange;
 mod header_value;
+mod legacy;
 mod request;
 mod response;
 mod session_id;
@@ -27,11 +29,13 @@ use mcp_proto::{
     Buffer, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, methods,
 };
 
+pub use endpoint::resolve_endpoint;
 pub use exchange::{Exchange, ExchangeId};
 pub use header_value::encode_value;
+pub use mcp_proto::InvalidToolHeader;
 pub use request::{Method, Request};
 pub use response::{Body, Finish, Head, Inbound};
-pub use tool_headers::{InvalidToolHeader, check_tool_headers};
+pub use tool_headers::check_tool_headers;
 
 use exchange::{Progress, Purpose};
 use session_id::SessionId;
@@ -39,12 +43,15 @@ use tool_headers::ToolHeaders;
 
 /// The client side of the Streamable HTTP transport.
 ///
-/// One value is for one server. It follows all revisions from 2025-03-26 on; the [`Client`](mcp_proto::Client) decides
-/// which. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`, or a lent slice.
+/// One value is for one server. It follows all revisions; the [`Client`](mcp_proto::Client) decides which. If the server
+/// refuses `initialize` with 400, 404 or 405, it uses HTTP+SSE of 2024-11-05: the stream takes one of the exchanges. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
+    /// The session id, or the endpoint of a session of HTTP+SSE.
     session: SessionId,
+    /// Whether the session is one of HTTP+SSE.
+    is_legacy: bool,
     /// The revision of the session.
     revision: Option<Revision>,
     listens: bool,
@@ -82,6 +89,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             exchanges,
             tool_headers: ToolHeaders::new(tool_headers.into()),
             session: SessionId::NONE,
+            is_legacy: false,
             revision: None,
             listens: true,
         }
@@ -113,20 +121,25 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let is_method = |name: &str| parsed.method().and_then(|it| it.string()).is_some_and(|it| it == *name);
         let purpose = match parsed.kind() {
             MessageKind::Request if is_method(methods::INITIALIZE.name()) => Purpose::Initialize,
+            MessageKind::Request if self.is_legacy => Purpose::LegacyRequest,
             MessageKind::Request => Purpose::Request,
             _ if is_method(methods::INITIALIZED.name()) => Purpose::Initialized,
             _ => Purpose::OneWay,
         };
         if purpose == Purpose::Initialize {
             (self.session, self.revision) = (SessionId::NONE, None);
+            self.forget_legacy_stream();
         }
-        if purpose == Purpose::Request && self.session_starts() {
+        if matches!(purpose, Purpose::Request | Purpose::LegacyRequest) && self.session_starts() {
             return Begin::Busy;
         }
         let Some((id, exchange)) = self.start(purpose, Progress::Sent) else { return Begin::Busy };
         exchange.stream = stream;
         exchange.cancelled = cancelled;
         exchange.is_stateless = version.is_some();
+        if purpose == Purpose::Initialize {
+            exchange.store(message.message());
+        }
         if is_method(methods::TOOLS_LIST.name()) {
             exchange.tools_page = Some(parsed.params().and_then(|params| params.get("cursor")).is_none());
         }
@@ -199,14 +212,15 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let found = self.exchanges.as_ref().get(exchange.index()).filter(|it| it.is(exchange))?;
         let method = match (found.purpose, found.attempts > 0) {
             (Purpose::Delete, _) => Method::Delete,
-            (Purpose::Listen, _) | (_, true) => Method::Get,
+            (Purpose::Listen | Purpose::LegacyStream, _) | (_, true) => Method::Get,
             _ => Method::Post,
         };
-        let message = message.filter(|_| method == Method::Post);
+        let message = message.or(found.stored()).filter(|_| method == Method::Post);
         Some(Request {
             method,
             message: message.and_then(|message| Json::parse(message).ok()),
-            session: self.session.as_str(),
+            session: self.session(),
+            endpoint: self.session.as_str().filter(|_| self.is_legacy),
             revision: self.revision,
             last_event_id: found.last_event_id().filter(|_| method == Method::Get),
             tool_headers: &self.tool_headers,
@@ -241,7 +255,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// exchanges. The caller closes their HTTP exchanges.
     pub fn shutdown(&mut self, now: Millis) {
         self.free_all();
-        if self.session.is_some() {
+        if self.session().is_some() {
             self.start(Purpose::Delete, Progress::Due(now));
         }
     }
@@ -253,7 +267,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns the session id, which is a secret.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
-        self.session.as_str()
+        self.session.as_str().filter(|_| !self.is_legacy)
     }
 }
 

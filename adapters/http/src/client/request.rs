@@ -34,13 +34,14 @@ impl Method {
     }
 }
 
-/// An HTTP request that the application sends to the server's endpoint.
+/// An HTTP request that the application sends to the URL of the server, or to its [endpoint](Request::endpoint).
 ///
 /// The application adds fields of its own, such as `Host` and `Authorization`.
 pub struct Request<'r> {
     pub(super) method: Method,
     pub(super) message: Option<Json<'r>>,
     pub(super) session: Option<&'r str>,
+    pub(super) endpoint: Option<&'r str>,
     pub(super) revision: Option<Revision>,
     pub(super) last_event_id: Option<&'r str>,
     pub(super) tool_headers: &'r ToolHeaders<'r>,
@@ -51,6 +52,16 @@ impl<'r> Request<'r> {
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
+    }
+
+    /// Returns the endpoint that the request goes to instead of the URL of the server. Only a server of HTTP+SSE
+    /// (2024-11-05) names one.
+    ///
+    /// It is a URI, or a reference relative to the URL: see [`resolve_endpoint`](super::resolve_endpoint). It is a secret,
+    /// because it names the session.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&'r str> {
+        self.endpoint
     }
 
     /// Returns the body: one JSON text. Only a POST has a body.

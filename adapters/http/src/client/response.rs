@@ -6,6 +6,7 @@ use mcp_proto::{Millis, Revision, StreamId};
 
 use super::HttpClient;
 use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
+use super::legacy::is_fallback_status;
 use super::session_id::SessionId;
 use super::tool_headers::ToolHeaders;
 use crate::HeaderFields;
@@ -60,6 +61,8 @@ pub enum Finish<'m> {
     Closed(StreamId),
     /// The cancellation is sent: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),
+    /// The stream of HTTP+SSE has ended, and with it the session, as with [`Head::SessionLost`].
+    SessionLost,
     /// The stream goes on in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
     Continues,
 }
@@ -120,16 +123,19 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             };
             self.session = id;
         }
-        if !is_success {
-            found.is_complete = true;
-        }
-        let has_message = matches!(purpose, Purpose::Request | Purpose::Initialize | Purpose::Listen);
+        // A request of HTTP+SSE is complete if the server has taken it.
+        found.is_complete |= is_success == (purpose == Purpose::LegacyRequest);
+        found.is_fallback = purpose == Purpose::Initialize && is_fallback_status(status);
+        let has_message = matches!(
+            purpose,
+            Purpose::Request | Purpose::Initialize | Purpose::Listen | Purpose::LegacyStream
+        );
         match MediaType::from_fields(fields) {
             MediaType::Json if has_message => found.begin_json(),
             MediaType::Events if has_message && is_success => found.begin_events(),
             _ => found.progress = Progress::Dropped,
         }
-        if purpose == Purpose::Initialized && is_success && self.listens && self.session.is_some() {
+        if purpose == Purpose::Initialized && is_success && self.listens && self.session().is_some() {
             self.start(Purpose::Listen, Progress::Due(Millis::ZERO));
         }
         if is_success { Head::Body } else { Head::Refused }
@@ -142,6 +148,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
+        let start = self.find_endpoint(exchange, bytes);
         let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
         let Some(found) = found else { return all };
         let Exchange { memory, progress, purpose, stream, is_complete, attempts, tools_page, .. } = found;
@@ -158,7 +165,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 all
             }
             (Progress::Events, Memory::Events(decoder)) => {
-                let mut consumed = 0usize;
+                let mut consumed = start;
                 loop {
                     // A step without an event has consumed everything. After the loop, `event` returns the event again,
                     // because the borrow of a returned event would last for all iterations.
@@ -197,6 +204,12 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             found.free();
             return if self.free_cancelled(cancelled) { Finish::Close(cancelled) } else { Finish::Ended };
         }
+        if self.fall_back(exchange, now) {
+            return Finish::Continues;
+        }
+        if self.free_legacy_stream(exchange) {
+            return self.finish_legacy_stream();
+        }
         let session_goes_on = self.session.is_some();
         let listens = self.listens;
         let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
@@ -209,12 +222,14 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return Finish::Continues;
         }
         found.free();
-        if !matches!(found.purpose, Purpose::Request | Purpose::Initialize) {
-            return Finish::Ended;
+        match found.purpose {
+            Purpose::Request | Purpose::Initialize => {}
+            Purpose::LegacyRequest if !found.is_complete => {}
+            _ => return Finish::Ended,
         }
         match &found.memory {
-            Memory::Text(buffer, length) if was == Progress::Json => {
-                let message = buffer.bytes().get(..*length).unwrap_or_default();
+            Memory::Text(..) if was == Progress::Json => {
+                let message = found.body();
                 if let Ok(message) = Message::parse(message) {
                     learn(
                         &mut self.tool_headers,
@@ -241,7 +256,7 @@ fn learn(
     message: &Message<'_>,
 ) {
     let Some(result) = message.result() else { return };
-    if purpose == Purpose::Initialize {
+    if purpose == Purpose::Initialize || purpose == Purpose::LegacyStream && revision.is_none() {
         let version = result.get("protocolVersion").and_then(Json::string);
         *revision = version.and_then(Str::as_str).and_then(Revision::parse);
     }

@@ -1,7 +1,7 @@
 //! Tool parameters that a server wants as header fields: `x-mcp-header` in input schemas.
 
-use mcp_proto::Buffer;
 use mcp_proto::json::{Json, Kind, Str};
+use mcp_proto::{Buffer, InvalidToolHeader};
 
 /// The largest number of annotated parameters of one tool.
 const MOST: usize = 32;
@@ -9,22 +9,6 @@ const MOST: usize = 32;
 const DEEPEST: usize = 8;
 /// The keyword of the annotation.
 const KEYWORD: &str = "x-mcp-header";
-
-/// The reason why an annotation is not valid. A client over HTTP must not offer the tool to its user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidToolHeader {
-    /// The name is empty, is not a string, or contains a byte that field names cannot contain.
-    Name,
-    /// The type of the parameter is not `string`, `integer` or `boolean`.
-    Type,
-    /// Two parameters have the same name; case does not matter.
-    Duplicate,
-    /// The parameter is inside of an array, a combination or a reference, where its place in the arguments is not fixed.
-    Unreachable,
-    /// The schema has more than 32 annotated parameters, or more than 8 levels of them.
-    TooMany,
-}
 
 /// A parameter that is sent as the field `Mcp-Param-NAME`.
 #[derive(Debug, Clone, Copy)]

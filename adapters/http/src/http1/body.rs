@@ -77,6 +77,7 @@ impl BodyDecoder {
     /// # Errors
     ///
     /// The framing is invalid. Every later call returns the same error.
+    #[inline(never)]
     pub fn decode<'i>(&mut self, input: &'i [u8]) -> Result<BodyPiece<'i>, HttpError> {
         let mut rest = input;
         let mut data: &[u8] = &[];
@@ -115,6 +116,7 @@ impl BodyDecoder {
     }
 
     /// Decodes the input up to the end of a piece. Returns data and the rest of the input.
+    #[inline(never)]
     fn step<'i>(
         &mut self,
         input: &'i [u8],

@@ -43,6 +43,11 @@ impl ChunkHead {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Returns the line as an array.
+    pub(crate) fn as_array(&self) -> &[u8; CHUNK_OFFSET] {
+        &self.0
+    }
 }
 
 /// Frames data that is already in a buffer, at [`CHUNK_OFFSET`]. Returns the whole chunk.

@@ -1,10 +1,14 @@
 //! `FieldBuffer`: the start line and the kept fields of a head, in a lent buffer.
 
+use crate::bytes::{rotate_right, write_at};
 use crate::http1::names::FieldName;
 use crate::http1::syntax::trim_end;
 
 /// Bytes in front of each entry: tag, length of the name, length of the value (two bytes, big endian).
 const ENTRY_HEAD: usize = 4;
+
+/// Bytes between the values of a repeated field.
+const SEPARATOR: &[u8] = b", ";
 
 /// The text of the start line, then one entry for each kept field.
 ///
@@ -101,22 +105,16 @@ impl<'b> FieldBuffer<'b> {
     pub(super) fn join_last(&mut self) -> Result<(), Full> {
         let Some((last, _)) = self.entry(self.last) else { return Ok(()) };
         let Some((offset, first)) = self.find_entry(last.tag, last.name) else { return Ok(()) };
-        let first_length = first.value.len();
-        let joined_length = first_length.saturating_add(2).saturating_add(last.value.len());
-        let moved = self.length.saturating_sub(self.last);
-        let end =
-            offset.saturating_add(ENTRY_HEAD).saturating_add(first.name.len()).saturating_add(first_length);
-        let value = end.saturating_add(ENTRY_HEAD).saturating_add(last.name.len());
-        // The last entry moves behind the first one, and its head shrinks to the comma.
-        if let Some(bytes) = self.bytes.get_mut(end..self.length) {
-            bytes.rotate_right(moved);
-        }
-        let separator = end.saturating_add(2);
-        if value <= self.length {
-            self.bytes.copy_within(value..self.length, separator);
-        }
-        self.patch(end, b", ");
-        self.length = self.length.saturating_sub(value.saturating_sub(separator));
+        let end = offset.saturating_add(ENTRY_HEAD).saturating_add(first.name.len());
+        let end = end.saturating_add(first.value.len());
+        let joined = SEPARATOR.len().saturating_add(last.value.len());
+        let joined_length = first.value.len().saturating_add(joined);
+        let dropped = ENTRY_HEAD.saturating_add(last.name.len()).saturating_sub(SEPARATOR.len());
+        // The end of the name becomes the separator. It moves behind the first entry together with the value, and the
+        // rest of the last entry is dropped.
+        self.patch(self.length.saturating_sub(joined), SEPARATOR);
+        rotate_right(self.bytes.get_mut(end..self.length).unwrap_or_default(), joined);
+        self.length = self.length.saturating_sub(dropped);
         self.set_value_length(offset, joined_length)
     }
 
@@ -126,16 +124,12 @@ impl<'b> FieldBuffer<'b> {
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Full> {
-        let end = self.length.saturating_add(bytes.len());
-        self.bytes.get_mut(self.length..end).ok_or(Full)?.copy_from_slice(bytes);
-        self.length = end;
+        self.length = write_at(self.bytes, self.length, bytes).ok_or(Full)?;
         Ok(())
     }
 
     fn patch(&mut self, offset: usize, bytes: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len())) {
-            place.copy_from_slice(bytes);
-        }
+        _ = write_at(self.bytes, offset, bytes);
     }
 
     fn set_value_length(&mut self, entry: usize, length: usize) -> Result<(), Full> {

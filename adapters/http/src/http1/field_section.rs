@@ -34,6 +34,7 @@ impl<'b> FieldSection<'b> {
     }
 
     /// Parses the next part of the input, which is not empty. Returns the rest, and whether the section is complete.
+    #[inline(never)]
     pub(super) fn next<'i>(&mut self, input: &'i [u8]) -> Result<(&'i [u8], bool), HttpError> {
         let shown = self.field.map_or("field line", FieldName::shown);
         let (part, rest) = self.lines.next(input).map_err(|reason| HttpError::bad(shown, reason))?;

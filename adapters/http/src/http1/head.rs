@@ -72,6 +72,7 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         matches!(self.stage, Stage::StartLine) && self.section.buffer.start_line().is_empty()
     }
 
+    #[inline(never)]
     pub(super) fn feed(&mut self, input: &[u8]) -> Result<usize, HttpError> {
         let mut rest = input;
         while let (Stage::StartLine | Stage::Fields, false) = (self.stage, rest.is_empty()) {

@@ -2,26 +2,30 @@
 
 use super::config::AllowList;
 
-/// Whether the value of `Host` is allowed.
-pub(super) fn allows_host(list: AllowList<'_>, host: &[u8]) -> bool {
-    match list {
-        AllowList::Any => true,
-        AllowList::Loopback => is_loopback(name_of(host)),
-        AllowList::Names(names) => names.iter().any(|name| {
-            let has_port = name_of(name.as_bytes()).len() != name.len();
-            name.as_bytes().eq_ignore_ascii_case(if has_port { host } else { name_of(host) })
-        }),
+impl AllowList<'_> {
+    /// Returns whether the list has this value of the header field `Host`.
+    #[must_use]
+    pub fn has_host(self, host: &[u8]) -> bool {
+        match self {
+            AllowList::Any => true,
+            AllowList::Loopback => is_loopback(name_of(host)),
+            AllowList::Names(names) => names.iter().any(|name| {
+                let has_port = name_of(name.as_bytes()).len() != name.len();
+                name.as_bytes().eq_ignore_ascii_case(if has_port { host } else { name_of(host) })
+            }),
+        }
     }
-}
 
-/// Whether the value of `Origin` is allowed. `null` has to be in the list.
-pub(super) fn allows_origin(list: AllowList<'_>, origin: &[u8]) -> bool {
-    match list {
-        AllowList::Any => true,
-        AllowList::Loopback => authority_of(origin).is_some_and(|host| is_loopback(name_of(host))),
-        AllowList::Names(names) => names.iter().any(|name| {
-            without_default_port(name.as_bytes()).eq_ignore_ascii_case(without_default_port(origin))
-        }),
+    /// Returns whether the list has this value of the header field `Origin`. `null` has to be in the list.
+    #[must_use]
+    pub fn has_origin(self, origin: &[u8]) -> bool {
+        match self {
+            AllowList::Any => true,
+            AllowList::Loopback => authority_of(origin).is_some_and(|host| is_loopback(name_of(host))),
+            AllowList::Names(names) => names.iter().any(|name| {
+                without_default_port(name.as_bytes()).eq_ignore_ascii_case(without_default_port(origin))
+            }),
+        }
     }
 }
 
@@ -57,5 +61,5 @@ fn is_loopback(name: &[u8]) -> bool {
             |part: &[u8]| core::str::from_utf8(part).ok().and_then(|part| part.parse::<u8>().ok()).is_some();
         parts.next() == Some(b"127") && parts.clone().count() == 3 && parts.all(is_byte)
     };
-    name.eq_ignore_ascii_case(b"localhost") || name == b"[::1]" || is_ipv4()
+    name == b"127.0.0.1" || name.eq_ignore_ascii_case(b"localhost") || name == b"[::1]" || is_ipv4()
 }

@@ -30,6 +30,7 @@ impl<P: Policy> HttpServer<'_, P> {
     ///
     /// # Errors
     /// The refusal is the whole response. The body needs no reading: the transport may close the connection.
+    #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);
         for check in BEFORE_AUTHORIZATION {
@@ -39,19 +40,18 @@ impl<P: Policy> HttpServer<'_, P> {
             Verdict::Allow { user } => user,
             Verdict::Deny { status, challenge } => {
                 let refusal = Refusal::new(status, code::INVALID_REQUEST, "the request is not authorized");
-                return Err(Refusal {
-                    challenge: Some(challenge).filter(|challenge| !challenge.is_empty()),
-                    ..refusal
-                });
+                return Err(Refusal { detail: challenge, ..refusal });
             }
         };
         for check in AFTER_AUTHORIZATION {
             check(self.config, head)?;
         }
-        match endpoint(self.config, head) {
-            Some(Endpoint::LegacyEvents) => return self.begin_legacy_stream(user),
-            Some(Endpoint::LegacyMessages) => return self.begin_legacy_message(head, user),
-            Some(Endpoint::Mcp) | None => {}
+        if P::HANDSHAKE {
+            match endpoint(self.config, head) {
+                Some(Endpoint::LegacyEvents) => return self.begin_legacy_stream(user),
+                Some(Endpoint::LegacyMessages) => return self.begin_legacy_message(head, user),
+                Some(Endpoint::Mcp) | None => {}
+            }
         }
         let named = self.named_session(head, user)?;
         match (head.method, named) {
@@ -64,6 +64,9 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Returns the session that the head names. 2026-07-28 ignores the field.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
+        if !P::HANDSHAKE {
+            return Ok(NamedSession::None);
+        }
         let Some(field) = head.field("mcp-session-id").filter(|_| !is_modern_head(head)) else {
             return Ok(NamedSession::None);
         };
@@ -91,10 +94,11 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Whether another stream without a call leaves enough exchanges for calls.
     pub(super) fn may_listen(&self) -> bool {
-        let limit = self.exchanges.len().saturating_sub(self.config.limits.reserved);
+        let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit
     }
 
+    #[inline(never)]
     fn begin_post(
         &mut self,
         head: &RequestHead<'_>,
@@ -125,7 +129,7 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Opens the general stream of a session, or resumes the stream of an event.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
-        if let Some(last) = head.field("last-event-id").filter(|_| self.replay.is_enabled()) {
+        if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);
         }
         let index = self.begin_listening(key)?;

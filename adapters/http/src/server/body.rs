@@ -22,6 +22,7 @@ impl<P: Policy> HttpServer<'_, P> {
     ///
     /// `head` is the head that was passed to [`begin`](HttpServer::begin). A body that arrives in one piece is not
     /// copied if the core server is idle.
+    #[inline(never)]
     pub fn body(
         &mut self,
         server: &mut Server<'_>,
@@ -46,7 +47,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(part) = self.store(index, part, length, bytes) else { return };
         if is_end {
             // The storage moves out of `self`, so that the body can be borrowed from it.
-            let bodies = core::mem::replace(&mut self.bodies, Bodies::new(&mut [], 0));
+            let bodies = core::mem::replace(&mut self.bodies, Bodies::empty());
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.body = NO_PART;
             }
@@ -95,25 +96,9 @@ impl<P: Policy> HttpServer<'_, P> {
         bytes: &[u8],
         part: u16,
     ) {
-        let session = self.named_revision(server, index);
-        let checked = match check(self.config, &self.policy, head, session, bytes) {
-            Ok(checked) => checked,
-            Err((refusal, id)) => return self.refuse(index, refusal, id.map(Json::bytes)),
-        };
-        let stores_sessions = self.config.mode == SessionMode::Sessions;
-        if checked.kind == BodyKind::Initialized && !stores_sessions && !checked.is_modern {
-            return self.respond_empty(index, 202);
-        }
-        if checked.kind == BodyKind::Listen && checked.is_modern {
-            if !self.may_listen() {
-                let refusal = self.overloaded("too many event streams are open");
-                return self.refuse(index, refusal, checked.message.id().map(Json::bytes));
-            }
-            self.exchanges.listening = self.exchanges.listening.saturating_add(1);
-        }
-        self.note(index, &checked);
+        let Some(message) = self.accept(server, index, head, bytes) else { return };
         if self.exchanges.queued().is_none()
-            && let Delivery::Done = self.deliver(server, index, Some(checked.message))
+            && let Delivery::Done = self.deliver(server, index, Some(message))
         {
             return;
         }
@@ -131,9 +116,50 @@ impl<P: Policy> HttpServer<'_, P> {
         self.exchanges.enqueue(index);
     }
 
+    /// Checks a complete body. Returns the message for the core server, or `None` if the exchange has its response.
+    // Not inlined, because its stack frame must not be live while the core server has the message.
+    #[inline(never)]
+    fn accept<'m>(
+        &mut self,
+        server: &Server<'_>,
+        index: u16,
+        head: &RequestHead<'_>,
+        bytes: &'m [u8],
+    ) -> Option<Message<'m>> {
+        let session = self.named_revision(server, index);
+        let checked = match check(self.config, &self.policy, head, session, bytes) {
+            Ok(checked) => checked,
+            Err((refusal, id)) => {
+                self.refuse(index, refusal, id.map(Json::bytes));
+                return None;
+            }
+        };
+        // Without a session, a notification has no meaning. It must not reach the session of another client.
+        let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
+        let is_moot = match checked.kind {
+            BodyKind::Initialized => !has_session,
+            BodyKind::OneWay => checked.is_modern,
+            _ => false,
+        };
+        if is_moot {
+            self.respond_empty(index, 202);
+            return None;
+        }
+        if checked.kind == BodyKind::Listen && checked.is_modern {
+            if !self.may_listen() {
+                let refusal = self.overloaded("too many event streams are open");
+                self.refuse(index, refusal, checked.message.id().map(Json::bytes));
+                return None;
+            }
+            self.exchanges.listening = self.exchanges.listening.saturating_add(1);
+        }
+        self.note(index, &checked);
+        Some(checked.message)
+    }
+
     /// Returns the revision of the session that the request names. The outer `None` means that it names none.
     fn named_revision(&self, server: &Server<'_>, index: u16) -> Option<Option<Revision>> {
-        let slot = self.exchanges.slot(index)?;
+        let slot = self.exchanges.slot(index).filter(|_| P::HANDSHAKE)?;
         if self.config.mode == SessionMode::Sealed {
             return sealed::revision(&slot.sealed).map(Some);
         }
@@ -174,7 +200,8 @@ impl<P: Policy> HttpServer<'_, P> {
 
 /// Whether a message is `notifications/cancelled`.
 fn is_cancellation(message: Message<'_>) -> bool {
-    let method = message.method().and_then(Json::string);
-    message.kind() == MessageKind::Notification
-        && method.is_some_and(|method| method == mcp_proto::methods::CANCELLED.name())
+    let is_cancelled = |method: Json<'_>| {
+        method.string().is_some_and(|method| method == mcp_proto::methods::CANCELLED.name())
+    };
+    message.kind() == MessageKind::Notification && message.method().is_some_and(is_cancelled)
 }

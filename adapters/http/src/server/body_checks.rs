@@ -49,6 +49,16 @@ const ASSUMED: Revision = Revision::V2025_03_26;
 /// The longest method that HTTP treats in its own way, in bytes.
 const METHOD_SIZE: usize = 64;
 
+/// Methods, and the member of `params` that `Mcp-Name` repeats.
+const NAMED: [(&str, &str); 6] = [
+    ("tools/call", "name"),
+    ("prompts/get", "name"),
+    ("resources/read", "uri"),
+    ("tasks/get", "taskId"),
+    ("tasks/update", "taskId"),
+    ("tasks/cancel", "taskId"),
+];
+
 /// The longest name of a tool whose arguments header fields repeat, in bytes.
 const NAME_SIZE: usize = 256;
 
@@ -127,7 +137,7 @@ fn check_message<'m>(
     };
     let params = Params::new(message, method);
     let version = params.version.filter(|version| !version.is_null());
-    let only_modern = config.mode == SessionMode::Off;
+    let only_modern = is_stateless_only(config, policy);
     let is_request = message.kind() == MessageKind::Request;
     let is_modern = is_modern_head(head) || only_modern || is_request && version.is_some();
     let revision = ASSUMED;
@@ -168,6 +178,11 @@ fn check_message<'m>(
     Ok(CheckedBody { revision, ..checked })
 }
 
+/// Whether the endpoint has no handshake era.
+fn is_stateless_only<P: Policy>(config: &HttpConfig<'_>, _: &P) -> bool {
+    !P::HANDSHAKE || config.mode == SessionMode::Off
+}
+
 /// The members of `params` that the checks need, found in one pass.
 struct Params<'m> {
     version: Option<Json<'m>>,
@@ -179,12 +194,7 @@ struct Params<'m> {
 
 impl<'m> Params<'m> {
     fn new(message: Message<'m>, method: &[u8]) -> Params<'m> {
-        let member = match method {
-            b"tools/call" | b"prompts/get" => Some("name"),
-            b"resources/read" => Some("uri"),
-            b"tasks/get" | b"tasks/update" | b"tasks/cancel" => Some("taskId"),
-            _ => None,
-        };
+        let member = NAMED.iter().find(|(name, _)| name.as_bytes() == method).map(|(_, member)| *member);
         let [meta, named] = message.pick_params(["_meta", member.unwrap_or_default()]);
         let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION, CAPABILITIES]);
         Params { version, capabilities, named: member.map(|_| named), is_tool_call: method == b"tools/call" }
@@ -239,8 +249,11 @@ fn check_modern(
         let mut buffer = [0; NAME_SIZE];
         let name = params.named.flatten().map_or(&[][..], |name| decoded(name, &mut buffer));
         let schema = core::str::from_utf8(name).ok().and_then(|name| policy.input_schema(name));
-        let [arguments] = message.pick_params(["arguments"]);
-        if schema.is_some_and(|schema| !parameters::repeat_arguments(schema, arguments, head)) {
+        let repeats = |schema| {
+            let [arguments] = message.pick_params(["arguments"]);
+            parameters::repeat_arguments(schema, arguments, head)
+        };
+        if schema.is_some_and(|schema| !repeats(schema)) {
             return Err(mismatch("a header field `Mcp-Param-*` differs from its argument"));
         }
     }

@@ -96,6 +96,12 @@ pub struct HttpTimes {
     pub retry: Millis,
     /// The value of `Retry-After`, in seconds. Default: 1.
     pub retry_after: u16,
+    /// [`Connection`](super::Connection): the time for a client to send its next request. Default: 75 s.
+    pub idle: Millis,
+    /// [`Connection`](super::Connection): the time for a head to arrive. Default: 30 s.
+    pub head: Millis,
+    /// [`Connection`](super::Connection): the time for which input is dropped before the socket closes. Default: 2 s.
+    pub linger: Millis,
 }
 
 impl<'c> HttpConfig<'c> {
@@ -120,6 +126,9 @@ impl<'c> HttpConfig<'c> {
                 session_idle: Millis::seconds(8 * 3600),
                 retry: Millis::seconds(1),
                 retry_after: 1,
+                idle: Millis::seconds(75),
+                head: Millis::seconds(30),
+                linger: Millis::seconds(2),
             },
         }
     }

@@ -27,11 +27,11 @@ impl<P: Policy> HttpServer<'_, P> {
         index: u16,
         message: Option<Message<'_>>,
     ) -> Delivery {
-        if self.sessions.ending().is_some() {
+        if P::HANDSHAKE && self.sessions.ending().is_some() {
             return Delivery::Busy;
         }
-        let is_modern = self.exchanges.slot(index).is_some_and(|slot| slot.flags.has(Flags::MODERN));
-        if !is_modern {
+        let is_modern = self.exchanges.slot(index).is_some_and(Self::is_modern);
+        if P::HANDSHAKE && !is_modern {
             if !self.is_idle(server) {
                 return Delivery::Busy;
             }
@@ -48,7 +48,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let length = usize::try_from(slot.body_length).unwrap_or(usize::MAX);
         let stored = self.bodies.get(slot.body, length);
         let body = message.map_or(stored, |message| message.bytes());
-        let cancelled = match slot.flags.has(Flags::CANCELS) && !slot.flags.has(Flags::MODERN) {
+        let cancelled = match slot.flags.has(Flags::CANCELS) {
             true => self.cancelled_stream(server, body),
             false => None,
         };
@@ -64,6 +64,8 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
+        // The next poll handles the message.
+        server.set_task_owner(slot.user);
         self.selected = None;
         self.delivered(index);
         if let Some(stream) = cancelled {
@@ -84,7 +86,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.phase = Phase::Waiting;
         let flags = slot.flags;
-        if flags.has(Flags::LEGACY) {
+        if Self::has(slot, Flags::LEGACY) {
             return self.respond_text(index, 202, b"Accepted");
         }
         if flags.has(Flags::ONE_WAY) {

@@ -8,6 +8,9 @@ use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal, decimal};
 
+/// The beginning of event ids of general streams.
+const GENERAL: &str = "g";
+
 /// A comment that keeps the connection open.
 const COMMENT: &[u8] = b":\n\n";
 
@@ -57,12 +60,13 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Begins an event stream as the response of a waiting exchange.
     pub(super) fn open_stream(&mut self, index: u16) {
+        let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         (slot.phase, slot.status, slot.media_type) = (Phase::Stream, 200, MediaType::EventStream);
         let has_space = self.pages.fits(&slot.output, EVENT_OVERHEAD);
         // A resumed stream is primed already.
         let is_primed = slot.events > 0;
-        let primes = slot.flags.has(Flags::PRIMES) && self.replay.is_enabled() && has_space && !is_primed;
+        let primes = slot.flags.has(Flags::PRIMES) && has_replay && has_space && !is_primed;
         if primes {
             let id = next_event_id(slot);
             let mut digits = [0; 20];
@@ -79,7 +83,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Whether an event with this data fits into the output.
-    pub(super) fn has_event_space(&self, index: u16, data: &[u8]) -> bool {
+    pub(super) fn has_event_space(&mut self, index: u16, data: &[u8]) -> bool {
         let length = data.len().saturating_add(EVENT_OVERHEAD);
         self.exchanges.slot(index).is_none_or(|slot| self.pages.fits(&slot.output, length))
     }
@@ -88,7 +92,7 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn push_event(&mut self, index: u16, data: &[u8]) {
         let id = self.record_event(index, data);
         let Some(slot) = self.exchanges.slot(index) else { return };
-        let name: &[u8] = if slot.flags.has(Flags::LEGACY) { b"event: message\n" } else { b"" };
+        let name: &[u8] = if Self::has(slot, Flags::LEGACY) { b"event: message\n" } else { b"" };
         let was_empty = slot.output.is_empty();
         match id {
             Some(id) => self.push(index, &[b"id: ", id.bytes(), b"\n", name, b"data: ", data, b"\n\n"]),
@@ -104,11 +108,11 @@ impl<P: Policy> HttpServer<'_, P> {
     /// without a call ends.
     pub(super) fn push_notification(&mut self, index: u16, data: &[u8]) {
         let Some(slot) = self.exchanges.slot(index) else { return };
-        let total = slot.output.len().saturating_add(data.len());
+        let (flags, total) = (slot.flags, slot.output.len().saturating_add(data.len()));
         let is_slow = total > self.config.limits.stream || !self.has_event_space(index, data);
         if !is_slow {
             self.push_event(index, data);
-        } else if slot.flags.has(Flags::LISTENS) {
+        } else if flags.has(Flags::LISTENS) {
             self.cut(index);
         }
     }
@@ -144,8 +148,11 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Stores an event for replay, and returns its id. 2026-07-28 has no event ids.
     pub(super) fn record_event(&mut self, index: u16, data: &[u8]) -> Option<EventId> {
+        if !self.has_replay() {
+            return None;
+        }
         let slot = self.exchanges.slot_mut(index)?;
-        if !self.replay.is_enabled() || slot.flags.has(Flags::MODERN) || slot.flags.has(Flags::LEGACY) {
+        if slot.flags.has(Flags::MODERN) || slot.flags.has(Flags::LEGACY) {
             return None;
         }
         let id = next_event_id(slot);
@@ -166,7 +173,9 @@ impl<P: Policy> HttpServer<'_, P> {
             self.selected = None;
         }
         slot.stream = StreamId::NONE;
-        self.sessions.touch(slot.session, now, -1);
+        if P::HANDSHAKE {
+            self.sessions.touch(slot.session, now, -1);
+        }
         self.exchanges.release(index);
     }
 }
@@ -174,10 +183,10 @@ impl<P: Policy> HttpServer<'_, P> {
 /// Numbers the next event of an exchange, and returns its id.
 fn next_event_id(slot: &mut ExchangeSlot) -> EventId {
     slot.events = slot.events.wrapping_add(1);
-    EventId::new(slot.serial, slot.events)
+    EventId::new(slot.flags.has(Flags::GENERAL), slot.serial, slot.events)
 }
 
-/// An event id: the number of the stream and of the event.
+/// An event id: the kind and the number of the stream, and the number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventId {
     text: [u8; 24],
@@ -185,10 +194,11 @@ pub(super) struct EventId {
 }
 
 impl EventId {
-    pub(super) fn new(stream: u32, event: u32) -> EventId {
+    pub(super) fn new(is_general: bool, stream: u32, event: u32) -> EventId {
         let (mut text, mut length) = ([0; 24], 0usize);
         let (mut first, mut second) = ([0; 20], [0; 20]);
-        let pieces = [decimal(stream.into(), &mut first), "-", decimal(event.into(), &mut second)];
+        let kind = if is_general { GENERAL } else { "" };
+        let pieces = [kind, decimal(stream.into(), &mut first), "-", decimal(event.into(), &mut second)];
         for (place, byte) in text.iter_mut().zip(pieces.iter().flat_map(|piece| piece.bytes())) {
             *place = byte;
             length = length.wrapping_add(1);
@@ -196,10 +206,12 @@ impl EventId {
         EventId { text, length }
     }
 
-    /// Reads the numbers of an id.
-    pub(super) fn parse(text: &[u8]) -> Option<(u32, u32)> {
-        let (stream, event) = core::str::from_utf8(text).ok()?.split_once('-')?;
-        Some((stream.parse().ok()?, event.parse().ok()?))
+    /// Reads the parts of an id: whether the stream is the general one of its session, and the numbers.
+    pub(super) fn parse(text: &[u8]) -> Option<(bool, u32, u32)> {
+        let text = core::str::from_utf8(text).ok()?;
+        let numbers = text.strip_prefix(GENERAL);
+        let (stream, event) = numbers.unwrap_or(text).split_once('-')?;
+        Some((numbers.is_some(), stream.parse().ok()?, event.parse().ok()?))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

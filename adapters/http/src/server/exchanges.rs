@@ -6,6 +6,7 @@ use super::bodies::NO_PART;
 use super::flags::Flags;
 use super::pages::Chain;
 use super::response::MediaType;
+use super::slots::Slots;
 
 /// Index that stands for no exchange.
 pub(super) const NONE: u16 = u16::MAX;
@@ -67,6 +68,14 @@ pub struct ExchangeSlot {
     pub(super) sealed: [u8; 16],
 }
 
+impl ExchangeSlot {
+    /// Whether the core server has a request of the handshake era for this exchange.
+    pub(super) fn is_handshake_request(&self) -> bool {
+        let is_delivered = matches!(self.phase, Phase::Waiting | Phase::Stream | Phase::Detached);
+        is_delivered && !self.flags.has(Flags::MODERN)
+    }
+}
+
 const NEVER: Millis = Millis(u64::MAX);
 
 impl ExchangeSlot {
@@ -103,7 +112,7 @@ struct List {
 const EMPTY: List = List { first: NONE, last: NONE };
 
 pub(super) struct Exchanges<'b> {
-    slots: &'b mut [ExchangeSlot],
+    slots: Slots<'b, ExchangeSlot>,
     free: List,
     /// Exchanges whose message or end waits for the core server.
     queue: List,
@@ -118,9 +127,8 @@ pub(super) struct Exchanges<'b> {
 }
 
 impl<'b> Exchanges<'b> {
-    pub(super) fn new(slots: &'b mut [ExchangeSlot]) -> Exchanges<'b> {
-        let slots = slots.get_mut(..slots.len().min(usize::from(NONE - 1))).unwrap_or_default();
-        slots.fill(ExchangeSlot::EMPTY);
+    pub(super) fn new(mut slots: Slots<'b, ExchangeSlot>) -> Exchanges<'b> {
+        slots.reset(ExchangeSlot::EMPTY);
         let mut exchanges = Exchanges {
             slots,
             free: EMPTY,
@@ -131,14 +139,25 @@ impl<'b> Exchanges<'b> {
             taken: 0,
             listening: 0,
         };
-        for index in 0..u16::try_from(exchanges.slots.len()).unwrap_or(NONE) {
-            exchanges.append_free(index);
-        }
+        exchanges.append_all_free(0);
         exchanges
     }
 
+    /// Appends all slots from this index on to the list of free ones.
+    fn append_all_free(&mut self, from: usize) {
+        for index in from..self.slots.as_slice().len() {
+            self.append_free(u16::try_from(index).unwrap_or(NONE));
+        }
+    }
+
+    /// Returns the number of slots in memory.
     pub(super) fn len(&self) -> usize {
-        self.slots.len()
+        self.slots.as_slice().len()
+    }
+
+    /// Returns the maximum number of exchanges.
+    pub(super) fn limit(&self) -> usize {
+        self.slots.limit()
     }
 
     /// Returns the number of exchanges.
@@ -147,11 +166,11 @@ impl<'b> Exchanges<'b> {
     }
 
     pub(super) fn slot(&self, index: u16) -> Option<&ExchangeSlot> {
-        self.slots.get(usize::from(index))
+        self.slots.as_slice().get(usize::from(index))
     }
 
     pub(super) fn slot_mut(&mut self, index: u16) -> Option<&mut ExchangeSlot> {
-        self.slots.get_mut(usize::from(index))
+        self.slots.as_mut_slice().get_mut(usize::from(index))
     }
 
     /// Returns the exchange with this identifier, if it has not ended.
@@ -173,14 +192,19 @@ impl<'b> Exchanges<'b> {
 
     /// Returns the first exchange that satisfies a condition.
     pub(super) fn position(&self, condition: impl Fn(&ExchangeSlot) -> bool) -> Option<u16> {
-        let found = self.slots.iter().position(|slot| slot.phase != Phase::Free && condition(slot))?;
+        let found =
+            self.slots.as_slice().iter().position(|slot| slot.phase != Phase::Free && condition(slot))?;
         u16::try_from(found).ok()
     }
 
     /// Takes a free slot. Returns `None` if all are taken.
     pub(super) fn take(&mut self, phase: Phase) -> Option<u16> {
+        if self.free.first == NONE {
+            let count = self.slots.grow(ExchangeSlot::EMPTY)?;
+            self.append_all_free(count);
+        }
         let index = self.free.first;
-        let slot = self.slots.get_mut(usize::from(index))?;
+        let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
         self.free.first = slot.next;
         if self.free.first == NONE {
             self.free.last = NONE;
@@ -195,14 +219,15 @@ impl<'b> Exchanges<'b> {
 
     /// Gives a running exchange another identifier, because another connection continues it.
     pub(super) fn renew(&mut self, index: u16) {
-        if let Some(slot) = self.slots.get_mut(usize::from(index)) {
+        if let Some(slot) = self.slots.as_mut_slice().get_mut(usize::from(index)) {
             slot.generation = slot.generation.wrapping_add(1).max(1);
         }
     }
 
     /// Ends an exchange whose output and body are released.
     pub(super) fn release(&mut self, index: u16) {
-        let Some(slot) = self.slots.get_mut(usize::from(index)).filter(|slot| slot.phase != Phase::Free)
+        let Some(slot) =
+            self.slots.as_mut_slice().get_mut(usize::from(index)).filter(|slot| slot.phase != Phase::Free)
         else {
             return;
         };
@@ -224,12 +249,12 @@ impl<'b> Exchanges<'b> {
     }
 
     fn append_free(&mut self, index: u16) {
-        append(self.slots, &mut self.free, index, |slot| &mut slot.next);
+        append(self.slots.as_mut_slice(), &mut self.free, index, |slot| &mut slot.next);
     }
 
     /// Appends an exchange to the queue for the core server.
     pub(super) fn enqueue(&mut self, index: u16) {
-        append(self.slots, &mut self.queue, index, |slot| &mut slot.next);
+        append(self.slots.as_mut_slice(), &mut self.queue, index, |slot| &mut slot.next);
     }
 
     pub(super) fn queued(&self) -> Option<u16> {
@@ -237,22 +262,22 @@ impl<'b> Exchanges<'b> {
     }
 
     pub(super) fn dequeue(&mut self) {
-        take_first(self.slots, &mut self.queue, |slot| &mut slot.next);
+        take_first(self.slots.as_mut_slice(), &mut self.queue, |slot| &mut slot.next);
     }
 
     /// Marks an exchange as one with output.
     pub(super) fn set_ready(&mut self, index: u16) {
-        match self.slots.get_mut(usize::from(index)) {
+        match self.slots.as_mut_slice().get_mut(usize::from(index)) {
             Some(slot) if !slot.flags.has(Flags::IS_READY) => slot.flags.add(Flags::IS_READY),
             _ => return,
         }
-        append(self.slots, &mut self.ready, index, |slot| &mut slot.next_ready);
+        append(self.slots.as_mut_slice(), &mut self.ready, index, |slot| &mut slot.next_ready);
     }
 
     /// Returns the next exchange with output, or one that has ended meanwhile.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
-        let index = take_first(self.slots, &mut self.ready, |slot| &mut slot.next_ready)?;
-        let slot = self.slots.get_mut(usize::from(index))?;
+        let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
+        let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
         slot.flags.remove(Flags::IS_READY);
         let (is_free, id) = (slot.phase == Phase::Free, self.id(index));
         if is_free {
@@ -262,7 +287,7 @@ impl<'b> Exchanges<'b> {
     }
 
     pub(super) fn set_deadline(&mut self, index: u16, at: Option<Millis>) {
-        if let Some(slot) = self.slots.get_mut(usize::from(index)) {
+        if let Some(slot) = self.slots.as_mut_slice().get_mut(usize::from(index)) {
             slot.deadline = at.unwrap_or(NEVER);
             self.earliest = self.earliest.min(slot.deadline);
         }
@@ -273,7 +298,7 @@ impl<'b> Exchanges<'b> {
         if self.earliest > now {
             return None;
         }
-        self.earliest = self.slots.iter().map(|slot| slot.deadline).min().unwrap_or(NEVER);
+        self.earliest = self.slots.as_slice().iter().map(|slot| slot.deadline).min().unwrap_or(NEVER);
         self.position(|slot| slot.deadline <= now)
     }
 }

@@ -14,7 +14,8 @@ impl<P: Policy> HttpServer<'_, P> {
         while let Some(index) = self.exchanges.due(self.now) {
             self.expire_exchange(index);
         }
-        while let Some((key, last_used, is_open)) = self.sessions.oldest()
+        while P::HANDSHAKE
+            && let Some((key, last_used, is_open)) = self.sessions.oldest()
             && last_used.plus(self.config.times.session_idle) <= self.now
         {
             match is_open {
@@ -45,7 +46,8 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn own_deadline(&self) -> Option<Millis> {
         let exchanges = self.exchanges.earliest;
         let idle = self.config.times.session_idle;
-        let sessions = self.sessions.oldest().map_or(Millis(u64::MAX), |(_, at, _)| at.plus(idle));
+        let oldest = if P::HANDSHAKE { self.sessions.oldest() } else { None };
+        let sessions = oldest.map_or(Millis(u64::MAX), |(_, at, _)| at.plus(idle));
         Some(exchanges.min(sessions)).filter(|at| *at < Millis(u64::MAX))
     }
 }

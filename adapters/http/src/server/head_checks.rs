@@ -2,7 +2,6 @@
 
 use mcp_proto::rpc::code;
 
-use super::allow_list;
 use super::config::{HttpConfig, SessionMode};
 use super::request::{Method, RequestHead};
 use super::response::Refusal;
@@ -59,12 +58,12 @@ fn method(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal
     if allowed.contains(&head.method) {
         return Ok(());
     }
-    Err(Refusal { allow: Some(allow), ..refuse(405, "the endpoint does not support this method") })
+    Err(Refusal { detail: allow, ..refuse(405, "the endpoint does not support this method") })
 }
 
 fn host(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
     match head.field("host") {
-        Some(host) if !allow_list::allows_host(config.hosts, host) => {
+        Some(host) if !config.hosts.has_host(host) => {
             Err(refuse(403, "the server does not accept this `Host`"))
         }
         _ => Ok(()),
@@ -73,7 +72,7 @@ fn host(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> 
 
 fn origin(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
     match head.field("origin") {
-        Some(origin) if !allow_list::allows_origin(config.origins, origin) => {
+        Some(origin) if !config.origins.has_origin(origin) => {
             Err(refuse(403, "the server does not accept this `Origin`"))
         }
         _ => Ok(()),

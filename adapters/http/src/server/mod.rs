@@ -12,8 +12,11 @@
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
-//! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. A client that neither
-//! sends its body nor reads its response loses its exchange after a time.
+//! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
+//!
+//! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. With the feature
+//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that neither sends its body nor
+//! reads its response loses its exchange after a time.
 
 mod allow_list;
 mod begin;
@@ -21,6 +24,7 @@ mod bodies;
 mod body;
 mod body_checks;
 mod config;
+mod connection;
 mod deliver;
 mod event_stream;
 mod exchanges;
@@ -41,8 +45,10 @@ mod route;
 mod sealed;
 mod session;
 mod sessions;
+mod slots;
 
 pub use config::{AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, SessionMode};
+pub use connection::{Connection, ConnectionStatus, RESPONSE_SPACE};
 pub use exchanges::{ExchangeId, ExchangeSlot};
 pub use output::Output;
 pub use policy::{Policy, Verdict};
@@ -50,10 +56,12 @@ pub use poll::Step;
 pub use request::{Method, RequestHead};
 pub use response::{MediaType, REFUSAL_SIZE, Refusal, ResponseHead, SessionId};
 pub use sessions::SessionSlot;
+pub use slots::Slots;
 
 use bodies::Bodies;
 use exchanges::Exchanges;
-use mcp_proto::Millis;
+use flags::Flags;
+use mcp_proto::{Buffer, Millis};
 use pages::Pages;
 use replay::Replay;
 use sessions::Sessions;
@@ -83,17 +91,17 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     pub fn new(
         config: &'b HttpConfig<'b>,
         policy: P,
-        exchanges: &'b mut [ExchangeSlot],
-        output: &'b mut [u8],
+        exchanges: impl Into<Slots<'b, ExchangeSlot>>,
+        output: impl Into<Buffer<'b>>,
     ) -> HttpServer<'b, P> {
         HttpServer {
             config,
             policy,
-            exchanges: Exchanges::new(exchanges),
-            pages: Pages::new(output, config.limits.page),
-            bodies: Bodies::new(&mut [], config.limits.body),
-            sessions: Sessions::new(&mut []),
-            replay: Replay::new(&mut []),
+            exchanges: Exchanges::new(exchanges.into()),
+            pages: Pages::new(output.into(), config.limits.page),
+            bodies: Bodies::empty(),
+            sessions: Sessions::new((&mut []).into()),
+            replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
         }
@@ -102,24 +110,50 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Lends storage for bodies that arrive in pieces, or while the core server is busy. Each body takes
     /// [`HttpLimits::body`] bytes. Without a free part, the answer is 503.
     #[must_use]
-    pub fn body_buffer(mut self, bytes: &'b mut [u8]) -> HttpServer<'b, P> {
-        self.bodies = Bodies::new(bytes, self.config.limits.body);
+    pub fn body_buffer(mut self, bytes: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
+        self.bodies = Bodies::new(bytes.into(), self.config.limits.body);
         self
     }
 
     /// Lends storage for sessions, for [`SessionMode::Sessions`]. If all slots are taken, the session that was idle for
     /// the longest time ends.
     #[must_use]
-    pub fn sessions(mut self, slots: &'b mut [SessionSlot]) -> HttpServer<'b, P> {
-        self.sessions = Sessions::new(slots);
+    pub fn sessions(mut self, slots: impl Into<Slots<'b, SessionSlot>>) -> HttpServer<'b, P> {
+        self.sessions = Sessions::new(slots.into());
         self
     }
 
     /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
     #[must_use]
-    pub fn replay_buffer(mut self, events: &'b mut [u8]) -> HttpServer<'b, P> {
-        self.replay = Replay::new(events);
+    pub fn replay_buffer(mut self, events: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
+        self.replay = Replay::new(events.into());
         self
+    }
+
+    /// Returns the configuration.
+    #[must_use]
+    pub fn config(&self) -> &'b HttpConfig<'b> {
+        self.config
+    }
+
+    /// Returns the treatment of the handshake era.
+    fn mode(&self) -> SessionMode {
+        if P::HANDSHAKE { self.config.mode } else { SessionMode::Off }
+    }
+
+    /// Whether a flag of the handshake era is set.
+    fn has(slot: &ExchangeSlot, flag: Flags) -> bool {
+        P::HANDSHAKE && slot.flags.has(flag)
+    }
+
+    /// Whether the request of an exchange belongs to `2026-07-28`.
+    fn is_modern(slot: &ExchangeSlot) -> bool {
+        !P::HANDSHAKE || slot.flags.has(Flags::MODERN)
+    }
+
+    /// Whether sent events are stored.
+    fn has_replay(&self) -> bool {
+        P::HANDSHAKE && self.replay.is_enabled()
     }
 
     /// Returns the policy.

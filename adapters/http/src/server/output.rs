@@ -36,7 +36,7 @@ impl<P: Policy> HttpServer<'_, P> {
             Phase::Free | Phase::Body | Phase::Queued | Phase::Waiting => return none,
         }
         let body = self.pages.front(&slot.output);
-        let ends = slot.phase == Phase::Ending || slot.flags.has(Flags::RELEASES);
+        let ends = slot.phase == Phase::Ending || Self::has(slot, Flags::RELEASES);
         let is_end = ends && body.len() == slot.output.len();
         let head = (!slot.flags.has(Flags::HEAD_SENT)).then(|| {
             let length = slot.media_type != MediaType::EventStream;
@@ -48,7 +48,7 @@ impl<P: Policy> HttpServer<'_, P> {
             if slot.flags.has(Flags::RETRY_LATER) {
                 head.retry_after = Some(self.config.times.retry_after);
             }
-            if slot.flags.has(Flags::NEW_SESSION) {
+            if Self::has(slot, Flags::NEW_SESSION) {
                 head.session = match self.sessions.id(slot.session) {
                     Some(id) => Some(SessionId::from_bytes(&id)),
                     None => sealed::seal(&self.policy, &slot.sealed, slot.user),
@@ -75,7 +75,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.pages.consume(&mut slot.output, n);
         match (slot.phase, slot.output.is_empty()) {
             (Phase::Ending, true) => self.release(index),
-            (_, true) if slot.flags.has(Flags::RELEASES) => {
+            (_, true) if Self::has(slot, Flags::RELEASES) => {
                 slot.flags.remove(Flags::RELEASES);
                 self.exchanges.renew(index);
                 self.disconnect(index);
@@ -132,7 +132,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let flags = slot.flags;
         match slot.phase {
             Phase::Queued => slot.flags.add(Flags::DISCONNECTED),
-            Phase::Waiting | Phase::Stream if flags.has(Flags::MODERN) => {
+            Phase::Waiting | Phase::Stream if Self::is_modern(slot) => {
                 slot.phase = Phase::Closing;
                 self.pages.release(&mut slot.output);
                 self.exchanges.set_deadline(index, None);
@@ -150,9 +150,10 @@ impl<P: Policy> HttpServer<'_, P> {
                 slot.phase = Phase::Detached;
                 slot.flags.remove(Flags::HEAD_SENT);
                 self.pages.release(&mut slot.output);
-                // A batch whose requests are all cancelled gets no response.
+                // The core server ends a request, so its exchange ends, too. Another exchange in this slot would get the
+                // response. A batch whose requests are all cancelled gets no response.
                 let limit = self.now.plus(self.config.times.session_idle);
-                self.exchanges.set_deadline(index, Some(limit));
+                self.exchanges.set_deadline(index, flags.has(Flags::BATCH).then_some(limit));
             }
             Phase::Body | Phase::Ending => self.release(index),
             Phase::Free | Phase::Detached | Phase::Closing => {}

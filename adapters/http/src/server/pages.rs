@@ -1,18 +1,27 @@
 //! `Pages`: a pool of equal pages, and chains of pages that hold unsent output.
 
+use mcp_proto::Buffer;
+
+use crate::bytes::write_at;
+
 /// Index that stands for no page.
 const NONE: u16 = u16::MAX;
 
 /// Size of the header of a page: the index of the next page and the number of bytes in use.
 const HEADER: usize = 4;
 
-/// Pool of pages in lent memory.
+/// Pool of pages in one buffer.
 pub(super) struct Pages<'b> {
-    bytes: &'b mut [u8],
+    bytes: Buffer<'b>,
     size: usize,
-    count: u16,
+    /// Maximum number of pages.
+    limit: u16,
+    /// Number of pages that were in use at least once.
+    used: u16,
+    /// First released page.
     free: u16,
-    available: u16,
+    /// Number of released pages.
+    released: u16,
 }
 
 /// Chain of pages: bytes in the order in which they were pushed.
@@ -38,24 +47,23 @@ impl Chain {
 }
 
 impl<'b> Pages<'b> {
-    pub(super) fn new(bytes: &'b mut [u8], page: usize) -> Pages<'b> {
+    pub(super) fn new(bytes: Buffer<'b>, page: usize) -> Pages<'b> {
         let size = page.clamp(HEADER.saturating_add(1), u16::MAX.into());
-        let count = u16::try_from(bytes.len().checked_div(size).unwrap_or(0)).unwrap_or(NONE).min(NONE - 1);
-        let mut pages = Pages { bytes, size, count, free: NONE, available: 0 };
-        for index in (0..count).rev() {
-            pages.put_back(index);
-        }
-        pages
+        let limit = u16::try_from(bytes.limit().checked_div(size).unwrap_or(0)).unwrap_or(NONE).min(NONE - 1);
+        Pages { bytes, size, limit, used: 0, free: NONE, released: 0 }
     }
 
     fn page(&mut self, index: u16) -> Option<(&mut [u8; HEADER], &mut [u8])> {
         let start = usize::from(index).saturating_mul(self.size);
-        self.bytes.get_mut(start..start.saturating_add(self.size))?.split_first_chunk_mut::<HEADER>()
+        self.bytes
+            .bytes_mut()
+            .get_mut(start..start.saturating_add(self.size))?
+            .split_first_chunk_mut::<HEADER>()
     }
 
     fn header(&self, index: u16) -> (u16, u16) {
         let start = usize::from(index).saturating_mul(self.size);
-        match self.bytes.get(start..).and_then(|page| page.first_chunk::<HEADER>()) {
+        match self.bytes.bytes().get(start..).and_then(|page| page.first_chunk::<HEADER>()) {
             Some([n0, n1, u0, u1]) => (u16::from_le_bytes([*n0, *n1]), u16::from_le_bytes([*u0, *u1])),
             None => (NONE, 0),
         }
@@ -71,7 +79,7 @@ impl<'b> Pages<'b> {
     fn put_back(&mut self, index: u16) {
         self.set_header(index, self.free, 0);
         self.free = index;
-        self.available = self.available.saturating_add(1);
+        self.released = self.released.saturating_add(1);
     }
 
     fn data_size(&self) -> usize {
@@ -80,18 +88,25 @@ impl<'b> Pages<'b> {
 
     /// Returns whether all pages together hold `length` bytes.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
-        usize::from(self.count).saturating_mul(self.data_size()) >= length
+        usize::from(self.limit).saturating_mul(self.data_size()) >= length
     }
 
-    /// Returns whether `length` bytes fit behind the chain now.
-    pub(super) fn fits(&self, chain: &Chain, length: usize) -> bool {
-        let free = usize::from(self.available).saturating_mul(self.data_size());
+    /// Returns whether `length` bytes fit behind the chain now. Grows the buffer for them, if it can.
+    pub(super) fn fits(&mut self, chain: &Chain, length: usize) -> bool {
         let last = if chain.last == NONE {
             0
         } else {
             self.data_size().saturating_sub(self.header(chain.last).1.into())
         };
-        free.saturating_add(last) >= length
+        let free = usize::from(self.released).saturating_mul(self.data_size());
+        let missing = length.saturating_sub(last).saturating_sub(free);
+        if missing == 0 {
+            return true;
+        }
+        let data_size = self.data_size();
+        let more = missing.saturating_add(data_size).saturating_sub(1).checked_div(data_size);
+        let used = usize::from(self.used).saturating_add(more.unwrap_or(usize::MAX));
+        used <= self.limit.into() && self.bytes.ensure(used.saturating_mul(self.size)).is_some()
     }
 
     /// Appends bytes. The caller has checked that they fit.
@@ -108,26 +123,32 @@ impl<'b> Pages<'b> {
             let last = chain.last;
             let Some((_, data)) = self.page(last) else { return };
             let space = data.get_mut(usize::from(used)..).unwrap_or_default();
-            let count = space.len().min(rest.len());
-            let (now, later) = rest.split_at_checked(count).unwrap_or_default();
-            if let Some(target) = space.get_mut(..count) {
-                target.copy_from_slice(now);
-            }
+            let (now, later) = rest.split_at_checked(space.len()).unwrap_or((rest, &[]));
+            _ = write_at(space, 0, now);
             rest = later;
-            let count = u16::try_from(count).unwrap_or(0);
+            let count = u16::try_from(now.len()).unwrap_or(0);
             self.set_header(last, next, used.saturating_add(count));
             chain.length = chain.length.saturating_add(count.into());
         }
     }
 
+    /// Takes a released page, or the first page that was never in use.
+    fn take(&mut self) -> Option<u16> {
+        let index = self.free;
+        if index != NONE {
+            self.free = self.header(index).0;
+            self.released = self.released.saturating_sub(1);
+            return Some(index);
+        }
+        let index = self.used;
+        self.used = index.checked_add(1).filter(|used| *used <= self.limit)?;
+        self.bytes.ensure(usize::from(self.used).saturating_mul(self.size))?;
+        Some(index)
+    }
+
     /// Appends an empty page. Returns `false` if none is free.
     fn extend(&mut self, chain: &mut Chain) -> bool {
-        let index = self.free;
-        if index == NONE {
-            return false;
-        }
-        self.free = self.header(index).0;
-        self.available = self.available.saturating_sub(1);
+        let Some(index) = self.take() else { return false };
         self.set_header(index, NONE, 0);
         match chain.last {
             NONE => (chain.first, chain.start) = (index, 0),
@@ -147,7 +168,10 @@ impl<'b> Pages<'b> {
         }
         let used = usize::from(self.header(chain.first).1);
         let from = usize::from(chain.first).saturating_mul(self.size).saturating_add(HEADER);
-        self.bytes.get(from.saturating_add(chain.start.into())..from.saturating_add(used)).unwrap_or_default()
+        self.bytes
+            .bytes()
+            .get(from.saturating_add(chain.start.into())..from.saturating_add(used))
+            .unwrap_or_default()
     }
 
     /// Removes the first `n` bytes.
@@ -198,7 +222,7 @@ mod tests {
             (state >> 33) as usize % below
         };
         let mut memory = [0; 200];
-        let mut pages = Pages::new(&mut memory, 20);
+        let mut pages = Pages::new(memory.as_mut_slice().into(), 20);
         let (mut chains, mut model) = ([Chain::EMPTY; 3], [const { Vec::new() }; 3]);
         for round in 0..20_000 {
             let (index, count) = (random(3), random(60));

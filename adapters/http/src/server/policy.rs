@@ -21,6 +21,12 @@ pub enum Verdict {
 
 /// Decisions of the application.
 pub trait Policy {
+    /// Whether the server can serve the handshake era, which the [`SessionMode`](super::SessionMode) then decides.
+    ///
+    /// With `false` the server speaks `2026-07-28` only, and a program for a board contains no code for sessions,
+    /// replay and HTTP+SSE.
+    const HANDSHAKE: bool = true;
+
     /// Decides whether a request is authorized. The server asks for every request, whatever its session.
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;

@@ -24,6 +24,7 @@ pub enum Step {
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Advances the server and returns the next step. `now` is the current time.
+    #[inline(never)]
     pub fn poll(&mut self, server: &mut Server<'_>, now: Millis) -> Step {
         self.now = self.now.max(now);
         self.expire();
@@ -58,8 +59,11 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
     /// `false` if there is none.
+    #[inline(never)]
     fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
-        if let Some(key) = self.sessions.ending() {
+        if P::HANDSHAKE
+            && let Some(key) = self.sessions.ending()
+        {
             if !self.deselect(server, key) {
                 return false;
             }

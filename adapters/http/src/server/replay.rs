@@ -1,7 +1,7 @@
 //! Replay of sent events to a client that resumes an event stream (`Last-Event-ID`).
 
-use mcp_proto::SessionKey;
 use mcp_proto::rpc::code;
+use mcp_proto::{Buffer, SessionKey};
 
 use super::HttpServer;
 use super::event_stream::EventId;
@@ -13,9 +13,9 @@ use super::response::Refusal;
 /// Size of the header of an event: length, stream, number, session.
 const HEADER: usize = 14;
 
-/// Sent events in lent memory, oldest first. A new event replaces the oldest ones.
+/// Sent events in one buffer, oldest first. A new event replaces the oldest ones.
 pub(super) struct Replay<'b> {
-    bytes: &'b mut [u8],
+    bytes: Buffer<'b>,
     /// The oldest event.
     start: usize,
     /// End of the newest event.
@@ -33,16 +33,16 @@ struct Stored {
 }
 
 impl<'b> Replay<'b> {
-    pub(super) fn new(bytes: &'b mut [u8]) -> Replay<'b> {
+    pub(super) fn new(bytes: Buffer<'b>) -> Replay<'b> {
         Replay { bytes, start: 0, end: 0, wrap: None }
     }
 
     pub(super) fn is_enabled(&self) -> bool {
-        !self.bytes.is_empty()
+        self.bytes.limit() > 0
     }
 
     fn at(&self, at: usize) -> Option<Stored> {
-        let header = self.bytes.get(at..)?.first_chunk::<HEADER>()?;
+        let header = self.bytes.bytes().get(at..)?.first_chunk::<HEADER>()?;
         let [l0, l1, l2, l3, s0, s1, s2, s3, n0, n1, n2, n3, k0, k1] = *header;
         let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).ok()?;
         let from = at.saturating_add(HEADER);
@@ -83,11 +83,11 @@ impl<'b> Replay<'b> {
     /// Stores an event. An event that is longer than the whole memory is not stored.
     pub(super) fn push(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
         let size = HEADER.saturating_add(data.len());
-        if size > self.bytes.len() {
+        if size > self.bytes.limit() {
             return;
         }
         loop {
-            let limit = if self.wrap.is_some() { self.start } else { self.bytes.len() };
+            let limit = if self.wrap.is_some() { self.start } else { self.bytes.limit() };
             if self.end.saturating_add(size) <= limit {
                 break;
             }
@@ -101,11 +101,12 @@ impl<'b> Replay<'b> {
             (u32::try_from(data.len()).unwrap_or(0).to_le_bytes(), stream.to_le_bytes());
         let ([n0, n1, n2, n3], [k0, k1]) = (number.to_le_bytes(), session.0.to_le_bytes());
         let header = [l0, l1, l2, l3, s0, s1, s2, s3, n0, n1, n2, n3, k0, k1];
-        let space = self.bytes.get_mut(self.end..self.end.saturating_add(size));
+        let end = self.end.saturating_add(size);
+        let space = self.bytes.ensure(end).and_then(|bytes| bytes.get_mut(self.end..end));
         if let Some((head, body)) = space.and_then(|space| space.split_first_chunk_mut::<HEADER>()) {
             *head = header;
             body.copy_from_slice(data);
-            self.end = self.end.saturating_add(size);
+            self.end = end;
         }
     }
 
@@ -116,7 +117,7 @@ impl<'b> Replay<'b> {
             at = self.next(offset);
             if self.at(offset).is_some_and(|event| event.session == session)
                 && let Some(key) =
-                    self.bytes.get_mut(offset.saturating_add(12)..offset.saturating_add(HEADER))
+                    self.bytes.bytes_mut().get_mut(offset.saturating_add(12)..offset.saturating_add(HEADER))
             {
                 key.fill(0);
             }
@@ -141,15 +142,25 @@ impl<'b> Replay<'b> {
         }
         None
     }
+
+    /// Returns the number of the newest event of a stream, or `number` if none is newer.
+    fn newest(&self, session: SessionKey, stream: u32, mut number: u32) -> u32 {
+        let mut from = self.first();
+        while let Some((offset, event)) = self.find(from, session, stream, number) {
+            (number, from) = (event.number, self.next(offset));
+        }
+        number
+    }
 }
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// A stream that still runs continues on the new exchange. Otherwise the response has the stored events only.
+    /// A stream that still runs continues on the new exchange, and so does the general stream of a session. Otherwise the
+    /// response has the stored events only.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
-        let (stream, number) = EventId::parse(last).ok_or(unknown)?;
+        let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
         let running = self.exchanges.position(|slot| {
             let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
             is_open && slot.serial == stream && slot.session == session && !slot.flags.has(Flags::MODERN)
@@ -167,21 +178,26 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             None => self.begin_listening(session)?,
         };
+        let continues = running.is_some() || is_general;
+        if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| running.is_none() && is_general) {
+            slot.flags.add(Flags::GENERAL);
+            (slot.serial, slot.events) = (stream, self.replay.newest(session, stream, number));
+        }
         self.open_stream(index);
         let mut from = self.replay.first();
         while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
-            let data = self.replay.bytes.get(event.data.clone()).unwrap_or_default();
+            let data = self.replay.bytes.bytes().get(event.data.clone()).unwrap_or_default();
             let Some(slot) = self.exchanges.slot_mut(index) else { break };
             if !self.pages.fits(&slot.output, data.len().saturating_add(64)) {
                 break;
             }
-            let id = EventId::new(stream, event.number);
+            let id = EventId::new(is_general, stream, event.number);
             for piece in [b"id: ", id.bytes(), b"\ndata: ", data, b"\n\n"] {
                 self.pages.push(&mut slot.output, piece);
             }
             from = self.replay.next(offset);
         }
-        if running.is_none() {
+        if !continues {
             self.end_stream(index);
         }
         Ok(self.exchanges.id(index))
@@ -200,7 +216,7 @@ mod tests {
     fn ring_holds_the_newest_events() {
         for size in 1..200 {
             let mut memory = std::vec![0; size];
-            let mut replay = Replay::new(&mut memory);
+            let mut replay = Replay::new(memory.as_mut_slice().into());
             let mut pushed: Vec<(u32, Vec<u8>)> = Vec::new();
             for number in 1..100u32 {
                 let data: Vec<u8> = (0..number * 7 % 41).map(|byte| byte as u8).collect();
@@ -212,7 +228,7 @@ mod tests {
                 while let Some(offset) = at {
                     let event = replay.at(offset).unwrap();
                     assert_eq!(event.stream, event.number % 3);
-                    stored.push((event.number, replay.bytes[event.data].to_vec()));
+                    stored.push((event.number, replay.bytes.bytes()[event.data].to_vec()));
                     at = replay.next(offset);
                 }
                 assert!(pushed.ends_with(&stored), "{size} {number}");

@@ -1,5 +1,9 @@
 //! Heads of responses, and responses to requests that never become an exchange.
 
+use mcp_proto::WriteText;
+
+use crate::bytes::write_at;
+
 /// A session id as text: 32 hexadecimal digits, or 64 if it is sealed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionId {
@@ -132,16 +136,11 @@ impl ResponseHead {
 
 /// Writes a number into `digits`.
 pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
-    let (mut rest, mut from) = (number, 20usize);
-    for place in digits.iter_mut().rev() {
-        *place = b'0'.wrapping_add(u8::try_from(rest % 10).unwrap_or(0));
-        from = from.wrapping_sub(1);
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    digits.get(from..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    let mut length = 0usize;
+    number.pieces(&mut |piece| {
+        length = write_at(digits, length, piece.as_bytes()).unwrap_or(length);
+    });
+    digits.get(..length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
 }
 
 /// The refusal of a request, with the reason for its client.
@@ -151,8 +150,8 @@ pub struct Refusal {
     /// Code of the JSON-RPC error in the body.
     pub(super) code: i32,
     pub(super) reason: &'static str,
-    pub(super) allow: Option<&'static str>,
-    pub(super) challenge: Option<&'static str>,
+    /// The value of `Allow` with status 405, or else of `WWW-Authenticate`. Empty without the field.
+    pub(super) detail: &'static str,
     pub(super) retry_after: Option<u16>,
 }
 
@@ -161,7 +160,7 @@ pub const REFUSAL_SIZE: usize = 256;
 
 impl Refusal {
     pub(super) const fn new(status: u16, code: i32, reason: &'static str) -> Refusal {
-        Refusal { status, code, reason, allow: None, challenge: None, retry_after: None }
+        Refusal { status, code, reason, detail: "", retry_after: None }
     }
 
     /// Returns the status code.
@@ -181,16 +180,27 @@ impl Refusal {
     pub fn write<'t>(&self, body: &'t mut [u8; REFUSAL_SIZE]) -> (ResponseHead, &'t [u8]) {
         let mut length = 0usize;
         self.pieces(None, &mut |piece| {
-            let end = length.saturating_add(piece.len());
-            if let Some(space) = body.get_mut(length..end) {
-                space.copy_from_slice(piece);
-                length = end;
-            }
+            length = write_at(body, length, piece).unwrap_or(length);
         });
+        (self.head_for(length), body.get(..length).unwrap_or_default())
+    }
+
+    /// Returns the head of the response.
+    pub(super) fn head(&self) -> ResponseHead {
+        let mut length = 0usize;
+        self.pieces(None, &mut |piece| length = length.saturating_add(piece.len()));
+        self.head_for(length)
+    }
+
+    fn head_for(&self, length: usize) -> ResponseHead {
         let mut head = ResponseHead::new(self.status, MediaType::Json, Some(length));
-        (head.allow, head.challenge) = (self.allow, self.challenge);
+        let detail = Some(self.detail).filter(|detail| !detail.is_empty());
+        match self.status {
+            405 => head.allow = detail,
+            _ => head.challenge = detail,
+        }
         head.retry_after = self.retry_after;
-        (head, body.get(..length).unwrap_or_default())
+        head
     }
 
     /// Passes the pieces of the body to `put`. `id` is the id of the request as JSON.

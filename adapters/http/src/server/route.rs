@@ -27,10 +27,11 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Moves a message to its exchange. Returns `false` if there is no space for it yet.
+    #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
             Relation::Request(stream) | Relation::Subscription(stream) => self.exchanges.find(stream),
-            Relation::Session(key) => self.exchanges.position(|slot| {
+            Relation::Session(key) if P::HANDSHAKE => self.exchanges.position(|slot| {
                 let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
                 slot.session == key && is_general && slot.phase == Phase::Stream
             }),
@@ -40,7 +41,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
-        let is_response = frame.kind().is_response() && !slot.flags.has(Flags::LEGACY);
+        let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
             let reason = "the response is longer than the output of the server";
             self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None);
@@ -80,7 +81,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 }
                 true
             }
-            Phase::Detached => {
+            Phase::Detached if P::HANDSHAKE => {
                 self.record_event(index, message);
                 if is_response {
                     self.release(index);
@@ -95,9 +96,9 @@ impl<P: Policy> HttpServer<'_, P> {
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
-        let (is_modern, takes_json) = (slot.flags.has(Flags::MODERN), slot.flags.has(Flags::TAKES_JSON));
+        let (is_modern, takes_json) = (Self::is_modern(&slot), slot.flags.has(Flags::TAKES_JSON));
         let status = status_of(frame.kind(), is_modern);
-        if slot.flags.has(Flags::INITIALIZE) {
+        if Self::has(&slot, Flags::INITIALIZE) {
             self.finish_initialize(index, frame);
         }
         if !takes_json && status == 200 {

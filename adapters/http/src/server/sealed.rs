@@ -1,6 +1,6 @@
 //! Sealed session ids: the session itself, with a signature.
 
-use mcp_proto::{Revision, SessionKey};
+use mcp_proto::{Revision, SessionKey, StreamId};
 
 use super::policy::Policy;
 use super::response::SessionId;
@@ -20,11 +20,16 @@ pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
     Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
 }
 
-/// Returns the key of the session in the core server. Two sessions rarely have the same key; they then share the space
-/// of request ids.
+/// Returns the key that the session has in the core server, unless another session uses it.
 pub(super) fn key(contents: &[u8; 16]) -> SessionKey {
     let [_, low, high, ..] = *contents;
     SessionKey(u16::from_le_bytes([low, high]).max(1))
+}
+
+/// Returns the key of the session that a stream belongs to.
+pub(super) fn key_of(stream: StreamId) -> SessionKey {
+    let [_, _, low, high] = stream.0.to_le_bytes();
+    SessionKey(u16::from_le_bytes([low, high]))
 }
 
 /// Returns the id with these contents.

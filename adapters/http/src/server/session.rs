@@ -6,7 +6,7 @@ use mcp_proto::{ClientCapabilities, SendError, SessionKey, StreamId, Ticket};
 
 use super::HttpServer;
 use super::config::SessionMode;
-use super::exchanges::Phase;
+use super::exchanges::{ExchangeSlot, Phase};
 use super::flags::Flags;
 use super::policy::Policy;
 use super::response::Refusal;
@@ -41,6 +41,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 }
                 self.sessions.value(key).ok_or(NotSelected::Refused(GONE))?
             }
+            SessionMode::Sealed if is_initialize => Session::new(self.unused_key(own_key)),
             _ if is_initialize => Session::new(own_key),
             SessionMode::Sealed => {
                 let Some(revision) = sealed::revision(&slot.sealed) else {
@@ -50,7 +51,7 @@ impl<P: Policy> HttpServer<'_, P> {
                         "`Mcp-Session-Id` is missing",
                     )));
                 };
-                Session::ready(sealed::key(&slot.sealed), revision, ClientCapabilities::default())
+                Session::ready(self.sealed_key(&slot.sealed), revision, ClientCapabilities::default())
             }
             _ => Session::ready(own_key, slot.revision, ClientCapabilities::default()),
         };
@@ -63,6 +64,27 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         self.selected = Some(index);
         Ok(())
+    }
+
+    /// Returns the key of a sealed session: the one that its requests in flight have, or an unused one.
+    fn sealed_key(&self, contents: &[u8; 16]) -> SessionKey {
+        let known = self.exchanges.position(|slot| slot.is_handshake_request() && slot.sealed == *contents);
+        match known.and_then(|index| self.exchanges.slot(index)) {
+            Some(slot) => sealed::key_of(slot.stream),
+            None => self.unused_key(sealed::key(contents)),
+        }
+    }
+
+    /// Returns a key that no request in flight has, so that sessions share no ids of requests.
+    fn unused_key(&self, wanted: SessionKey) -> SessionKey {
+        let mut key = wanted;
+        let is_used = |key| {
+            move |slot: &ExchangeSlot| slot.is_handshake_request() && sealed::key_of(slot.stream) == key
+        };
+        while self.exchanges.position(is_used(key)).is_some() {
+            key = SessionKey(key.0.wrapping_add(1).max(1));
+        }
+        key
     }
 
     /// Replaces the session in the core server, and stores the value of the previous one.

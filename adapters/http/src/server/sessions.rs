@@ -3,6 +3,8 @@
 use mcp_proto::server::Session;
 use mcp_proto::{Millis, SessionKey};
 
+use super::slots::Slots;
+
 /// Index that stands for no session.
 const NONE: u16 = u16::MAX;
 
@@ -51,7 +53,7 @@ impl SessionSlot {
 
 /// The sessions, in the order of their last use.
 pub(super) struct Sessions<'b> {
-    slots: &'b mut [SessionSlot],
+    slots: Slots<'b, SessionSlot>,
     oldest: u16,
     newest: u16,
     /// Free slots, linked by `newer`.
@@ -68,10 +70,8 @@ fn key_of(index: u16) -> SessionKey {
 }
 
 impl<'b> Sessions<'b> {
-    pub(super) fn new(slots: &'b mut [SessionSlot]) -> Sessions<'b> {
-        let slots = slots.get_mut(..slots.len().min(usize::from(NONE - 1))).unwrap_or_default();
-        slots.fill(SessionSlot::EMPTY);
-        let count = u16::try_from(slots.len()).unwrap_or(NONE);
+    pub(super) fn new(mut slots: Slots<'b, SessionSlot>) -> Sessions<'b> {
+        slots.reset(SessionSlot::EMPTY);
         let mut sessions = Sessions {
             slots,
             oldest: NONE,
@@ -80,10 +80,39 @@ impl<'b> Sessions<'b> {
             ending: NONE,
             current: SessionKey::NONE,
         };
-        for index in (0..count).rev() {
-            sessions.put_back(index);
-        }
+        sessions.put_back_all(0);
         sessions
+    }
+
+    /// Frees all slots from this index on.
+    fn put_back_all(&mut self, from: usize) {
+        for index in (from..self.slots.as_slice().len()).rev() {
+            self.put_back(u16::try_from(index).unwrap_or(NONE));
+        }
+    }
+
+    /// Grows the table, if it can, and assigns each session to a bucket again. Returns whether the table grew.
+    fn grow(&mut self) -> bool {
+        let Some(count) = self.slots.grow(SessionSlot::EMPTY) else { return false };
+        self.put_back_all(count);
+        self.slots.as_mut_slice().iter_mut().for_each(|slot| slot.bucket = NONE);
+        for index in 0..u16::try_from(count).unwrap_or(NONE) {
+            let Some(slot) = self.slot_mut(index).filter(|slot| slot.state == SlotState::Open) else {
+                continue;
+            };
+            let id = slot.id;
+            self.link_to_bucket(&id, index);
+        }
+        true
+    }
+
+    fn link_to_bucket(&mut self, id: &[u8; 16], index: u16) {
+        let bucket = self.bucket_of(id);
+        let Some(head) = self.slot_mut(bucket) else { return };
+        let next = core::mem::replace(&mut head.bucket, index);
+        if let Some(slot) = self.slot_mut(index) {
+            slot.next_in_bucket = next;
+        }
     }
 
     fn put_back(&mut self, index: u16) {
@@ -95,11 +124,14 @@ impl<'b> Sessions<'b> {
     }
 
     fn slot(&self, key: SessionKey) -> Option<&SessionSlot> {
-        self.slots.get(usize::from(key.0.checked_sub(1)?)).filter(|slot| slot.state != SlotState::Free)
+        self.slots
+            .as_slice()
+            .get(usize::from(key.0.checked_sub(1)?))
+            .filter(|slot| slot.state != SlotState::Free)
     }
 
     fn slot_mut(&mut self, index: u16) -> Option<&mut SessionSlot> {
-        self.slots.get_mut(usize::from(index))
+        self.slots.as_mut_slice().get_mut(usize::from(index))
     }
 
     fn open_mut(&mut self, key: SessionKey) -> Option<&mut SessionSlot> {
@@ -108,14 +140,14 @@ impl<'b> Sessions<'b> {
 
     fn bucket_of(&self, id: &[u8; 16]) -> u16 {
         let [a, b, c, d, ..] = *id;
-        let count = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(self.slots.as_slice().len()).unwrap_or(u32::MAX);
         u32::from_le_bytes([a, b, c, d]).checked_rem(count).and_then(|it| it.try_into().ok()).unwrap_or(NONE)
     }
 
     /// Returns the open session with this id that belongs to `user`.
     pub(super) fn find(&self, id: &[u8; 16], user: u64) -> Option<SessionKey> {
-        let mut index = self.slots.get(usize::from(self.bucket_of(id)))?.bucket;
-        while let Some(slot) = self.slots.get(usize::from(index)) {
+        let mut index = self.slots.as_slice().get(usize::from(self.bucket_of(id)))?.bucket;
+        while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
             if slot.id == *id {
                 return (slot.state == SlotState::Open && slot.user == user).then_some(key_of(index));
             }
@@ -124,29 +156,30 @@ impl<'b> Sessions<'b> {
         None
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.free == NONE
+    /// Returns whether no slot is free and the table cannot grow.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.free == NONE && !self.grow()
     }
 
     /// Creates a session. Returns `None` if no slot is free.
     pub(super) fn create(&mut self, id: [u8; 16], user: u64, now: Millis) -> Option<SessionKey> {
+        if self.is_full() {
+            return None;
+        }
         let index = self.free;
-        let bucket = self.bucket_of(&id);
-        let next_in_bucket = self.slots.get(usize::from(bucket))?.bucket;
         let slot = self.slot_mut(index)?;
-        let (key, own_bucket, free) = (key_of(index), slot.bucket, slot.newer);
+        let (key, bucket, free) = (key_of(index), slot.bucket, slot.newer);
         *slot = SessionSlot {
             id,
             user,
             last_used: now,
             session: Session::new(key),
             state: SlotState::Open,
-            next_in_bucket,
-            bucket: own_bucket,
+            bucket,
             ..SessionSlot::EMPTY
         };
         self.free = free;
-        self.slot_mut(bucket)?.bucket = index;
+        self.link_to_bucket(&id, index);
         self.append_newest(index);
         Some(key)
     }
@@ -193,7 +226,7 @@ impl<'b> Sessions<'b> {
     /// Returns the session that was not used for the longest time and has no exchange.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
-        while let Some(slot) = self.slots.get(usize::from(index)) {
+        while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
             if slot.open == 0 {
                 return Some(key_of(index));
             }
@@ -204,7 +237,7 @@ impl<'b> Sessions<'b> {
 
     /// Returns the time at which the oldest session was last used.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
-        let slot = self.slots.get(usize::from(self.oldest))?;
+        let slot = self.slots.as_slice().get(usize::from(self.oldest))?;
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
     }
 

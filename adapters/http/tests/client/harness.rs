@@ -14,6 +14,7 @@ pub(crate) struct Sent {
     pub(crate) method: Method,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: String,
+    pub(crate) endpoint: Option<String>,
 }
 
 impl Sent {
@@ -124,8 +125,8 @@ impl Harness<'_, '_> {
             .fields(&mut scratch, &mut |name, value| fields.push((name.to_owned(), value.to_owned())))
             .expect("space for a value");
         let body = String::from_utf8(request.body().unwrap_or_default().to_vec()).unwrap();
-        let method = request.method();
-        self.sent.push_back(Sent { exchange, method, fields, body });
+        let (method, endpoint) = (request.method(), request.endpoint().map(str::to_owned));
+        self.sent.push_back(Sent { exchange, method, fields, body, endpoint });
     }
 
     /// Takes the oldest request that the client sent.
@@ -178,6 +179,10 @@ impl Harness<'_, '_> {
                 self.closed.push(exchange);
                 return self.run();
             }
+            Finish::SessionLost => {
+                self.events.push("session lost".into());
+                return;
+            }
             Finish::Closed(stream) => stream,
             Finish::Message(inbound) => {
                 let Action::Io(io) = self.client.poll(self.now) else { panic!("nothing else is due") };
@@ -186,8 +191,12 @@ impl Harness<'_, '_> {
             }
         };
         self.run();
-        let Action::Io(io) = self.client.poll(self.now) else { panic!("nothing else is due") };
-        assert_eq!(io.split().1.stream_closed(closed), Ok(()));
+        match self.client.poll(self.now) {
+            Action::Io(io) => assert_eq!(io.split().1.stream_closed(closed), Ok(())),
+            // The message has ended the connection.
+            Action::Closed => return,
+            Action::Event => panic!("nothing else is due"),
+        }
         self.run();
     }
 

@@ -168,32 +168,35 @@ fn posts_allocate_nothing() {
     });
 }
 
+/// The largest cost of a POST, in costs of the same call over a line. The goal is 3.
+const LIMIT: f64 = 3.2;
+
 /// Measured in a release build, because other builds measure the checks of the compiler.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "a measurement of a release build")]
-fn post_costs_less_than_four_times_a_line() {
+fn post_costs_a_small_multiple_of_a_line() {
     with_servers(|http, server, lines| {
         let [modern, old] = [MODERN, OLD].map(|text| format!("{text}\n"));
-        let time = |run: &mut dyn FnMut()| {
-            let measure = |run: &mut dyn FnMut()| {
-                let start = Instant::now();
-                for _ in 0..2000 {
-                    run();
-                }
-                start.elapsed()
-            };
-            (0..20).map(|_| measure(run)).min().unwrap_or(Duration::MAX)
+        let measure = |run: &mut dyn FnMut()| {
+            let start = Instant::now();
+            (0..500).for_each(|_| run());
+            start.elapsed()
         };
         for (name, line_text, fields, body) in
             [("2026-07-28", &modern, &FIELDS, MODERN), ("session", &old, &SESSION, OLD)]
         {
-            let over_lines = time(&mut || assert!(line(lines, line_text) > 0));
-            let over_http = time(&mut || assert_eq!(post(http, server, fields, body).0, 200));
+            let (mut over_lines, mut over_http) = (Duration::MAX, Duration::MAX);
+            // In turns, because the processor changes its speed.
+            for _ in 0..80 {
+                over_lines = over_lines.min(measure(&mut || assert!(line(lines, line_text) > 0)));
+                let mut run = || assert_eq!(post(http, server, fields, body).0, 200);
+                over_http = over_http.min(measure(&mut run));
+            }
             let ratio = over_http.as_secs_f64() / over_lines.as_secs_f64();
             println!(
-                "{name}: {over_lines:?} over lines, {over_http:?} over HTTP for 2000 calls, {ratio:.2} times"
+                "{name}: {over_lines:?} over lines, {over_http:?} over HTTP for 500 calls, {ratio:.2} times"
             );
-            assert!(ratio < 4.0, "{name}: {ratio:.2} times");
+            assert!(ratio < LIMIT, "{name}: {ratio:.2} times");
         }
     });
 }

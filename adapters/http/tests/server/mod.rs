@@ -2,6 +2,7 @@
 
 mod batches;
 mod calls;
+mod connection;
 mod cost;
 mod head;
 mod http_sse;
@@ -10,6 +11,8 @@ mod replay;
 mod rules;
 mod sealed;
 mod sessions;
+mod storage;
 mod streams;
 mod support;
+mod tasks;
 mod tcp;

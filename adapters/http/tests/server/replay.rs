@@ -1,6 +1,7 @@
 //! Event ids, priming events, and streams that a client resumes.
 
 use super::support::{Harness, Request, Sizes, old_call};
+use mcp_proto::server::Change;
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
 const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
@@ -72,6 +73,34 @@ fn running_stream_is_resumed() {
     harness.respond(1);
     assert!(harness.reply(taken).ended);
     assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+/// B-C9, B-S19: the general stream goes on after its connection was lost.
+#[test]
+fn lost_general_stream_is_resumed_and_goes_on() {
+    let mut harness = harness();
+    let session = harness.initialize("2025-11-25");
+    let mut stream = harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        harness.changed(Change::Tools);
+        let reply = harness.reply(stream);
+        assert!(!reply.ended && reply.events().len() == 1, "{reply:?}");
+        ids.extend(reply.ids());
+        harness.http.close(stream);
+        harness.run();
+        stream = harness.send(&resume(&session, ids.last().unwrap())).unwrap();
+        assert!(!harness.reply(stream).ended);
+    }
+    // From the first event, the later ones are sent again, and the stream goes on behind them.
+    harness.http.close(stream);
+    harness.run();
+    stream = harness.send(&resume(&session, &ids[0])).unwrap();
+    harness.changed(Change::Tools);
+    let reply = harness.reply(stream);
+    assert_eq!(reply.ids()[..ids.len() - 1], ids[1..]);
+    assert!(!ids.contains(reply.ids().last().unwrap()) && reply.ids().len() == ids.len(), "{reply:?}");
+    assert_eq!(harness.http.open_exchanges(), 1);
 }
 
 /// D-S3, D-S4, D-C1: a long call needs no connection.

@@ -11,7 +11,11 @@ fn tests_named_by_the_rules_exist() {
         let Some((module, test)) = name.split_once("::").filter(|(module, _)| *module != "Policy") else {
             continue;
         };
-        let folder = if module == "client" { "tests" } else { "tests/server" };
+        let (folder, module) = match module.strip_prefix("std/") {
+            Some(module) => ("../std/tests", module),
+            None if module == "client" => ("tests", module),
+            None => ("tests/server", module),
+        };
         let file = std::fs::read_to_string(root.join(format!("{folder}/{module}.rs"))).unwrap();
         assert!(file.contains(&format!("fn {test}()")), "{name}");
         count += 1;

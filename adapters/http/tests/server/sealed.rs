@@ -43,3 +43,27 @@ fn sealed_session_keeps_its_revision() {
     let reply = harness.ask(&Request::post(initialize("2025-06-18").replace("clientInfo", "x")));
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
+
+/// Two sealed sessions whose random bytes are nearly equal share nothing: neither ids of requests, nor cancellations.
+#[test]
+fn sealed_sessions_with_similar_ids_are_independent() {
+    let mut harness = Harness::new(CONFIG);
+    harness.http.policy().is_predictable = true;
+    let sessions = [harness.initialize("2025-06-18"), harness.initialize("2025-06-18")];
+    assert_ne!(sessions[0], sessions[1]);
+    let [first, second] = sessions
+        .each_ref()
+        .map(|session| harness.send(&Request::old(old_call(1, "defer"), session)).unwrap());
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(harness.ask(&Request::old(cancel, &sessions[1])).status, 202);
+    assert_eq!((harness.reply(first).status, harness.reply(second).status), (0, 202));
+    harness.respond(0);
+    assert!(harness.reply(first).body.contains("late"), "{:?}", harness.reply(first));
+    // Requests of one session share their ids.
+    harness.send(&Request::old(old_call(1, "defer"), &sessions[0])).unwrap();
+    let reply = harness.ask(&Request::old(old_call(1, "echo"), &sessions[0]));
+    assert!(reply.body.contains("error"), "{reply:?}");
+    assert!(harness.ask(&Request::old(old_call(1, "echo"), &sessions[1])).body.contains("echo"));
+    // A handshake shares no ids with them either.
+    assert_eq!(harness.initialize("2025-06-18").len(), 64);
+}

@@ -15,6 +15,41 @@ fn delete(session: &str) -> Request {
     Request::new("DELETE").with("mcp-session-id", session)
 }
 
+/// E-C8: a notification of 2026-07-28 names no session. It does not reach the one that the core server has.
+#[test]
+fn modern_notification_does_not_reach_a_session() {
+    let mut harness = Harness::new(CONFIG);
+    let session = harness.initialize("2025-11-25");
+    let call = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+    let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let request = Request::post(cancelled).with("mcp-protocol-version", "2026-07-28");
+    assert_eq!(harness.ask(&request).status, 202);
+    assert!(harness.events.iter().all(|event| !event.contains("cancelled")), "{:?}", harness.events);
+    harness.respond(0);
+    assert!(harness.reply(call).body.contains("late"));
+}
+
+/// The response of a request whose client has left goes to no other client, however late it is.
+#[test]
+fn late_response_of_a_lost_client_goes_nowhere() {
+    let mut times = CONFIG.get_times();
+    times.session_idle = Millis(1_000);
+    let config = CONFIG.sessions(SessionMode::Stateless).times(times);
+    let mut harness = Harness::with_sizes(config, Sizes { exchanges: 2, ..Sizes::default() });
+    let call = |id| Request::post(old_call(id, "defer"));
+    let lost = harness.send(&call(1)).unwrap();
+    harness.http.close(lost);
+    harness.advance(2_000);
+    let other = harness.send(&call(2)).unwrap();
+    // The core server still has the first request, so its exchange is in use.
+    assert_eq!(harness.send(&call(3)).unwrap_err().status, 503);
+    harness.respond(0);
+    assert_eq!(harness.reply(other).status, 0);
+    let third = harness.send(&call(3)).unwrap();
+    harness.respond(1);
+    assert!(harness.reply(other).body.contains(r#""id":2"#) && harness.reply(third).status == 0);
+}
+
 /// B-S21, B-S22, B-S23, D-S10: the response to `initialize` gives a session id.
 #[test]
 fn initialize_creates_a_session() {

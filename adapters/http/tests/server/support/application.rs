@@ -36,6 +36,8 @@ pub(crate) struct TestPolicy {
     pub(crate) counter: u8,
     pub(crate) needs_token: bool,
     pub(crate) key: u8,
+    /// Whether all random bytes but the last one are equal.
+    pub(crate) is_predictable: bool,
 }
 
 impl Policy for TestPolicy {
@@ -51,7 +53,9 @@ impl Policy for TestPolicy {
 
     fn random(&mut self) -> [u8; 16] {
         self.counter = self.counter.wrapping_add(1);
-        [self.counter; 16]
+        let mut bytes = [if self.is_predictable { 1 } else { self.counter }; 16];
+        bytes[15] = self.counter;
+        bytes
     }
 
     fn input_schema(&self, tool: &str) -> Option<&str> {

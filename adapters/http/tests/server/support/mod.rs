@@ -7,9 +7,9 @@ pub(crate) use application::{LARGE, TestPolicy};
 pub(crate) use messages::{Fields, Reply, Request, head_of, initialize, old_call};
 
 pub(crate) use application::INFO;
-use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
-use mcp_proto::{ClientCapabilities, Level, Millis, Ticket};
-use mcp_proto_http::server::{ExchangeId, ExchangeSlot, HttpConfig, HttpServer, SessionSlot, Step};
+use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot, TaskOptions};
+use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Ticket};
+use mcp_proto_http::server::{ExchangeId, ExchangeSlot, HttpConfig, HttpServer, SessionSlot, Slots, Step};
 use std::collections::BTreeMap;
 
 /// The HTTP server, the core server, and the transport between them and a test.
@@ -31,19 +31,29 @@ fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-/// Sizes of the lent memory.
+/// Sizes of the memory.
 pub(crate) struct Sizes {
     pub(crate) exchanges: usize,
     pub(crate) sessions: usize,
     pub(crate) output: usize,
     pub(crate) bodies: usize,
     pub(crate) replay: usize,
+    /// Whether the memory grows to these sizes.
+    pub(crate) grows: bool,
 }
 
 impl Default for Sizes {
     fn default() -> Sizes {
-        Sizes { exchanges: 8, sessions: 4, output: 8192, bodies: 4, replay: 0 }
+        Sizes { exchanges: 8, sessions: 4, output: 8192, bodies: 4, replay: 0, grows: false }
     }
+}
+
+fn slots<T: Copy>(sizes: &Sizes, count: usize, empty: T) -> Slots<'static, T> {
+    if sizes.grows { Slots::grown(count) } else { leak(vec![empty; count]).as_mut_slice().into() }
+}
+
+fn buffer(sizes: &Sizes, size: usize) -> Buffer<'static> {
+    if sizes.grows { Buffer::grown(size) } else { leak(vec![0; size]).as_mut_slice().into() }
 }
 
 impl Harness {
@@ -67,13 +77,13 @@ impl Harness {
         let http = HttpServer::new(
             leak(config),
             TestPolicy::default(),
-            leak(vec![ExchangeSlot::EMPTY; sizes.exchanges]),
-            leak(vec![0; sizes.output]),
+            slots(&sizes, sizes.exchanges, ExchangeSlot::EMPTY),
+            buffer(&sizes, sizes.output),
         );
         let http = http
-            .body_buffer(leak(vec![0; sizes.bodies * body]))
-            .sessions(leak(vec![SessionSlot::EMPTY; sizes.sessions]))
-            .replay_buffer(leak(vec![0; sizes.replay]));
+            .body_buffer(buffer(&sizes, sizes.bodies * body))
+            .sessions(slots(&sizes, sizes.sessions, SessionSlot::EMPTY))
+            .replay_buffer(buffer(&sizes, sizes.replay));
         Harness {
             http,
             server,
@@ -210,6 +220,7 @@ impl Harness {
                     call.text("done");
                 }
                 "large" => call.text(LARGE),
+                "task" => drop(call.into_task(TaskOptions::new([7; 16])).unwrap()),
                 "needs" => call.require_capability(ClientCapabilities::SAMPLING),
                 _ => self.tickets.push(call.defer(None).unwrap()),
             },

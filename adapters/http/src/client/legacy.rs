@@ -1,0 +1,107 @@
+//! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
+//!
+//! A server that refuses the POST of `initialize` with 400, 404 or 405, and does not answer it, may be such a server. The
+//! client then opens the stream with GET. The first event names the endpoint, and the client sends `initialize` again.
+
+use mcp_proto::Millis;
+use mcp_proto::rpc::{Message, MessageKind};
+
+use super::HttpClient;
+use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
+use super::response::Finish;
+use super::session_id::SessionId;
+use crate::sse::SseItem;
+
+/// Returns whether a server that refuses `initialize` with this status may speak HTTP+SSE.
+pub(super) fn is_fallback_status(status: u16) -> bool {
+    matches!(status, 400 | 404 | 405)
+}
+
+impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
+    /// Opens the event stream of HTTP+SSE, if the server has not answered the refused `initialize` of this exchange. The
+    /// exchange then waits for the endpoint.
+    pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
+        let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
+            return false;
+        };
+        let answers = |message: Message<'_>| {
+            message.kind() == MessageKind::Response && message.id().is_some_and(|id| !id.is_null())
+        };
+        let is_answered = found.progress == Progress::Json && Message::parse(found.body()).is_ok_and(answers);
+        if !found.is_fallback || is_answered || !found.drop_body() {
+            return false;
+        }
+        if self.start(Purpose::LegacyStream, Progress::Due(now)).is_none() {
+            return false;
+        }
+        if let Some(found) = self.exchanges.as_mut().get_mut(id.index()) {
+            (found.purpose, found.progress) = (Purpose::LegacyRequest, Progress::AwaitsEndpoint);
+            (found.is_fallback, found.is_complete) = (false, false);
+        }
+        true
+    }
+
+    /// Takes the endpoint from the first event of the stream. Returns the number of bytes up to the end of that event,
+    /// or of all bytes.
+    pub(super) fn find_endpoint(&mut self, id: ExchangeId, bytes: &[u8]) -> usize {
+        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
+        let Some(Exchange { memory: Memory::Events(decoder), purpose: Purpose::LegacyStream, .. }) =
+            found.filter(|_| !self.is_legacy)
+        else {
+            return 0;
+        };
+        let mut consumed = 0usize;
+        let endpoint = loop {
+            let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
+            consumed = consumed.saturating_add(step.consumed);
+            match step.item {
+                None => return consumed,
+                Some(SseItem::Event(event)) if event.name == b"endpoint" => break SessionId::new(event.data),
+                Some(_) => {}
+            }
+        };
+        // Without a valid endpoint, the stream brings nothing: `initialize` fails at its end, or at its timeout.
+        if let Some(endpoint) = endpoint {
+            (self.session, self.is_legacy) = (endpoint, true);
+            for exchange in self.exchanges.as_mut() {
+                if exchange.progress == Progress::AwaitsEndpoint {
+                    exchange.progress = Progress::Due(Millis::ZERO);
+                }
+            }
+        }
+        consumed
+    }
+
+    /// Frees the exchange if it is the event stream. Returns `false` for any other exchange.
+    pub(super) fn free_legacy_stream(&mut self, id: ExchangeId) -> bool {
+        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
+        found.filter(|found| found.purpose == Purpose::LegacyStream).map(Exchange::free).is_some()
+    }
+
+    /// Handles the end of the event stream, which is the end of the session.
+    pub(super) fn finish_legacy_stream(&mut self) -> Finish<'_> {
+        if core::mem::take(&mut self.is_legacy) {
+            self.session = SessionId::NONE;
+            self.free_all();
+            return Finish::SessionLost;
+        }
+        let waits = |exchange: &&mut Exchange<'_>| exchange.progress == Progress::AwaitsEndpoint;
+        match self.exchanges.as_mut().iter_mut().find(waits) {
+            Some(exchange) => {
+                exchange.free();
+                Finish::Closed(exchange.stream)
+            }
+            None => Finish::Ended,
+        }
+    }
+
+    /// Ends a stream that a new session replaces. Its HTTP exchange then has no effect.
+    pub(super) fn forget_legacy_stream(&mut self) {
+        self.is_legacy = false;
+        for exchange in self.exchanges.as_mut() {
+            if exchange.purpose == Purpose::LegacyStream && exchange.progress != Progress::Free {
+                exchange.free();
+            }
+        }
+    }
+}
