@@ -98,6 +98,17 @@ impl ClientHandle {
         self.start(request, options, call_result)
     }
 
+    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of the tool.
+    ///
+    /// [`Progress::task`](crate::Progress::task) has the id of a task. The maximum time in `options` is that of the task.
+    ///
+    /// # Errors
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. Without
+    /// [`tasks`](crate::ClientSettings::tasks) of client and server, the call ends with [`CallError::Unsupported`].
+    pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
+        self.start(Request::Task(id.into()), options, call_result)
+    }
+
     pub(crate) fn start<T>(
         &self,
         request: Request,

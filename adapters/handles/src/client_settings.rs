@@ -1,6 +1,7 @@
 //! Settings of a client connector: identity and limits.
 
-use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::client::{ClientConfig, Connect, TaskLimits, Timeouts};
+use mcp_proto::json::Json;
 use mcp_proto::{Buffer, Client, ClientCapabilities, ConfigError, KeepAlive, Observer, Revisions};
 
 use crate::error::ConnectError;
@@ -30,10 +31,14 @@ pub struct ClientSettings {
     pub requests: usize,
     /// Keep-alive pings, if enabled.
     pub keep_alive: Option<KeepAlive>,
+    /// The limits of tasks, if calls may become tasks.
+    pub tasks: Option<TaskLimits>,
     /// The capabilities to declare.
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
+    /// Whether the transport permits calls of a tool. Lists leave out other tools.
+    pub permits_tool: fn(Json<'_>) -> bool,
 }
 
 impl ClientSettings {
@@ -54,8 +59,10 @@ impl ClientSettings {
             longest_request: 16 << 20,
             requests: 256,
             keep_alive: None,
+            tasks: None,
             capabilities: ClientCapabilities::NONE,
             message_mode: false,
+            permits_tool: |_| true,
         }
     }
 
@@ -68,6 +75,10 @@ impl ClientSettings {
             .timeouts(self.timeouts)
             .capabilities(self.capabilities)
             .pages(self.pages);
+        let config = match self.tasks {
+            Some(limits) => config.tasks(limits),
+            None => config,
+        };
         match &self.title {
             Some(title) => config.title(title),
             None => config,
@@ -187,6 +198,17 @@ macro_rules! client_settings {
         #[must_use]
         pub fn requests(mut self, limit: usize) -> Self {
             self.settings.requests = limit;
+            self
+        }
+
+        /// Lets tool calls become tasks, which survive a lost connection. A call that becomes a task still ends with the
+        /// result of the tool.
+        ///
+        /// In `2026-07-28`, the server decides which calls become tasks. In `2025-11-25`, a call becomes a task only with
+        /// [`CallOptions::task`](crate::CallOptions::task).
+        #[must_use]
+        pub fn tasks(mut self, limits: mcp_proto::client::TaskLimits) -> Self {
+            self.settings.tasks = Some(limits);
             self
         }
 

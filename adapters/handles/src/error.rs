@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use mcp_proto::json::Json;
 use mcp_proto::{ConfigError, client};
 
+use crate::http_failure::HttpFailure;
 use crate::printable::Printable;
 
 /// The reason why a server cannot run.
@@ -60,6 +61,8 @@ pub enum ConnectError {
     TimedOut,
     /// The connection closed before it was established. Contains the exit status of a child process, if there is one.
     Closed(Option<ExitStatus>),
+    /// The server refused an HTTP request, or cannot be reached.
+    Http(Box<HttpFailure>),
 }
 
 impl ConnectError {
@@ -95,11 +98,19 @@ impl fmt::Display for ConnectError {
             ConnectError::Closed(Some(status)) => {
                 write!(f, "the server exited before it responded ({status})")
             }
+            ConnectError::Http(failure) => failure.fmt(f),
         }
     }
 }
 
-impl std::error::Error for ConnectError {}
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ConnectError::Http(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
 
 impl From<ConfigError> for ConnectError {
     fn from(error: ConfigError) -> Self {
@@ -134,6 +145,8 @@ pub enum CallError {
     Declined(String),
     /// The request cannot be sent, or the response cannot be used, for the given reason.
     Invalid(String),
+    /// The server refused the HTTP request, or cannot be reached. Other requests continue.
+    Http(Box<HttpFailure>),
 }
 
 impl fmt::Display for CallError {
@@ -149,11 +162,19 @@ impl fmt::Display for CallError {
                 write!(f, "the application refused input that the server requires: {reason}")
             }
             CallError::Invalid(reason) => f.write_str(reason),
+            CallError::Http(failure) => failure.fmt(f),
         }
     }
 }
 
-impl std::error::Error for CallError {}
+impl std::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CallError::Http(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
 
 /// A JSON-RPC error from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,6 +33,12 @@ mod client_settings;
 mod client_shared;
 mod defer;
 mod error;
+mod header_mismatch;
+#[cfg(feature = "http")]
+mod http;
+mod http_failure;
+#[cfg(feature = "http-server")]
+mod http_server;
 mod input_response;
 mod notifications;
 mod options;
@@ -53,6 +59,7 @@ mod signal;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
+mod task;
 mod ticket_map;
 mod views;
 
@@ -63,16 +70,22 @@ pub use crate::client_settings::ClientSettings;
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError};
+#[cfg(feature = "http")]
+pub use crate::http::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport};
+pub use crate::http_failure::{HttpFailure, public_url};
+#[cfg(feature = "http-server")]
+pub use crate::http_server::{HttpAccess, HttpMachines, HttpMemory};
 pub use crate::notifications::{NotificationQueue, Notifications, Subscription};
 pub use crate::options::CallOptions;
 pub use crate::outbound_request::{ClientResponse, RequestError};
-pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, ToolDescription};
+pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, TaskUpdate, ToolDescription};
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::printable::Printable;
+pub use crate::reconnect::Reconnect;
 pub use crate::responder::Responder;
 pub use crate::server_request::{InputResponse, ServerRequest, ServerRequestHandler, ServerRequestResponder};
 pub use crate::server_settings::ServerSettings;
-pub use crate::server_shared::{ServerCloseGuard, ServerShared};
+pub use crate::server_shared::{ServerCloseGuard, ServerShared, Sessions};
 pub use crate::session::ClientSession;
 pub use crate::signal::{Signal, lock};
 pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
@@ -81,6 +94,8 @@ pub use crate::stdio::StdioGuard;
 pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
+#[cfg(feature = "http")]
+pub use bytes::Bytes;
 
 /// Callback with which any thread wakes the event loop. If the loop is not waiting, its next wait returns immediately.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;

@@ -18,6 +18,7 @@ pub struct CallOptions {
     maximum: Duration,
     progress: bool,
     level: Option<Level>,
+    task: Option<Duration>,
 }
 
 impl CallOptions {
@@ -32,6 +33,7 @@ impl CallOptions {
             maximum: Duration::from_secs(600),
             progress: false,
             level: None,
+            task: None,
         }
     }
 
@@ -66,8 +68,21 @@ impl CallOptions {
         self
     }
 
+    /// Requests that the call becomes a task (`2025-11-25`), which the server keeps for this time.
+    ///
+    /// Pass this option for tools that support tasks. It has no effect in other revisions, with a server without tasks, and
+    /// with a connector without [`tasks`](crate::ClientSettings::tasks).
+    #[must_use]
+    pub const fn task(mut self, ttl: Duration) -> Self {
+        self.task = Some(ttl);
+        self
+    }
+
     pub(crate) fn client_options(&self) -> Options<'static> {
         let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
+        if let Some(ttl) = self.task {
+            options = options.task(millis(ttl));
+        }
         if let Some(level) = self.level {
             options = options.log_level(level);
         }

@@ -147,7 +147,7 @@ pub(crate) struct OutboundRequest {
     method: &'static str,
     params: String,
     timeout: Option<Millis>,
-    during: Option<Ticket>,
+    pub(crate) during: Option<Ticket>,
     response: ResponseSender,
 }
 

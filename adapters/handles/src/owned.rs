@@ -1,8 +1,8 @@
 //! Owned copies of server data: tool results, tools, server details, notifications.
 
-use mcp_proto::client::{self, Connected, Listed};
+use mcp_proto::client::{self, Connected, Listed, TaskView};
 use mcp_proto::json::Json;
-use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities};
+use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities, TaskStatus};
 
 /// The result of a tool call.
 ///
@@ -157,7 +157,7 @@ impl ServerDetails {
     }
 }
 
-/// A progress notification of a request.
+/// A progress notification of a request, or a new status of its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -167,14 +167,39 @@ pub struct Progress {
     pub total: Option<Decimal>,
     /// A message for the user.
     pub message: Option<String>,
+    /// The task of the call, if this is its new status. The progress is then zero.
+    pub task: Option<TaskUpdate>,
+}
+
+/// A task and its status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskUpdate {
+    /// The id, with which [`ClientHandle::resume_task`](crate::ClientHandle::resume_task) continues after a restart.
+    pub id: String,
+    /// The status, if its name is known.
+    pub status: Option<TaskStatus>,
 }
 
 impl Progress {
+    pub(crate) fn from_task(task: TaskView<'_>) -> Progress {
+        Progress {
+            progress: Decimal::ZERO,
+            total: None,
+            message: task.message().map(|text| text.to_string()),
+            task: Some(TaskUpdate {
+                id: task.id().map(|id| id.to_string()).unwrap_or_default(),
+                status: task.status(),
+            }),
+        }
+    }
+
     pub(crate) fn new(progress: mcp_proto::Progress<'_>) -> Progress {
         Progress {
             progress: progress.progress(),
             total: progress.total(),
             message: progress.message().map(|text| text.to_string()),
+            task: None,
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct RequestState {
     state: Signal<State>,
     /// Whether the request counts against the limit of requests in flight.
     is_counted: AtomicBool,
+    /// Whether the request was repeated.
+    is_repeated: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +65,8 @@ impl RequestState {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<RequestState> {
         let queue = matches!(request, Request::Listen { .. }).then(Arc::default);
         let (state, is_counted) = (Signal::default(), AtomicBool::new(true));
-        Arc::new(RequestState { request, options, queue, state, is_counted })
+        let is_repeated = AtomicBool::new(false);
+        Arc::new(RequestState { request, options, queue, state, is_counted, is_repeated })
     }
 
     /// Stops counting the request as in flight. Returns `false` if it was not counted.
@@ -84,6 +87,18 @@ impl RequestState {
                 state.stage = Stage::Sent(ticket);
             }
             is_queued
+        })
+    }
+
+    /// Makes a sent request one that waits to be sent. Returns `false` if it has ended, or was repeated before.
+    pub(crate) fn mark_repeated(&self) -> bool {
+        self.state.with(|state| {
+            let is_sent = matches!(state.stage, Stage::Sent(_));
+            let is_first = is_sent && !self.is_repeated.swap(true, Ordering::Relaxed);
+            if is_first {
+                state.stage = Stage::Queued;
+            }
+            is_first
         })
     }
 
@@ -178,7 +193,7 @@ impl<T> PendingRequest<T> {
         Arc::clone(&self.canceller.state)
     }
 
-    /// Returns the next progress notification, or `None` if the request has ended.
+    /// Returns the next progress notification or status of a task, or `None` if the request has ended.
     ///
     /// Progress needs [`CallOptions::with_progress`]. The request keeps the last 64 notifications. Dropping this future
     /// loses no notification.

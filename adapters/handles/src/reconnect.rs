@@ -1,8 +1,44 @@
-//! The state of a client session between two connections.
+//! Reconnection: number and timing of attempts, and the state of a client session between two connections.
+
+use std::time::Duration;
+
+use mcp_proto::Millis;
 
 use crate::Wake;
+use crate::options::millis;
 use crate::owned::Notification;
 use crate::session::ClientSession;
+
+/// Longest pause between two attempts, unless the first pause is longer.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconnect {
+    /// Maximum number of consecutive failed attempts.
+    pub attempts: u32,
+    /// The pause before the first attempt. The pause doubles with each failed attempt, up to 30 seconds.
+    pub pause: Duration,
+}
+
+impl Reconnect {
+    /// Eight attempts, the first after 500 milliseconds: about 90 seconds in total.
+    pub const DEFAULT: Reconnect = Reconnect { attempts: 8, pause: Duration::from_millis(500) };
+
+    /// Takes one attempt, and returns the pause before it. Returns `None` if no attempt is left.
+    fn take_attempt(&mut self) -> Option<Millis> {
+        self.attempts = self.attempts.checked_sub(1)?;
+        let pause = self.pause;
+        self.pause = pause.saturating_mul(2).min(MAX_PAUSE.max(pause));
+        Some(millis(pause))
+    }
+}
+
+impl Default for Reconnect {
+    fn default() -> Self {
+        Reconnect::DEFAULT
+    }
+}
 
 impl ClientSession {
     /// Sets whether the owner reconnects after a lost connection. Unsent requests then wait for the next
@@ -16,17 +52,22 @@ impl ClientSession {
         self.can_reconnect && !self.is_closing
     }
 
-    /// Records the loss of a connection that the owner will replace.
+    /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
+    /// attempt, or `None` if the client is closing or no attempt is left.
     ///
-    /// The session drops requests of the server, and keeps unsent requests of the client. The handles call `wake` until
+    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks. The handles call `wake` until
     /// the new connection [opens](ClientSession::connection_opened).
-    pub fn connection_lost(&mut self, wake: Wake) {
+    pub fn begin_attempt(&mut self, attempts: &mut Reconnect, wake: Wake) -> Option<Millis> {
+        if self.is_closing {
+            return None;
+        }
+        let pause = attempts.take_attempt()?;
         self.shared.open_connection(wake);
         self.is_connecting = true;
         self.was_lost = true;
         self.server_requests.clear();
         self.responses.clear();
-        self.resumable.clear();
+        Some(pause)
     }
 
     /// Records a new connection, after [`Client::reconnect`](mcp_proto::Client::reconnect).

@@ -13,6 +13,8 @@ pub(crate) enum Request {
         tool: String,
         arguments: String,
     },
+    /// A task with this id.
+    Task(String),
     List(List),
     /// A search of the tool list for the tool with this name.
     Find(String),
@@ -67,6 +69,7 @@ impl Request {
     pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
         match self {
             Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
+            Request::Task(id) => client.resume_task(id, options),
             Request::List(List::Tools) | Request::Find(_) => client.list_tools(options),
             Request::List(List::Resources) => client.list_resources(options),
             Request::List(List::Templates) => client.list_templates(options),

@@ -173,6 +173,15 @@ impl Responder {
         self.shared.send(command, Some(&self.task))
     }
 
+    /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
+    ///
+    /// The client connects again after the retry time of the server, and receives all messages that it has missed. Has no
+    /// effect unless the client knows how to continue: over HTTP, since `2025-11-25`, in a session. Specification of
+    /// `2025-11-25`, section "Sending Messages to the Server" of the Streamable HTTP transport.
+    pub fn release_connection(&self) {
+        self.shared.push(ServerCommand::release_connection(self.ticket));
+    }
+
     /// Whether the client no longer waits for the response.
     ///
     /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.

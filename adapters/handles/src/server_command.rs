@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mcp_proto::server::Reply;
+use mcp_proto::server::{Reply, TaskTicket};
 use mcp_proto::{Decimal, Level, SendError, Server, Ticket};
 
 use crate::outbound_request::OutboundRequest;
@@ -22,6 +22,8 @@ pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
     pub(crate) responds_to: Option<Ticket>,
+    /// The request whose session the server must serve before the command.
+    pub(crate) session_of: Option<Ticket>,
     /// Whether the command goes to the front of the queue, because it needs no space in the transmit buffer.
     pub(crate) is_urgent: bool,
 }
@@ -48,7 +50,7 @@ impl Delivery {
 
 impl ServerCommand {
     fn new(apply: impl FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send + 'static) -> ServerCommand {
-        ServerCommand { apply: Box::new(apply), responds_to: None, is_urgent: false }
+        ServerCommand { apply: Box::new(apply), responds_to: None, session_of: None, is_urgent: false }
     }
 
     pub(crate) fn apply(&mut self, server: &mut Server<'_>, shared: &ServerShared) -> Delivery {
@@ -94,11 +96,12 @@ impl ServerCommand {
 
     /// Sends a log message that belongs to a request.
     pub(crate) fn request_log(ticket: Ticket, level: Level, text: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| {
+        let command = ServerCommand::new(move |server, _| {
             Delivery::from_send_result(
                 server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
             )
-        })
+        });
+        ServerCommand { session_of: Some(ticket), ..command }
     }
 
     /// Sends a log message that belongs to no request.
@@ -108,8 +111,9 @@ impl ServerCommand {
 
     /// Sends the client a request.
     pub(crate) fn request(request: OutboundRequest) -> ServerCommand {
+        let session_of = request.during;
         let mut request = Some(request);
-        ServerCommand::new(move |server, shared| {
+        let command = ServerCommand::new(move |server, shared| {
             match request.take().map(|request| request.send(server)) {
                 Some(Ok(Some((ticket, pending)))) => shared.request_sent(ticket, pending),
                 Some(Err(unsent)) => {
@@ -118,6 +122,15 @@ impl ServerCommand {
                 }
                 _ => {}
             }
+            Delivery::Done
+        });
+        ServerCommand { session_of, ..command }
+    }
+
+    /// Releases the HTTP connection of a request.
+    pub(crate) fn release_connection(ticket: Ticket) -> ServerCommand {
+        ServerCommand::new(move |_, shared| {
+            shared.add_released(ticket);
             Delivery::Done
         })
     }
@@ -139,6 +152,18 @@ impl ServerCommand {
             Delivery::Done
         });
         ServerCommand { is_urgent: true, ..command }
+    }
+
+    /// Updates or ends a task that has not ended.
+    pub(crate) fn task(
+        ticket: TaskTicket,
+        mut update: impl FnMut(mcp_proto::server::Task<'_>) -> Result<(), SendError> + Send + 'static,
+    ) -> ServerCommand {
+        ServerCommand::new(move |server, _| {
+            // The closure is application code: a panic must not end the connection.
+            let run = || server.task(ticket).and_then(&mut update);
+            catch_unwind(AssertUnwindSafe(run)).map_or(Delivery::Done, Delivery::from_send_result)
+        })
     }
 
     pub(crate) fn end_subscription(ticket: Ticket) -> ServerCommand {

@@ -1,12 +1,22 @@
 //! Settings of a server runtime: configuration and limits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcp_proto::server::ServerConfig;
-use mcp_proto::{Buffer, ConfigError, KeepAlive, Observer, Server};
+use mcp_proto::server::{ServerConfig, TaskTable};
+use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
 
 /// Number of slots for subscriptions, besides the slots of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
+
+/// Maximum length of the text of a task: its status, its questions, and its result.
+const TASK_TEXT: usize = 16 << 10;
+
+/// The Unix time. The clock of the server starts now.
+fn unix_time() -> Millis {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis(u64::try_from(time.as_millis()).unwrap_or_default())
+}
 
 /// Configuration and limits of a server.
 pub struct ServerSettings<'i> {
@@ -20,6 +30,8 @@ pub struct ServerSettings<'i> {
     pub workers: usize,
     /// Size of the buffer for subscribed URIs, in bytes.
     pub subscription_buffer: usize,
+    /// Maximum number of tasks.
+    pub tasks: usize,
     /// Keep-alive pings, if enabled.
     pub keep_alive: Option<KeepAlive>,
     /// The observer of every message.
@@ -29,7 +41,7 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, and 64 KiB for subscribed URIs.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 64 KiB for subscribed URIs, and 64 tasks.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
@@ -38,6 +50,7 @@ impl<'i> ServerSettings<'i> {
             longest_answer: 8 << 20,
             workers: 32,
             subscription_buffer: 64 << 10,
+            tasks: 64,
             keep_alive: None,
             observer: None,
         }
@@ -54,7 +67,9 @@ impl<'i> ServerSettings<'i> {
         let in_flight = self.workers.saturating_mul(2).saturating_add(MAX_SUBSCRIPTIONS);
         // Space for two batches: one may be open while the server collects the responses to the other.
         let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
+        let tasks = TaskTable::grown(self.tasks, TASK_TEXT).wall_clock(unix_time());
         let mut server = Server::new(self.config, rx, tx)?
+            .tasks_owned(tasks)
             .in_flight_grown(in_flight)?
             .seed(seed)
             .subscription_buffer(Buffer::grown(self.subscription_buffer))
@@ -106,6 +121,13 @@ macro_rules! server_settings {
         #[must_use]
         pub fn subscription_buffer(mut self, bytes: usize) -> Self {
             self.settings.subscription_buffer = bytes;
+            self
+        }
+
+        /// Sets the maximum number of tasks, for the feature [`Tasks`](mcp_proto::server::Tasks).
+        #[must_use]
+        pub fn tasks(mut self, limit: usize) -> Self {
+            self.settings.tasks = limit;
             self
         }
 

@@ -65,6 +65,8 @@ struct State {
     outbound: TicketMap<PendingResponse>,
     /// Revision and client capabilities of the handshake.
     session: Option<(Revision, ClientCapabilities)>,
+    /// Requests whose HTTP connections the current commands release.
+    released: Vec<Ticket>,
     /// Number of running requests, including cancelled ones.
     running: usize,
     /// Requested shutdown. The inner `None` means the server's grace period.
@@ -95,9 +97,39 @@ impl PendingChanges {
         }
     }
 
-    fn notify(self, server: &mut Server<'_>) {
-        self.lists.into_iter().for_each(|list| server.changed(list));
-        self.resources.iter().for_each(|uri| server.changed(Change::Resource(uri)));
+    /// Returns whether there was a change.
+    fn notify(self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
+        let is_new = !self.lists.is_empty() || !self.resources.is_empty();
+        self.lists.into_iter().for_each(|list| sessions.changed(server, list));
+        self.resources.iter().for_each(|uri| sessions.changed(server, Change::Resource(uri)));
+        is_new
+    }
+}
+
+/// The sessions of a server, for a transport that has more than one.
+pub trait Sessions {
+    /// Makes the server serve the session of a deferred request. Returns `false` if the server has other work first.
+    fn select(&mut self, server: &mut Server<'_>, ticket: Ticket) -> bool;
+
+    /// Closes the connection of a deferred request, and keeps its event stream.
+    fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket);
+
+    /// Notifies all clients that a list or a resource has changed.
+    fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>);
+}
+
+/// The session of a connection.
+struct OneSession;
+
+impl Sessions for OneSession {
+    fn select(&mut self, _: &mut Server<'_>, _: Ticket) -> bool {
+        true
+    }
+
+    fn release_connection(&mut self, _: &mut Server<'_>, _: Ticket) {}
+
+    fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
+        server.changed(change);
     }
 }
 
@@ -329,28 +361,49 @@ impl ServerShared {
     ///
     /// Call this method after every event, after a wake-up, and at the returned time.
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
+        self.process_commands_in(server, &mut OneSession, now).1
+    }
+
+    /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns whether
+    /// the server has anything new to do.
+    pub fn process_commands_in(
+        &self,
+        server: &mut Server<'_>,
+        sessions: &mut dyn Sessions,
+        now: Millis,
+    ) -> (bool, Option<Millis>) {
         let (is_idle, shutdown_deadline) =
             self.state.with(|state| (state.is_idle(), state.shutdown_deadline));
         // Fast path: there is no command after most events.
         if is_idle {
-            return shutdown_deadline.map(|at| at.plus(LAST_RESPONSES));
+            return (false, shutdown_deadline.map(|at| at.plus(LAST_RESPONSES)));
         }
-        self.state.with(|state| mem::take(&mut state.changes)).notify(server);
+        let mut is_new = self.state.with(|state| mem::take(&mut state.changes)).notify(server, sessions);
         if let Some(within) = self.state.with(|state| state.shutdown.take()) {
             self.start_shutdown(server, within, now);
+            is_new = true;
         }
         // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
         // the event loop again.
         for _ in 0..self.state.with(|state| state.commands.len()) {
             let Some(mut command) = self.state.with(State::next_command) else { break };
-            if command.apply(server, self) == Delivery::Blocked {
+            let is_selected = command.session_of.is_none_or(|ticket| sessions.select(server, ticket));
+            if !is_selected || command.apply(server, self) == Delivery::Blocked {
                 self.state.with(|state| state.commands.push_front(command));
                 break;
             }
             drop(command);
+            is_new = true;
             self.wake_waiters();
         }
-        self.state.with(|state| state.shutdown_deadline).map(|at| at.plus(LAST_RESPONSES))
+        let (released, shutdown_deadline) =
+            self.state.with(|state| (mem::take(&mut state.released), state.shutdown_deadline));
+        released.into_iter().for_each(|ticket| sessions.release_connection(server, ticket));
+        (is_new, shutdown_deadline.map(|at| at.plus(LAST_RESPONSES)))
+    }
+
+    pub(crate) fn add_released(&self, ticket: Ticket) {
+        self.state.with(|state| state.released.push(ticket));
     }
 
     fn start_shutdown(&self, server: &mut Server<'_>, within: Option<Duration>, now: Millis) {

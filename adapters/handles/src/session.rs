@@ -11,6 +11,8 @@ use mcp_proto::{Client, Millis, Outcome, RequestFailure, SendError, Ticket};
 use crate::Wake;
 use crate::client_shared::{ClientShared, Command};
 use crate::error::{CallError, ConnectError, PeerError};
+use crate::header_mismatch::HeaderMismatches;
+use crate::http_failure::HttpFailure;
 use crate::input_response::RequiredInput;
 use crate::options::millis;
 use crate::owned::{Notification, Progress, ServerDetails};
@@ -54,6 +56,8 @@ pub struct ClientSession {
     pub(crate) was_lost: bool,
     /// Whether the owner reconnects after a lost connection.
     pub(crate) can_reconnect: bool,
+    /// Whether the transport permits calls of a tool.
+    permits_tool: fn(Json<'_>) -> bool,
     /// Whether the application has closed the client.
     pub(crate) is_closing: bool,
     pub(crate) sent: HashMap<Ticket, SentRequest>,
@@ -65,6 +69,10 @@ pub struct ClientSession {
     pub(crate) responses: VecDeque<(Ticket, InputResponse)>,
     /// The time at which the connection ends even if messages are unsent.
     close_deadline: Option<Millis>,
+    /// Calls to repeat, because the server refused their header fields.
+    pub(crate) mismatches: HeaderMismatches,
+    /// The reason why the request of the current event failed, if it failed with its HTTP exchange.
+    http_failure: Option<HttpFailure>,
 }
 
 /// A request that was sent and has no result yet.
@@ -95,13 +103,21 @@ impl ClientSession {
             is_connecting: true,
             was_lost: false,
             can_reconnect: false,
+            permits_tool: |_| true,
             is_closing: false,
             sent: HashMap::new(),
             resumable: Vec::new(),
             server_requests: HashMap::new(),
             responses: VecDeque::new(),
             close_deadline: None,
+            mismatches: HeaderMismatches::default(),
+            http_failure: None,
         }
+    }
+
+    /// Sets the function that decides whether the transport permits calls of a tool. Lists leave out other tools.
+    pub fn set_tool_filter(&mut self, permits_tool: fn(Json<'_>) -> bool) {
+        self.permits_tool = permits_tool;
     }
 
     /// Executes the commands of the handles, and sends messages that fit into the transmit buffer.
@@ -115,6 +131,7 @@ impl ClientSession {
         if !self.is_blocked && !self.is_connecting {
             self.is_blocked = self.send_unsent(client);
         }
+        self.check_list();
         self.unsent.iter().map(|(_, until)| *until).chain(self.close_deadline).min()
     }
 
@@ -122,6 +139,23 @@ impl ClientSession {
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.close_deadline.is_some_and(|at| at <= now)
+    }
+
+    /// Like [`handle_event`](ClientSession::handle_event) over HTTP. `failure` is the reason why the last stream closed,
+    /// for a request that the event reports as failed.
+    pub fn handle_http_event(
+        &mut self,
+        client: &mut Client<'_>,
+        failure: Option<HttpFailure>,
+    ) -> Option<Result<ServerDetails, ConnectError>> {
+        self.http_failure = failure;
+        match (self.handle_event(client), self.http_failure.take()) {
+            // A server that does not respond to the probe may speak an earlier revision.
+            (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
+                Some(Err(ConnectError::Http(failure.into())))
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// Handles the client's event. Returns the result of an attempt to connect, or `None` after other events.
@@ -219,14 +253,19 @@ impl ClientSession {
                     Outcome::Result(result) => Ok(ResponseBody::Json(result.to_string())),
                     Outcome::Error(error) => Err(CallError::Server(PeerError::from_rpc(error))),
                     Outcome::Failed(RequestFailure::TimedOut) => Err(CallError::TimedOut),
-                    Outcome::Failed(RequestFailure::Closed) => Err(CallError::Closed),
+                    Outcome::Failed(RequestFailure::Closed) => Err(match self.http_failure.take() {
+                        Some(failure) => CallError::Http(failure.into()),
+                        None => CallError::Closed,
+                    }),
                     Outcome::Failed(failure) => Err(CallError::Invalid(failure.to_string())),
                     _ => Err(CallError::Invalid("unknown kind of response".into())),
                 };
                 return self.complete(response.ticket(), result);
             }
             Event::Tools(page) => {
-                return self.add_page(page.ticket(), page.is_last(), page.tools().map(|tool| tool.raw()));
+                let permits_tool = self.permits_tool;
+                let tools = page.tools().map(|tool| tool.raw()).filter(|tool| permits_tool(*tool));
+                return self.add_page(page.ticket(), page.is_last(), tools);
             }
             Event::Resources(page) => {
                 return self.add_page(
@@ -248,6 +287,12 @@ impl ClientSession {
             Event::Progress(progress) => {
                 if let Some(sent) = self.sent.get(&progress.ticket()) {
                     sent.state.progress(Progress::new(progress));
+                }
+                return;
+            }
+            Event::Task { ticket, task } => {
+                if let Some(sent) = self.sent.get(&ticket) {
+                    sent.state.progress(Progress::from_task(task));
                 }
                 return;
             }
@@ -320,10 +365,17 @@ impl ClientSession {
 
     /// Completes a request and releases its slot.
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
-        if let Some(sent) = self.sent.remove(&ticket) {
-            self.shared.release_slot(&sent.state);
-            sent.complete(result);
-        }
+        let Some(sent) = self.sent.remove(&ticket) else { return };
+        self.finish_list(&sent.state, &result);
+        let result = match result {
+            Err(error) => match self.repeat_later(&sent.state, error) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            result => result,
+        };
+        self.shared.release_slot(&sent.state);
+        sent.complete(result);
     }
 }
 

@@ -51,7 +51,7 @@ impl ConnectionLimit {
         self.shared.changed.notify_all();
     }
 
-    fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         lock(&self.shared.state).is_closed
     }
 
@@ -63,6 +63,21 @@ impl ConnectionLimit {
         }
         state.open += 1;
         Permit(Arc::clone(&self.shared))
+    }
+
+    /// Waits for at most `time` until the limit permits a connection. Returns `None` after that time, or if the limit is
+    /// closed.
+    #[cfg(feature = "http")]
+    pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
+        let mut state = lock(&self.shared.state);
+        if state.open >= self.shared.limit && !state.is_closed {
+            state = wait_for(&self.shared.changed, state, time);
+        }
+        if state.open >= self.shared.limit || state.is_closed {
+            return None;
+        }
+        state.open += 1;
+        Some(Permit(Arc::clone(&self.shared)))
     }
 
     /// Waits for `time`, or until a connection ends or the limit is closed.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
-    self as handles, CallError, CallOptions, CallResult, ClientShared, Progress, ServerDetails,
-    ToolDescription, block_on, block_on_until,
+    self as handles, CallError, CallOptions, CallResult, ClientShared, Progress, ServerDetails, block_on,
+    block_on_until,
 };
 use serde_core::Serialize;
 
@@ -35,8 +35,6 @@ pub struct ClientHandle {
     pub(crate) inner: handles::ClientHandle,
     /// Closes the connection and waits for its end when the last clone is dropped.
     close_on_drop: Arc<CloseOnDrop>,
-    /// Returns whether the transport permits calls of a tool.
-    pub(crate) permits_tool: fn(&ToolDescription) -> bool,
 }
 
 /// Additional time for the connection's thread to finish.
@@ -61,11 +59,7 @@ impl ClientHandle {
         deadline: Arc<Deadline>,
     ) -> ClientHandle {
         let inner = shared.handle(details);
-        ClientHandle {
-            inner,
-            close_on_drop: Arc::new(CloseOnDrop { shared, deadline }),
-            permits_tool: |_| true,
-        }
+        ClientHandle { inner, close_on_drop: Arc::new(CloseOnDrop { shared, deadline }) }
     }
 
     /// Calls a tool and waits for its result.
@@ -126,13 +120,35 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.begin_json(tool, arguments, options)? })
     }
 
+    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] waits for the result of the
+    /// tool.
+    ///
+    /// ```no_run
+    /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
+    /// use mcp_proto_std::CallOptions;
+    ///
+    /// // Store the id of the task. A later run of the program continues with it.
+    /// let mut stored = Vec::new();
+    /// let call = client.begin_json("slow", r#"{"seconds":600}"#, CallOptions::new())?;
+    /// let result = call.wait_with(|progress| stored.extend(progress.task.map(|task| task.id)))?;
+    /// # let id = String::new();
+    /// let result = client.resume_task(&id, CallOptions::new())?.wait()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. Without
+    /// [`tasks`](crate::Connector::tasks) of client and server, the call ends with [`CallError::Unsupported`].
+    pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
+        Ok(PendingCall { inner: self.inner.resume_task(id, options)? })
+    }
+
     /// Returns a handle with these default options for its requests.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
         ClientHandle {
             inner: self.inner.with_options(options),
             close_on_drop: Arc::clone(&self.close_on_drop),
-            permits_tool: self.permits_tool,
         }
     }
 

@@ -16,9 +16,7 @@ impl ClientHandle {
     /// # Errors
     /// See [`CallError`].
     pub fn list_tools(&self) -> Result<Vec<ToolDescription>, CallError> {
-        let mut tools = block_on(self.inner.list_tools())?;
-        tools.retain(self.permits_tool);
-        Ok(tools)
+        block_on(self.inner.list_tools())
     }
 
     /// Returns the tool with this name, or `None` if the server does not list it. Requests no more pages than
@@ -27,7 +25,7 @@ impl ClientHandle {
     /// # Errors
     /// See [`CallError`].
     pub fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
-        Ok(block_on(self.inner.find_tool(name))?.filter(self.permits_tool))
+        block_on(self.inner.find_tool(name))
     }
 
     /// Lists the resources from all pages.

@@ -17,7 +17,7 @@ use mcp_proto_handles::{
 use crate::child::{Deadline, ExitPolicy};
 use crate::client::ClientHandle;
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
-use crate::reconnect::{Attempts, Reconnect};
+use crate::reconnect::{Reconnect, wait_for_attempt};
 use crate::source::{Link, Source, Teardown};
 use crate::stream::Stream;
 
@@ -275,12 +275,13 @@ impl Connector {
         let mut session = ClientSession::new(shared, pump.wake(), handler.cloned());
         let reconnect = self.reconnect.filter(|_| source.is_reusable());
         session.set_reconnect(reconnect.is_some());
+        session.set_tool_filter(self.settings.permits_tool);
         run_connection(&mut pump, &mut client, &mut session, report)?;
         let Some(reconnect) = reconnect else { return Ok(()) };
-        let mut attempts = Attempts::new(reconnect);
+        let mut attempts = reconnect;
         // Close the streams first, so that the old process can exit.
         drop(pump);
-        while attempts.wait(&mut session, &mut client, clock) {
+        while wait_for_attempt(&mut attempts, &mut session, &mut client, clock) {
             mem::replace(teardown, Teardown::Nothing(None)).run();
             let Ok(link) = source.open(&self.stderr, exit) else { continue };
             *teardown = link.teardown;
@@ -288,7 +289,7 @@ impl Connector {
             client.reconnect();
             session.connection_opened(pump.wake());
             if run_connection(&mut pump, &mut client, &mut session, report).is_ok() {
-                attempts = Attempts::new(reconnect);
+                attempts = reconnect;
             }
         }
         Ok(())
@@ -311,7 +312,7 @@ fn run_connection(
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
             PumpStatus::Woken => {}
-            PumpStatus::Event => match session.handle_event(client) {
+            PumpStatus::Event => match session.handle_http_event(client, pump.failure()) {
                 Some(Ok(details)) => {
                     let _ = report.send(Ok(details));
                     outcome = Ok(());

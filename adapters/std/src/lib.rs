@@ -74,8 +74,6 @@ mod worker;
 
 pub use crate::client::ClientHandle;
 pub use crate::connector::Connector;
-#[cfg(feature = "http")]
-pub use crate::http::HttpEndpoint;
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest};
@@ -86,9 +84,11 @@ pub use crate::serve::{Serve, serve};
 pub use crate::stop::Stop;
 pub use crate::stream::Stream;
 pub use crate::worker::ServerHandle;
+#[cfg(feature = "http")]
+pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
-    ConnectError, Defer, Ending, InputResponse, Notification, PeerError, Printable, Progress,
+    ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
     PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
-    ServerDetails, ServerRequest, Stderr, StderrTail, TemplateDescription, ToolDescription,
+    ServerDetails, ServerRequest, Stderr, StderrTail, TaskUpdate, TemplateDescription, ToolDescription,
 };

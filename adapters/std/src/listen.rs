@@ -121,6 +121,7 @@ impl Serve<'_> {
             longest_answer: self.settings.longest_answer,
             workers: self.settings.workers,
             subscription_buffer: self.settings.subscription_buffer,
+            tasks: self.settings.tasks,
             keep_alive: self.settings.keep_alive,
             waiting: self.waiting,
             stop: &stop,
@@ -186,6 +187,7 @@ struct ConnectionSettings<'i> {
     longest_answer: usize,
     workers: usize,
     subscription_buffer: usize,
+    tasks: usize,
     keep_alive: Option<KeepAlive>,
     waiting: usize,
     stop: &'i Stop,
@@ -202,6 +204,7 @@ impl ConnectionSettings<'_> {
             longest_answer: self.longest_answer,
             workers: self.workers,
             subscription_buffer: self.subscription_buffer,
+            tasks: self.tasks,
             keep_alive: self.keep_alive,
             observer,
         }

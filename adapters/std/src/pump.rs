@@ -7,7 +7,7 @@
 use std::io::{self, Read, Write};
 
 use mcp_proto::{Clock, Machine, Millis};
-use mcp_proto_handles::Wake;
+use mcp_proto_handles::{HttpFailure, Wake};
 
 use crate::blocking_pump::BlockingPump;
 #[cfg(unix)]
@@ -60,6 +60,11 @@ pub(crate) trait PumpImpl {
 
     /// Whether a waker of this pump exists.
     fn has_wakers(&self) -> bool;
+
+    /// The reason why the last stream has closed, until the pump receives something else. Only over HTTP.
+    fn failure(&self) -> Option<HttpFailure> {
+        None
+    }
 }
 
 /// Options of one call to [`PumpImpl::run`].
@@ -153,6 +158,10 @@ impl Pump {
 
     pub(crate) fn wake(&self) -> Wake {
         self.pump.wake()
+    }
+
+    pub(crate) fn failure(&self) -> Option<HttpFailure> {
+        self.pump.failure()
     }
 
     /// Returns a waker with which any thread can make [`run`](Pump::run) return.

@@ -123,6 +123,16 @@ impl Responder {
         block_on(self.inner.log(level, text));
     }
 
+    /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
+    ///
+    /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Has no effect
+    /// unless the client knows how to continue: over HTTP, since `2025-11-25`, in a session.
+    ///
+    /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
+    pub fn release_connection(&self) {
+        self.inner.release_connection();
+    }
+
     /// Whether the client no longer waits for the response.
     ///
     /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.

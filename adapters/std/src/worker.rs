@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_proto::input::Input;
-use mcp_proto::server::Change;
-use mcp_proto::{Level, Ticket};
+use mcp_proto::server::{Change, Task, TaskTicket};
+use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block_on};
 
 use crate::pool::{Job, Pool};
@@ -151,6 +151,33 @@ impl ServerHandle {
     /// thread.
     pub fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         block_on(self.shared.is_watched(uri))
+    }
+
+    /// Updates or ends a task from any thread, unless the task has ended.
+    ///
+    /// `update` runs in the event loop. If it returns [`SendError::Busy`], it runs again when
+    /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
+    ///
+    /// ```
+    /// # use mcp_proto::server::{Call, TaskOptions};
+    /// # use mcp_proto_std::ServerHandle;
+    /// fn measure(call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
+    ///     let server = server.clone();
+    ///     match call.into_task(TaskOptions::new(random)) {
+    ///         Ok(ticket) => drop(std::thread::spawn(move || {
+    ///             // … the long work …
+    ///             server.update_task(ticket, |task| task.complete(|result| result.text("21.5")));
+    ///         })),
+    ///         Err(call) => call.text("21.5"),
+    ///     }
+    /// }
+    /// ```
+    pub fn update_task(
+        &self,
+        ticket: TaskTicket,
+        update: impl FnMut(Task<'_>) -> Result<(), SendError> + Send + 'static,
+    ) {
+        self.shared.update_task(ticket, update);
     }
 
     /// Ends a subscription of `2026-07-28`, identified by the ticket of

@@ -140,15 +140,128 @@ fn tools_with_invalid_marks_are_left_out() {
     assert_eq!(client.find_tool("invalid").unwrap(), None);
 }
 
+const UNAUTHORIZED: &str =
+    "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer scope=\"a\"\r\nContent-Length: 0\r\n\r\n";
+
+/// E-C9: after a refusal of the header fields, the client lists the tools again, once, and repeats the call.
+#[test]
+fn call_with_other_header_fields_is_repeated_once() {
+    const TOOLS: &str = r#"{"tools":[{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}],
+        "resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+    let (sender, seen) = channel();
+    let url = start(move |request, stream| {
+        let parameter = request.field("mcp-param-a");
+        let name = request.field("mcp-name").unwrap_or_default();
+        sender
+            .send(format!("{} {name} {}", request.field("mcp-method").unwrap(), parameter.is_some()))
+            .unwrap();
+        let response = match request.field("mcp-method") {
+            Some("server/discover") => request.result(DISCOVERED),
+            Some("tools/list") => request.result(TOOLS),
+            _ if parameter.is_some() && name == "add" => request.result(TEXT),
+            _ => {
+                let id = request.id();
+                let body = r#""error":{"code":-32020,"message":"Header mismatch"}}"#;
+                json(&format!(r#"{{"jsonrpc":"2.0","id":{id},{body}"#)).replace("200 OK", "400 Bad Request")
+            }
+        };
+        write(stream, &response);
+    });
+    let client = connector().http(HttpEndpoint::new(&url)).unwrap();
+    assert_eq!(client.call_json("add", r#"{"a":"x"}"#).unwrap().text().as_deref(), Some("7"));
+    let Err(CallError::Server(error)) = client.call_json("other", "{}") else { panic!("no error") };
+    assert_eq!(error.code, -32020);
+    let requests: Vec<String> = seen.try_iter().collect();
+    assert_eq!(
+        requests[1..],
+        [
+            "tools/call add false",
+            "tools/list  false",
+            "tools/call add true",
+            "tools/call other false",
+            "tools/list  false",
+            "tools/call other false"
+        ]
+    );
+    // All slots are free again.
+    let calls: Vec<_> =
+        (0..256).map(|_| client.begin_json("add", r#"{"a":"x"}"#, CallOptions::new()).unwrap()).collect();
+    assert!(calls.into_iter().all(|call| call.wait().is_ok()));
+    client.close();
+}
+
 #[test]
 fn server_that_cannot_be_reached_is_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{free}/mcp");
-    let Err(ConnectError::Io(error)) = connector().http(HttpEndpoint::new(&url)) else { panic!("connected") };
-    assert!(error.to_string().starts_with(&format!("{url}: ")), "{error}");
-    let url = start(|_, stream| write(stream, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"));
-    let Err(ConnectError::Io(error)) = connector().http(HttpEndpoint::new(&url)) else { panic!("connected") };
-    assert_eq!(error.to_string(), format!("{url}: status 401"));
+    let endpoint = HttpEndpoint::new(format!("http://user:secret@{free}/mcp?token=secret"));
+    let Err(ConnectError::Http(failure)) = connector().http(endpoint) else { panic!("connected") };
+    assert_eq!((failure.url.as_str(), failure.status), (url.as_str(), None));
+    assert!(failure.to_string().starts_with(&format!("{url}: ")) && !failure.reason.is_empty(), "{failure}");
+    let url = start(|_, stream| write(stream, UNAUTHORIZED));
+    let Err(ConnectError::Http(failure)) = connector().http(HttpEndpoint::new(&url)) else {
+        panic!("connected")
+    };
+    assert_eq!((failure.status, failure.challenge.as_deref()), (Some(401), Some("Bearer scope=\"a\"")));
+    assert_eq!(failure.to_string(), format!("{url}: status 401, WWW-Authenticate: Bearer scope=\"a\""));
+}
+
+#[test]
+fn refused_call_fails_alone_with_status_and_challenge() {
+    const ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}"#;
+    let url = start(|request, stream| {
+        let response = match request.field("mcp-name") {
+            None => request.result(DISCOVERED),
+            Some("unauthorized") => UNAUTHORIZED.into(),
+            Some("forbidden") => json(ERROR).replace("200 OK", "403 Forbidden").replacen(
+                "\r\n",
+                "\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\"\r\n",
+                1,
+            ),
+            Some("busy") => {
+                "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n".into()
+            }
+            Some("broken") => "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\n:-(".into(),
+            Some("cut") => {
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+                return;
+            }
+            Some("page") => json("<html>").replace("application/json", "text/html"),
+            Some("accepted") => ACCEPTED.into(),
+            Some("stream") => {
+                write(stream, STREAM);
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+                return;
+            }
+            Some("slow") => {
+                thread::sleep(Duration::from_millis(200));
+                request.result(TEXT)
+            }
+            Some(_) => request.result(TEXT),
+        };
+        write(stream, &response);
+    });
+    let client = connector().http(HttpEndpoint::new(&url)).unwrap();
+    let slow = client.begin_json("slow", "{}", CallOptions::new()).unwrap();
+    for (name, status, challenge, retry_after) in [
+        ("unauthorized", Some(401), Some("Bearer scope=\"a\""), None),
+        ("forbidden", Some(403), Some("Bearer error=\"insufficient_scope\""), None),
+        ("busy", Some(429), None, Some("5")),
+        ("broken", Some(502), None, None),
+        ("cut", None, None, None),
+        ("page", None, None, None),
+        ("accepted", None, None, None),
+        ("stream", None, None, None),
+    ] {
+        let Err(CallError::Http(failure)) = client.call_json(name, "{}") else { panic!("{name}") };
+        assert_eq!(failure.url, url);
+        assert_eq!(failure.status, status, "{name}");
+        assert_eq!(failure.challenge.as_deref(), challenge, "{name}");
+        assert_eq!(failure.retry_after.as_deref(), retry_after, "{name}");
+        assert_eq!(failure.reason.is_empty(), status.is_some(), "{name}: {failure}");
+    }
+    assert_eq!(slow.wait().unwrap().text().as_deref(), Some("7"));
+    assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
 }
 
 #[cfg(not(feature = "https"))]

@@ -1,6 +1,6 @@
 //! A server over HTTP: requests, connections, access, the end.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -8,19 +8,23 @@ use std::time::{Duration, Instant};
 
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode, Verdict};
+use mcp_proto_std::http::{HttpAccess, HttpConfig, LegacyPaths, SessionMode, Verdict, relay};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, Serve, Stop};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}"),
     Tool::new("wait", "{}"),
+    Tool::new("release", "{}"),
     Tool::new(
         "query",
         r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
     ),
 ]);
 static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
-static CONFIG: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+static CONFIG: HttpConfig = HttpConfig::new()
+    .path("/mcp")
+    .sessions(SessionMode::Sessions)
+    .legacy(LegacyPaths { events: "/sse", messages: "/messages" });
 
 /// The time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -60,6 +64,11 @@ impl TestServer {
                         }
                     });
                 }
+                Event::Call(call) if call.name() == "release" => server.run(call, |responder| {
+                    responder.release_connection();
+                    let _ = responder.sleep_unless_cancelled(Duration::from_millis(50));
+                    responder.text("7");
+                }),
                 Event::Call(call) => call.text("7"),
                 _ => {}
             });
@@ -120,6 +129,67 @@ fn clients_of_both_eras_call_tools() {
     }
 }
 
+/// A-C1, B-C13: a client of HTTP+SSE, with progress, cancellation and the end of the server.
+#[test]
+fn client_falls_back_to_http_sse() {
+    let (cancelled, is_cancelled) = channel();
+    let mut server = TestServer::start_with(|access| access, Some(cancelled));
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        let endpoint = HttpEndpoint::new(format!("http://{}/sse", server.address));
+        let client = Connector::new("c", "1").connect(connect).http(endpoint).unwrap();
+        let calls: Vec<_> =
+            (0..50).map(|_| client.begin_json("echo", "{}", CallOptions::new()).unwrap()).collect();
+        for call in calls {
+            assert_eq!(call.wait().unwrap().text().as_deref(), Some("7"));
+        }
+        let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        call.canceller().cancel("");
+        assert_eq!(call.wait(), Err(CallError::Cancelled));
+        is_cancelled.recv_timeout(LIMIT).expect("the work is cancelled");
+        client.close();
+    }
+    let endpoint = HttpEndpoint::new(format!("http://{}/sse", server.address));
+    let client = Connector::new("c", "1").http(endpoint).unwrap();
+    let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+    // A call that was not sent waits for the next connection.
+    thread::sleep(Duration::from_millis(50));
+    server.stop.within(Duration::ZERO);
+    server.thread.take().unwrap().join().unwrap();
+    assert!(call.wait().is_err());
+}
+
+#[test]
+fn relay_passes_messages_of_every_transport() {
+    let server = TestServer::start();
+    for path in ["/mcp", "/sse"] {
+        let ((input, mut to_server), (from_server, output)) =
+            (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+        let endpoint = HttpEndpoint::new(format!("http://{}{path}", server.address));
+        let relay = thread::spawn(move || relay(endpoint, input, output));
+        let mut lines = BufReader::new(from_server).lines().map(Result::unwrap);
+        let mut ask = |message: &str| {
+            writeln!(to_server, "{message}").unwrap();
+            lines.next().unwrap()
+        };
+        let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+        assert!(ask(initialize).contains(r#""id":"i","result""#), "{path}");
+        let ping = ask(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}",
+        );
+        assert_eq!(ping, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "{path}");
+        // The messages of a batch arrive one by one.
+        let batch =
+            r#"[{"jsonrpc":"2.0","id":3,"method":"ping"},1,{"jsonrpc":"2.0","id":4,"method":"ping"}]"#;
+        let mut answers = vec![ask(batch), ask(""), ask("")];
+        answers.sort();
+        assert!(answers[0].contains(r#""id":3"#) && answers[1].contains(r#""id":4"#), "{answers:?}");
+        assert!(answers[2].contains(r#""id":null,"error":{"code":-32600"#), "{answers:?}");
+        drop(to_server);
+        relay.join().unwrap().unwrap();
+    }
+}
+
 #[test]
 fn cancelled_call_ends_on_the_server() {
     for connect in [Connect::Automatic, Connect::Handshake] {
@@ -167,13 +237,12 @@ fn connection_serves_several_requests() {
             CALL.len()
         ),
         format!(
-            "POST /mcp HTTP/1.1\r\n{FIELDS}Expect: 100-continue\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{CALL}",
+            "POST /mcp HTTP/1.1\r\n{FIELDS}Connection: close\r\nContent-Length: {}\r\n\r\n{CALL}",
             CALL.len()
         ),
     ];
     let response = server.exchange(&requests.concat());
     assert_eq!(response.matches("HTTP/1.1 200 OK\r\n").count(), 3, "{response}");
-    assert_eq!(response.matches("HTTP/1.1 100 Continue\r\n").count(), 1, "{response}");
     assert_eq!(response.matches(r#""text":"7""#).count(), 3, "{response}");
     assert_eq!(response.matches("Connection: close\r\n").count(), 1, "{response}");
 }
@@ -224,6 +293,60 @@ fn client_that_does_not_read_holds_no_other() {
     let start = Instant::now();
     assert!(server.exchange(&post("Connection: close\r\n")).contains("\"7\""));
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
+}
+
+/// Section 12, trap 12: a client that waits for the permission to send its body gets it, or a refusal instead.
+#[test]
+fn client_that_expects_100_sends_its_body_afterwards() {
+    let server = TestServer::start();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let head = |path: &str| {
+        let length = CALL.len();
+        format!(
+            "POST {path} HTTP/1.1\r\n{FIELDS}Expect: 100-continue\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    stream.write_all(head("/mcp").as_bytes()).unwrap();
+    let mut permission = [0; 25];
+    stream.read_exact(&mut permission).unwrap();
+    assert_eq!(&permission, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(CALL.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n") && response.contains(r#""text":"7""#), "{response}");
+    let refused = server.exchange(&head("/other"));
+    assert!(refused.starts_with("HTTP/1.1 404 "), "{refused}");
+}
+
+/// D-S3, D-S4, D-C1.
+#[test]
+fn released_call_goes_on_without_its_connection() {
+    let server = TestServer::start();
+    let send = |method: &str, session: &str, more: &str, body: &str| {
+        let length = body.len();
+        let fields = format!("Content-Type: application/json\r\nConnection: close\r\n{session}{more}");
+        server.exchange(&format!(
+            "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
+        ))
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let response = send("POST", "", "", initialize);
+    let session = response.lines().find(|line| line.to_ascii_lowercase().starts_with("mcp-session-id"));
+    let session = format!("{}\r\n", session.unwrap());
+    send("POST", &session, "", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"release","arguments":{}}}"#;
+    let released = send("POST", &session, "", call);
+    assert!(released.contains("retry: ") && !released.contains("result"), "{released}");
+    let last = released.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap();
+    let resumed = send("GET", &session, &format!("Last-Event-ID: {last}\r\n"), "");
+    assert!(resumed.contains(r#""id":1,"result""#), "{resumed}");
+    // A client does all of this by itself.
+    let client = server.connect(Connect::Handshake);
+    assert_eq!(client.call_json("release", "{}").unwrap().text().as_deref(), Some("7"));
+    // The calls of other eras keep their connections.
+    let client = server.connect(Connect::Automatic);
+    assert_eq!(client.call_json("release", "{}").unwrap().text().as_deref(), Some("7"));
 }
 
 #[test]

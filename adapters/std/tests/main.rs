@@ -10,6 +10,8 @@ mod handles;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
+mod http_attacks;
+#[cfg(feature = "http")]
 mod http_server;
 mod listen;
 mod peer;
@@ -20,6 +22,7 @@ mod server;
 mod single_thread;
 mod slow_peers;
 mod stress;
+mod tasks;
 mod time_limit;
 mod transcripts;
 mod workers;

@@ -1,21 +1,20 @@
 //! Connects a client to a child process, a socket, or any two streams.
 
+use std::io;
 use std::pin::Pin;
-use std::process::ExitStatus;
 use std::sync::Arc;
 
 use mcp_proto::{ClientCapabilities, Observer};
 use mcp_proto_handles::{
-    ClientCloseGuard, ClientHandle, ClientSession, ClientSettings, ClientShared, ConnectError, Ending,
-    InputResponse, Notification, NotificationQueue, ServerDetails, ServerRequest, ServerRequestHandler,
-    Stderr,
+    ClientHandle, ClientSettings, ClientShared, ConnectError, Ending, InputResponse, Notification,
+    NotificationQueue, Reconnect, ServerRequest, ServerRequestHandler, Stderr,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
-use crate::pump::{Pump, PumpStatus};
-use crate::source::{Input, Link, Output, Source, stop};
+use crate::connection::Connection;
+use crate::source::{Input, Opening, Output, ServerSource, Source};
 
 /// Configures a client and connects it to a server.
 ///
@@ -32,12 +31,13 @@ use crate::source::{Input, Link, Output, Source, stop};
 /// # }
 /// ```
 pub struct Connector {
-    settings: ClientSettings,
+    pub(crate) settings: ClientSettings,
     observer: Option<Box<dyn Observer + Send>>,
     on_notification: Option<OnNotification>,
     handler: Option<ServerRequestHandler>,
     stderr: Stderr,
     ending: Ending,
+    pub(crate) reconnect: Option<Reconnect>,
 }
 
 /// A closure whose future passes notifications to the callback.
@@ -57,6 +57,7 @@ impl Connector {
             handler: None,
             stderr: Stderr::inherit(),
             ending: Ending::DEFAULT,
+            reconnect: None,
         }
     }
 
@@ -124,6 +125,22 @@ impl Connector {
         self
     }
 
+    /// Reconnects when an established connection ends, unless the application has closed it.
+    ///
+    /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a stream again.
+    /// Other streams cannot be opened again. Without this setting, the client closes.
+    ///
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
+    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
+    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    #[must_use]
+    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = Some(reconnect);
+        self
+    }
+
     /// Starts a server as a child process and connects to it.
     ///
     /// If tokio drops the client's task, for example at the end of the runtime, tokio also kills the process.
@@ -131,7 +148,7 @@ impl Connector {
     /// # Errors
     /// See [`ConnectError`]. If the handshake fails, the process has exited when this method returns.
     pub async fn spawn(self, command: impl Into<Command>) -> Result<ClientHandle, ConnectError> {
-        self.start(Source::Command(command.into())).await
+        self.start(ServerSource::Command(command.into())).await
     }
 
     /// Connects to a server on a socket or another bidirectional stream.
@@ -146,6 +163,38 @@ impl Connector {
         self.streams(input, output).await
     }
 
+    /// Connects to a server on a stream that can be opened again: see [`reconnect`](Connector::reconnect).
+    ///
+    /// ```no_run
+    /// use mcp_proto_tokio::{Connector, Reconnect};
+    /// use tokio::net::TcpStream;
+    ///
+    /// # async fn example() -> Result<(), mcp_proto_tokio::ConnectError> {
+    /// let connector = Connector::new("my-host", "1.0.0").reconnect(Reconnect::DEFAULT);
+    /// let client = connector.open(|| TcpStream::connect("localhost:8080")).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn open<S, F>(
+        self,
+        mut open: impl FnMut() -> F + Send + 'static,
+    ) -> Result<ClientHandle, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+        F: Future<Output = io::Result<S>> + Send + 'static,
+    {
+        let opener = move || -> Opening {
+            let opened = open();
+            Box::pin(async move {
+                let (input, output) = tokio::io::split(opened.await?);
+                Ok((Box::new(input) as Input, Box::new(output) as Output))
+            })
+        };
+        self.start(ServerSource::Opener(Box::new(opener))).await
+    }
+
     /// Connects to a server on two streams.
     ///
     /// # Errors
@@ -155,11 +204,11 @@ impl Connector {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<ClientHandle, ConnectError> {
-        self.start(Source::Streams(Box::new(input), Box::new(output))).await
+        self.start(ServerSource::Once(Some((Box::new(input), Box::new(output))))).await
     }
 
     /// Runs the connection in a task. Dropping this future closes the connection.
-    async fn start(mut self, source: Source) -> Result<ClientHandle, ConnectError> {
+    pub(crate) async fn start(mut self, server: ServerSource) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(self.settings.requests);
         let (report, connected) = oneshot::channel();
         if let Some(on_notification) = self.on_notification.take() {
@@ -168,95 +217,22 @@ impl Connector {
             tokio::spawn(on_notification(queue));
         }
         let guard = shared.close_guard();
-        tokio::spawn(self.run(source, Arc::clone(&shared), report, guard));
+        let source = Source { server, stderr: self.stderr, ending: self.ending };
+        let connection = Connection {
+            settings: self.settings,
+            observer: self.observer,
+            handler: self.handler,
+            reconnect: self.reconnect,
+            shared: Arc::clone(&shared),
+            report: Some(report),
+        };
+        tokio::spawn(connection.run(source, guard));
         let close_on_drop = CloseOnDrop(&shared);
         // Without a report, the task has panicked, for example in an observer.
         let details = connected.await.unwrap_or(Err(ConnectError::Closed(None)))?;
         // From here on, dropping the handle closes the connection.
         std::mem::forget(close_on_drop);
         Ok(shared.handle(details))
-    }
-
-    /// Runs the client until it is closed. If a child process closes the connection during an automatic attempt,
-    /// connects once more with a handshake only.
-    async fn run(
-        mut self,
-        mut source: Source,
-        shared: Arc<ClientShared>,
-        report: Report,
-        guard: ClientCloseGuard,
-    ) {
-        let mut report = Some(report);
-        let (error, status) = loop {
-            let (link, reusable) = match source.open(&self.stderr, self.ending) {
-                Ok(opened) => opened,
-                Err(error) => break (error.into(), None),
-            };
-            let Link { input, output, process } = link;
-            let outcome = self.run_connection(input, output, &shared, &mut report).await;
-            let status = stop(process).await;
-            let Err(error) = outcome else { return guard.close_with(status) };
-            match reusable {
-                // If the caller no longer waits, the client was closed, and a second attempt is pointless.
-                Some(reusable) if is_awaited(&report) && self.settings.fall_back_to_handshake(&error) => {
-                    source = reusable
-                }
-                _ => break (closed_with(error, status), status),
-            }
-        };
-        if let Some(report) = report {
-            let _ = report.send(Err(error));
-        }
-        guard.close_with(status);
-    }
-
-    /// Runs the event loop until the connection closes. Returns an error if the connection was never established.
-    async fn run_connection(
-        &mut self,
-        input: Input,
-        output: Output,
-        shared: &Arc<ClientShared>,
-        report: &mut Option<Report>,
-    ) -> Result<(), ConnectError> {
-        let config = self.settings.config();
-        let mut client = self.settings.client(&config, self.observer.as_mut())?;
-        let mut pump = Pump::new(input, output);
-        let waker = pump.waker();
-        let mut session = ClientSession::new(shared, Arc::new(move || waker.wake()), self.handler.clone());
-        let mut outcome = Err(ConnectError::Closed(None));
-        loop {
-            let until = session.process_commands(&mut client, pump.now());
-            match pump.run_until(&mut client, until).await {
-                PumpStatus::Closed => return outcome,
-                PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
-                PumpStatus::Woken => {}
-                PumpStatus::Event => match session.handle_event(&mut client) {
-                    Some(Ok(details)) => {
-                        if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
-                            // No handle exists that could close the connection.
-                            shared.close(None);
-                        }
-                        outcome = Ok(());
-                    }
-                    Some(Err(error)) => outcome = Err(error),
-                    None => {}
-                },
-            }
-        }
-    }
-}
-
-type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
-
-fn is_awaited(report: &Option<Report>) -> bool {
-    report.as_ref().is_some_and(|report| !report.is_closed())
-}
-
-/// Adds the exit status to a `Closed` error.
-fn closed_with(error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
-    match error {
-        ConnectError::Closed(_) => ConnectError::Closed(status),
-        error => error,
     }
 }
 

@@ -5,6 +5,7 @@
 //!   [requests](Responder::request) to the client.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
 //!   may use one client concurrently. Dropping the future of a request cancels the request.
+//! - With the feature `http`: a client of a server at a URL (`Connector::http`); `https` adds TLS.
 //! - [`Pump`]: the part that servers and clients share. In a custom event loop, a pump moves bytes for any state
 //!   machine.
 //!
@@ -41,19 +42,25 @@
 
 mod blocking;
 mod child;
+mod connection;
 mod connector;
+#[cfg(feature = "http")]
+mod http;
 mod pump;
+mod pump_state;
 mod serve;
 mod source;
 mod tasks;
 
 pub use connector::Connector;
+#[cfg(feature = "http")]
+pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientHandle, ClientResponse,
-    CompleteResult, ConnectError, Defer, Ending, InputResponse, Notification, Notifications, PeerError,
-    PendingCall, PendingRequest, Printable, Progress, PromptDescription, PromptResult, ReadResult,
-    RequestError, ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, Stderr,
-    StderrTail, Subscription, TemplateDescription, ToolDescription,
+    CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, Notifications,
+    PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription, PromptResult, ReadResult,
+    Reconnect, RequestError, ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest,
+    Stderr, StderrTail, Subscription, TaskUpdate, TemplateDescription, ToolDescription,
 };
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};

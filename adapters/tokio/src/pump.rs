@@ -8,19 +8,17 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use mcp_proto::{Action, Machine, Millis, Receive, Transmit};
-use mcp_proto_handles::Signal;
+use mcp_proto_handles::{Signal, Wake};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
+
+use crate::pump_state::PumpState;
 
 /// Maximum number of reads before a write. Several reads batch responses into one write, and the limit bounds the delay
 /// of a response.
 const MAX_READS: u8 = 8;
-
-/// Maximum number of consecutive events before the task yields to other tasks.
-const MAX_EVENTS: u8 = 32;
 
 /// Time limit for the shutdown of the output.
 const SHUTDOWN_TIME: Millis = Millis::seconds(2);
@@ -54,14 +52,9 @@ const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 pub struct Pump<R, W> {
     input: R,
     output: W,
-    start: Instant,
-    woken: Arc<Signal<bool>>,
-    /// The timer, while there is a deadline.
-    timer: Option<Pin<Box<Sleep>>>,
+    state: PumpState,
     /// Number of reads since the last write.
     reads: u8,
-    /// Number of events since the task last yielded.
-    events: u8,
     needs_flush: bool,
     /// The deadline for the shutdown of the output, set when the connection is closed.
     shutdown_deadline: Option<Millis>,
@@ -82,17 +75,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Creates a pump between these streams. At the end of the connection the pump shuts the output down. Dropping the
     /// pump drops both streams.
     pub fn new(input: R, output: W) -> Pump<R, W> {
-        Pump {
-            input,
-            output,
-            start: Instant::now(),
-            woken: Arc::default(),
-            timer: None,
-            reads: 0,
-            events: 0,
-            needs_flush: false,
-            shutdown_deadline: None,
-        }
+        Pump::with_clock(input, output, Instant::now())
+    }
+
+    /// Like [`new`](Pump::new), with a clock that started earlier.
+    pub(crate) fn with_clock(input: R, output: W, start: Instant) -> Pump<R, W> {
+        let state = PumpState::new(start);
+        Pump { input, output, state, reads: 0, needs_flush: false, shutdown_deadline: None }
     }
 
     /// Moves bytes until there is a status to return.
@@ -112,13 +101,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         until: Option<Millis>,
     ) -> PumpStatus {
         poll_fn(|context| {
-            if self.events >= MAX_EVENTS {
-                self.events = 0;
-                context.waker().wake_by_ref();
+            if self.state.must_yield(context) {
                 return Poll::Pending;
             }
             let status = self.poll(context, machine, until);
-            self.events = if status.is_ready() { self.events + 1 } else { 0 };
+            self.state.count(&status);
             status
         })
         .await
@@ -127,13 +114,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// The current time on the pump's clock, which the state machine also uses.
     #[must_use]
     pub fn now(&self) -> Millis {
-        Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.state.now()
     }
 
     /// Returns a waker with which any thread or task can make [`run`](Pump::run) return.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        Waker { woken: Arc::clone(&self.woken) }
+        self.state.waker()
+    }
+
+    pub(crate) fn wake(&self) -> Wake {
+        self.state.wake()
     }
 
     fn poll(
@@ -157,11 +148,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             }
             let must_yield = mem::take(&mut self.reads) >= MAX_READS;
             let has_progress = self.try_write(context, transmit);
-            let is_due = until.is_some_and(|until| until <= now);
-            if is_due || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready() {
+            if self.state.is_woken(context, until, now) {
                 return Poll::Ready(PumpStatus::Woken);
             }
-            let poll_again = has_progress || self.poll_deadline(context, deadline);
+            let poll_again = has_progress || self.state.poll_deadline(context, deadline);
             if must_yield {
                 // Yield to other tasks, even if more input is ready.
                 context.waker().wake_by_ref();
@@ -220,26 +210,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Returns whether the deadline has passed. If not, the timer wakes the task at the deadline.
-    fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
-        let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
-        let Some(at) = at else {
-            self.timer = None;
-            return false;
-        };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-        if timer.deadline() != at {
-            timer.as_mut().reset(at);
-        }
-        timer.as_mut().poll(context).is_ready()
-    }
-
     /// Shuts the output down, so that the peer receives all bytes.
     fn poll_shutdown(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
         let deadline = *self.shutdown_deadline.get_or_insert(now.plus(SHUTDOWN_TIME));
         let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();
-        if is_over || self.poll_deadline(context, Some(deadline)) {
-            self.timer = None;
+        if is_over || self.state.poll_deadline(context, Some(deadline)) {
             return Poll::Ready(PumpStatus::Closed);
         }
         Poll::Pending
@@ -257,7 +232,7 @@ impl<R, W> std::fmt::Debug for Pump<R, W> {
 /// The current or next call of [`Pump::run`] returns [`PumpStatus::Woken`]. Clones wake the same pump.
 #[derive(Debug, Clone)]
 pub struct Waker {
-    woken: Arc<Signal<bool>>,
+    pub(crate) woken: Arc<Signal<bool>>,
 }
 
 impl Waker {

@@ -35,7 +35,9 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    pub(crate) fn new(shared: Arc<ServerShared>) -> ServerHandle {
+    /// Creates a handle, for an adapter with an event loop of its own. Applications get a handle with each event.
+    #[must_use]
+    pub fn new(shared: Arc<ServerShared>) -> ServerHandle {
         ServerHandle { shared }
     }
 

@@ -5,8 +5,11 @@ mod client;
 mod client_requests;
 mod dependencies;
 mod handles;
+#[cfg(feature = "http")]
+mod http;
 mod peer;
 mod pump;
+mod reconnect;
 mod server;
 mod sockets;
 mod transcripts;

@@ -11,17 +11,21 @@ use mcp_proto_http::http1::{
 };
 use mcp_proto_http::server::{ExchangeId, Method, REFUSAL_SIZE, RequestHead, ResponseHead};
 
+use super::open_exchange::OpenExchange;
 use super::serve::HttpShared;
 use crate::sync::wait_for;
 use crate::worker::ServerHandle;
 
 /// The number of bytes that a connection reads at a time.
-const READ_SIZE: usize = 16 * 1024;
+const READ_SIZE: usize = 64 * 1024;
+/// The amount of output that causes a write, in bytes. The rest of a response waits in the memory that all connections
+/// share.
+const WRITE_SIZE: usize = 128 * 1024;
 /// The memory for the fields of one head.
 const HEAD_SIZE: usize = 16 * 1024;
 /// The time for a client to send the next request on an open connection.
 const IDLE_TIME: Duration = Duration::from_secs(75);
-/// The time for a head and its body to arrive, and for a client to take a piece of output.
+/// The time for a head to arrive, and for a client to take a piece of output.
 const STALL_TIME: Duration = Duration::from_secs(30);
 /// The time and the number of bytes for which input is dropped before a connection closes.
 const LINGER_TIME: Duration = Duration::from_secs(2);
@@ -31,12 +35,14 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Serves all requests of a connection, one after the other.
 pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
-    shared: &HttpShared<'_, '_, H>,
+    shared: &HttpShared<'_, H>,
+    number: u64,
     stream: TcpStream,
 ) {
     let _ = stream.set_nodelay(true);
     let _ = stream.set_write_timeout(Some(STALL_TIME));
     let mut connection = Connection {
+        number,
         stream,
         input: vec![0; READ_SIZE],
         unread: 0..0,
@@ -51,6 +57,7 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
 }
 
 struct Connection {
+    number: u64,
     stream: TcpStream,
     input: Vec<u8>,
     /// The bytes in `input` that belong to the next part of a request.
@@ -63,77 +70,78 @@ impl Connection {
     /// Serves one request. Returns whether another one may follow.
     fn serve_request<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         &mut self,
-        shared: &HttpShared<'_, '_, H>,
+        shared: &HttpShared<'_, H>,
         decoder: &mut RequestDecoder<'_>,
     ) -> io::Result<bool> {
-        let deadline = match self.read_head(decoder) {
-            Ok(Some(deadline)) => deadline,
-            Ok(None) => return Ok(false),
+        match self.read_head(decoder) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
             Err(refusal) => return self.refuse(refusal),
-        };
+        }
         let Some(head) = decoder.head() else { return Ok(false) };
         let (keeps_alive, is_chunkable) = (head.keeps_alive(), head.version() == HttpVersion::Http11);
         let body_length = match head.body() {
             BodyFraming::Length(length) => Some(length),
             _ => None,
         };
-        let fits = body_length.is_none_or(|length| length <= shared.longest_body as u64);
-        if head.expects_continue() && fits {
-            self.stream.write_all(CONTINUE)?;
-        }
-        let mut body = Vec::new();
-        let is_whole = fits
-            && match self.read_body(head.body(), &mut body, shared.longest_body, deadline) {
-                Ok(is_whole) => is_whole,
-                Err(refusal) => return self.refuse(refusal),
-            };
         let request = RequestHead {
             method: Method::from_bytes(head.method().as_bytes()),
             target: head.target(),
             body_length,
             fields: &head,
         };
-        let begun = {
-            let mut machines = shared.lock();
-            let now = shared.now();
-            let machines = &mut *machines;
-            machines.http.begin(&request, now).inspect(|exchange| {
-                machines.waiting.insert(*exchange, Arc::clone(&self.ready));
-                machines.http.body(&mut machines.server, *exchange, &request, &body, true, now);
-                shared.arm(shared.run(machines));
-            })
+        let expected = body_length.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let bytes = Vec::with_capacity(expected.min(shared.longest_body));
+        let mut body = Body { decoder: BodyDecoder::new(head.body()), bytes };
+        // Most bodies arrive together with their heads.
+        let is_whole = match self.decode_body(&mut body) {
+            Ok(is_whole) => is_whole && body.bytes.len() <= shared.longest_body,
+            Err(refusal) => return self.refuse(refusal),
         };
-        let exchange = match begun {
-            Ok(exchange) => exchange,
-            Err(refusal) => {
-                // The response to HEAD has no body, so the connection ends.
-                let keeps_alive = keeps_alive && is_whole && head.method() != "HEAD";
-                let mut text = [0; REFUSAL_SIZE];
-                let (head, body) = refusal.write(&mut text);
-                self.write_head(&head, is_chunkable, keeps_alive)?;
-                self.output.extend_from_slice(body);
-                self.flush()?;
-                if !keeps_alive {
-                    self.linger();
-                }
-                return Ok(keeps_alive);
+        let mut exchange = OpenExchange { shared, number: self.number, id: None };
+        if let Err(refusal) = exchange.begin(&request, is_whole.then_some(&body.bytes), &self.ready) {
+            // The response to HEAD has no body, so the connection ends.
+            let keeps_alive = keeps_alive && is_whole && head.method() != "HEAD";
+            let mut text = [0; REFUSAL_SIZE];
+            let (head, body) = refusal.write(&mut text);
+            self.write_head(&head, is_chunkable, keeps_alive)?;
+            self.output.extend_from_slice(body);
+            self.flush()?;
+            if !keeps_alive {
+                self.linger();
             }
-        };
-        let result = self.write_response(shared, exchange, is_chunkable, keeps_alive && is_whole);
-        let mut machines = shared.lock();
-        machines.waiting.remove(&exchange);
-        if !matches!(result, Ok(Ended::Complete { .. })) {
-            machines.http.close(exchange);
-            shared.arm(shared.run(&mut machines));
+            return Ok(keeps_alive);
         }
-        drop(machines);
-        Ok(matches!(result?, Ended::Complete { keeps_alive: true }))
+        let mut arrival = Arrival::Complete;
+        if !is_whole {
+            if head.expects_continue() {
+                self.stream.write_all(CONTINUE)?;
+            }
+            arrival = match self.read_body(&mut body, shared.longest_body, Instant::now() + shared.body_time)
+            {
+                Ok(arrival) => arrival,
+                Err(refusal) => return self.refuse(refusal),
+            };
+            // The machine refuses a body that is late, and one that is too long.
+            exchange.pass_body(&request, (arrival != Arrival::Late).then_some(&body.bytes));
+        }
+        let Some(id) = exchange.id else { return Ok(false) };
+        let keeps_alive = keeps_alive && arrival == Arrival::Complete;
+        let Ended::Complete { keeps_alive } = self.write_response(shared, id, is_chunkable, keeps_alive)?
+        else {
+            return Ok(false);
+        };
+        exchange.end();
+        if arrival != Arrival::Complete {
+            self.linger();
+        }
+        Ok(keeps_alive)
     }
 
     /// Writes the response of an exchange as it becomes known.
     fn write_response<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         &mut self,
-        shared: &HttpShared<'_, '_, H>,
+        shared: &HttpShared<'_, H>,
         exchange: ExchangeId,
         is_chunkable: bool,
         mut keeps_alive: bool,
@@ -141,18 +149,18 @@ impl Connection {
         let mut is_chunked = false;
         let mut checked = Instant::now();
         loop {
-            let machines = shared.lock();
-            let output = machines.http.output(exchange);
+            let mut machines = shared.lock();
+            let output = machines.core.http.output(exchange);
             if output.is_cut {
                 return Ok(Ended::Cut);
             }
-            let (head, length, is_end) = (output.head, output.body.len(), output.is_end);
-            if head.is_none() && length == 0 && !is_end {
+            let head = output.head;
+            if head.is_none() && output.body.is_empty() && !output.is_end {
                 if machines.is_closed {
                     return Ok(Ended::Cut);
                 }
-                let (waited, is_open) = (checked.elapsed(), checked.elapsed() < CHECK_INTERVAL);
-                if is_open {
+                let waited = checked.elapsed();
+                if waited < CHECK_INTERVAL {
                     drop(wait_for(&self.ready, machines, CHECK_INTERVAL - waited));
                 } else {
                     drop(machines);
@@ -167,26 +175,32 @@ impl Connection {
                 is_chunked = head.length.is_none() && head.status != 204 && is_chunkable;
                 keeps_alive = keeps_alive && (is_chunked || head.length.is_some() || head.status == 204);
                 self.write_head(&head, is_chunkable, keeps_alive)?;
+                self.output.reserve(head.length.unwrap_or(0).min(WRITE_SIZE));
             }
-            if is_chunked && length > 0 {
-                write!(self.output, "{length:x}\r\n")?;
-            }
-            self.output.extend_from_slice(machines.http.output(exchange).body);
+            // One write sends many pages, because a system call for each page costs more than a copy.
+            let start = self.output.len();
+            let is_end = machines.core.take_output(exchange, &mut self.output, WRITE_SIZE, shared.now());
+            shared.arm(shared.run(&mut machines));
             drop(machines);
-            if is_chunked && length > 0 {
-                self.output.extend_from_slice(b"\r\n");
-            }
-            if is_chunked && is_end {
-                self.output.extend_from_slice(LAST_CHUNK);
+            if is_chunked {
+                self.frame_chunk(start, is_end);
             }
             self.flush()?;
-            let mut machines = shared.lock();
-            machines.http.sent(exchange, length, shared.now());
-            // Space for the output of others may be free again.
-            shared.arm(shared.run(&mut machines));
             if is_end {
                 return Ok(Ended::Complete { keeps_alive });
             }
+        }
+    }
+
+    /// Frames the output from `start` on as a chunk, and ends the body after the last chunk.
+    fn frame_chunk(&mut self, start: usize, is_end: bool) {
+        let length = self.output.len() - start;
+        if length > 0 {
+            self.output.splice(start..start, format!("{length:x}\r\n").into_bytes());
+            self.output.extend_from_slice(b"\r\n");
+        }
+        if is_end {
+            self.output.extend_from_slice(LAST_CHUNK);
         }
     }
 
@@ -202,23 +216,23 @@ impl Connection {
         }
     }
 
-    /// Reads a head. Returns the time until which its body must arrive, or `None` if the client has disconnected.
-    fn read_head(&mut self, decoder: &mut RequestDecoder<'_>) -> Result<Option<Instant>, Refused> {
+    /// Reads a head. Returns `false` if the client has disconnected.
+    fn read_head(&mut self, decoder: &mut RequestDecoder<'_>) -> Result<bool, Refused> {
         let mut deadline = Instant::now() + IDLE_TIME;
         let mut is_idle = true;
         loop {
             let unread = self.input.get(self.unread.clone()).unwrap_or_default();
             self.unread.start += decoder.feed(unread)?;
             if decoder.head().is_some() {
-                return Ok(Some(if is_idle { Instant::now() + STALL_TIME } else { deadline }));
+                return Ok(true);
             }
             if is_idle && !decoder.is_idle() {
                 (is_idle, deadline) = (false, Instant::now() + STALL_TIME);
             }
             match self.read(deadline) {
-                Ok(0) => return Ok(None),
+                Ok(0) => return Ok(false),
                 Ok(_) => {}
-                Err(_) if is_idle => return Ok(None),
+                Err(_) if is_idle => return Ok(false),
                 Err(_) => {
                     return Err(Refused { status: 408, reason: "the head did not arrive in time".into() });
                 }
@@ -226,37 +240,33 @@ impl Connection {
         }
     }
 
-    /// Reads a body up to a limit. Returns whether it is complete.
-    fn read_body(
-        &mut self,
-        framing: BodyFraming,
-        body: &mut Vec<u8>,
-        limit: usize,
-        deadline: Instant,
-    ) -> Result<bool, Refused> {
-        let mut decoder = BodyDecoder::new(framing);
-        while !decoder.is_complete() {
+    /// Decodes the part of a body that was read. Returns whether the body is complete.
+    fn decode_body(&mut self, body: &mut Body) -> Result<bool, Refused> {
+        while !body.decoder.is_complete() && !self.unread.is_empty() {
             let unread = self.input.get(self.unread.clone()).unwrap_or_default();
-            let piece = decoder.decode(unread)?;
-            body.extend_from_slice(piece.data);
+            let piece = body.decoder.decode(unread)?;
+            body.bytes.extend_from_slice(piece.data);
             self.unread.start += piece.consumed;
-            if body.len() > limit {
-                return Ok(false);
+        }
+        Ok(body.decoder.is_complete())
+    }
+
+    /// Reads a body up to a limit.
+    fn read_body(&mut self, body: &mut Body, limit: usize, deadline: Instant) -> Result<Arrival, Refused> {
+        loop {
+            let is_complete = self.decode_body(body)?;
+            if body.bytes.len() > limit {
+                return Ok(Arrival::TooLong);
             }
-            if self.unread.is_empty() && !decoder.is_complete() {
-                match self.read(deadline) {
-                    Ok(0) => decoder.eof()?,
-                    Ok(_) => {}
-                    Err(_) => {
-                        return Err(Refused {
-                            status: 408,
-                            reason: "the body did not arrive in time".into(),
-                        });
-                    }
-                }
+            if is_complete {
+                return Ok(Arrival::Complete);
+            }
+            match self.read(deadline) {
+                Ok(0) => body.decoder.eof()?,
+                Ok(_) => {}
+                Err(_) => return Ok(Arrival::Late),
             }
         }
-        Ok(true)
     }
 
     /// Reads more input. The input that was read before must be consumed.
@@ -329,6 +339,20 @@ impl Connection {
         self.output.clear();
         result
     }
+}
+
+/// The body of a request, as far as it has arrived.
+struct Body {
+    decoder: BodyDecoder,
+    bytes: Vec<u8>,
+}
+
+/// The result of reading a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    Complete,
+    TooLong,
+    Late,
 }
 
 /// How a response ended.

@@ -2,116 +2,49 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::server::{Event, Tools};
-use mcp_proto::{Clock, Millis, Server};
-use mcp_proto_handles::{ServeError, ServerShared, Wake, lock};
-use mcp_proto_http::server::{
-    ExchangeId, ExchangeSlot, HttpConfig, HttpServer, Policy, RequestHead, SessionSlot, Step, Verdict,
-};
+use mcp_proto::server::Event;
+use mcp_proto::{Clock, Millis};
+use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Wake, lock};
+use mcp_proto_http::server::ExchangeId;
 
 use super::connection;
-use crate::accept::{Accepted, Acceptor, ConnectionLimit};
+use super::connections::Connections;
+use crate::accept::{Accepted, Acceptor, ConnectionLimit, Permit};
 use crate::listen::RETRY_PAUSE;
 use crate::pool::Pool;
 use crate::serve::Serve;
 use crate::sync::{wait, wait_for};
 use crate::worker::ServerHandle;
 
-/// Sessions of the handshake era. A session takes about 130 bytes.
+/// Sessions of the handshake era. The slot of a session takes at most 128 bytes.
 const SESSIONS: usize = 16_384;
 /// Memory for events that a client may request again.
 const REPLAY_BUFFER: usize = 4 << 20;
-/// Bodies that may wait for the server at the same time.
-const WAITING_BODIES: usize = 16;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
 
-/// An authorization of requests: see [`HttpAccess::authorize`].
-type Authorize<'a> = Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>;
-
-/// Access to a server: hosts, origins and authorization.
-///
-/// ```
-/// use mcp_proto_std::http::{HttpAccess, HttpConfig, Verdict};
-///
-/// static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
-/// let access = HttpAccess::new(&CONFIG).authorize(|head| match head.fields.field("authorization") {
-///     Some(b"Bearer secret") => Verdict::Allow { user: 1 },
-///     _ => Verdict::Deny { status: 401, challenge: "Bearer" },
-/// });
-/// ```
-pub struct HttpAccess<'a> {
-    config: &'a HttpConfig<'a>,
-    authorize: Option<Authorize<'a>>,
-    tools: Option<&'a Tools<'a>>,
-}
-
-impl<'a> HttpAccess<'a> {
-    /// Permits all requests that the configuration permits.
-    #[must_use]
-    pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
-        HttpAccess { config, authorize: None, tools: None }
-    }
-
-    /// Compares the header fields `Mcp-Param-*` with the arguments of a call, for properties that the input schema of
-    /// its tool marks with `x-mcp-header`.
-    #[must_use]
-    pub fn check_parameters(mut self, tools: &'a Tools<'a>) -> HttpAccess<'a> {
-        self.tools = Some(tools);
-        self
-    }
-
-    /// Decides about each request by its head.
-    #[must_use]
-    pub fn authorize(
-        mut self,
-        authorize: impl FnMut(&RequestHead<'_>) -> Verdict + Send + 'a,
-    ) -> HttpAccess<'a> {
-        self.authorize = Some(Box::new(authorize));
-        self
-    }
-}
-
-impl std::fmt::Debug for HttpAccess<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpAccess").field("config", &self.config).finish_non_exhaustive()
-    }
-}
-
-impl Policy for HttpAccess<'_> {
-    fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
-        self.authorize.as_mut().map_or(Verdict::Allow { user: 0 }, |authorize| authorize(head))
-    }
-
-    fn input_schema(&self, tool: &str) -> Option<&str> {
-        let schema = self.tools?.get(tool)?.input_schema();
-        Some(schema).filter(|schema| schema.contains("x-mcp-header"))
-    }
-
-    #[expect(clippy::expect_used, reason = "without randomness, a client could guess the sessions of others")]
-    fn random(&mut self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).expect("the operating system has randomness");
-        bytes
-    }
-}
-
 /// The machines, which one thread uses at a time.
-pub(super) struct Machines<'i, 'b> {
-    pub(super) http: HttpServer<'b, HttpAccess<'i>>,
-    pub(super) server: Server<'i>,
+pub(super) struct Machines<'i> {
+    pub(super) core: HttpMachines<'i>,
     /// The connections that wait for output of their exchanges.
     pub(super) waiting: HashMap<ExchangeId, Arc<Condvar>>,
-    /// The sockets of all connections, by number.
-    sockets: HashMap<u64, TcpStream>,
+    pub(super) connections: Connections,
     pub(super) is_closed: bool,
+}
+
+impl Machines<'_> {
+    /// Ends all responses.
+    fn close(&mut self) {
+        self.is_closed = true;
+        self.waiting.values().for_each(|connection| connection.notify_all());
+    }
 }
 
 /// Wakes the thread that waits for the next deadline.
@@ -141,8 +74,8 @@ impl TimerSignal {
 }
 
 /// State that all threads of a server share.
-pub(super) struct HttpShared<'i, 'b, H> {
-    machines: Mutex<Machines<'i, 'b>>,
+pub(super) struct HttpShared<'i, H> {
+    machines: Mutex<Machines<'i>>,
     timer: Arc<TimerSignal>,
     /// The time at which the thread for timers wakes.
     armed: AtomicU64,
@@ -152,48 +85,16 @@ pub(super) struct HttpShared<'i, 'b, H> {
     handler: H,
     clock: Clock,
     pub(super) longest_body: usize,
+    pub(super) body_time: Duration,
 }
 
-impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, 'b, H> {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Machines<'i, 'b>> {
+impl<'i, H> HttpShared<'i, H> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Machines<'i>> {
         lock(&self.machines)
     }
 
     pub(super) fn now(&self) -> Millis {
         self.clock.now()
-    }
-
-    /// Runs the machines until they wait. Returns the time of the next call.
-    pub(super) fn run(&self, machines: &mut Machines<'i, 'b>) -> Option<Millis> {
-        loop {
-            let now = self.clock.now();
-            let until = self.commands.process_commands(&mut machines.server, now);
-            match machines.http.poll(&mut machines.server, now) {
-                Step::Event => {
-                    if let Some(event) = machines.server.event() {
-                        self.commands.observe_event(&event);
-                        if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
-                            self.pool.remove_cancelled();
-                        }
-                        // A method that blocks until the machine runs would never return on this thread.
-                        self.commands.set_owner(Some(thread::current().id()));
-                        (self.handler)(event, &self.handle);
-                        self.commands.set_owner(None);
-                    }
-                }
-                Step::Output(exchange) => {
-                    if let Some(connection) = machines.waiting.get(&exchange) {
-                        connection.notify_all();
-                    }
-                }
-                Step::Wait(at) => return at.into_iter().chain(until).min(),
-                Step::Closed => {
-                    machines.is_closed = true;
-                    machines.waiting.values().for_each(|connection| connection.notify_all());
-                    return None;
-                }
-            }
-        }
     }
 
     /// Wakes the thread for timers if `next` is before the time that it waits for.
@@ -202,16 +103,39 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, 'b, H> {
             self.timer.set();
         }
     }
+}
+
+impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
+    /// Runs the machines until they wait. Returns the time of the next call.
+    pub(super) fn run(&self, machines: &mut Machines<'i>) -> Option<Millis> {
+        let Machines { core, waiting, .. } = machines;
+        let on_event = |event: Event<'_>| {
+            if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
+                self.pool.remove_cancelled();
+            }
+            // On this thread, a method that blocks until the machine runs would never return.
+            self.commands.set_owner(Some(thread::current().id()));
+            (self.handler)(event, &self.handle);
+            self.commands.set_owner(None);
+        };
+        let on_output = |exchange| {
+            if let Some(connection) = waiting.get(&exchange) {
+                Condvar::notify_all(connection);
+            }
+        };
+        let next = core.run(&self.commands, self.clock.now(), on_event, on_output);
+        if core.is_closed() {
+            machines.close();
+        }
+        next
+    }
 
     /// Runs the machines whenever a deadline expires or another thread has a command, until the server closes.
     fn run_timers(&self) {
         loop {
             let mut machines = self.lock();
             let next = self.run(&mut machines);
-            let is_overdue = self.commands.is_overdue(self.clock.now());
-            if machines.is_closed || is_overdue {
-                machines.is_closed = true;
-                machines.waiting.values().for_each(|connection| connection.notify_all());
+            if machines.is_closed {
                 return;
             }
             self.armed.store(next.map_or(u64::MAX, |at| at.0), Ordering::Release);
@@ -229,7 +153,6 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, 'b, H> {
         limit: &ConnectionLimit,
     ) {
         for number in 0.. {
-            let permit = limit.acquire();
             let stream = match acceptor.accept() {
                 Ok(Accepted::Closed) => return,
                 Ok(Accepted::Stream(stream)) => stream,
@@ -238,22 +161,39 @@ impl<'i, 'b, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, 'b, H> {
                     continue;
                 }
             };
+            let Some(permit) = self.acquire_permit(limit) else { return };
             let Ok(socket) = stream.try_clone() else { continue };
             let mut machines = self.lock();
             if machines.is_closed {
                 return;
             }
-            machines.sockets.insert(number, socket);
+            machines.connections.insert(number, socket);
             drop(machines);
             let serve = move || {
                 let _permit = permit;
                 // The panic hook has already reported a panic of the handler.
-                let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, stream)));
-                self.lock().sockets.remove(&number);
+                let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, number, stream)));
+                self.lock().connections.remove(number);
             };
             if thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, serve).is_err() {
-                self.lock().sockets.remove(&number);
+                self.lock().connections.remove(number);
             }
+        }
+    }
+}
+
+impl<H> HttpShared<'_, H> {
+    /// Acquires a permit for a connection. If there is none, the connection that has waited for a request for the longest
+    /// time is closed. Returns `None` if the limit is closed.
+    fn acquire_permit(&self, limit: &ConnectionLimit) -> Option<Permit> {
+        let mut time = Duration::ZERO;
+        loop {
+            match limit.acquire_within(time) {
+                None if limit.is_closed() => return None,
+                None => lock(&self.machines).connections.close_longest_waiting(),
+                permit => return permit,
+            }
+            time = RETRY_PAUSE;
         }
     }
 }
@@ -262,11 +202,12 @@ impl<'i> Serve<'i> {
     /// Serves MCP over HTTP/1.1 on a listener, until the server is [stopped](Serve::stopped_by).
     ///
     /// The server speaks every revision from 2025-03-26 on, at one URL. Put a reverse proxy in front of it for TLS. The
-    /// defaults of [`HttpConfig`] accept local clients only.
+    /// defaults of [`HttpConfig`](super::HttpConfig) accept local clients only.
     ///
     /// One state machine serves all connections, and the threads of the connections call the handler for one event at a
-    /// time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on
-    /// [connections](Serve::connections) includes streams that listen.
+    /// time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on [connections](Serve::connections)
+    /// includes streams that listen. At the limit, the server closes the one that has waited for a request for the
+    /// longest time.
     ///
     /// ```no_run
     /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -297,19 +238,16 @@ impl<'i> Serve<'i> {
         let _workers = pool.join_guard();
         let mut settings = self.settings;
         settings.workers = settings.workers.saturating_add(self.waiting);
-        let (limit, longest_output) = (settings.workers, settings.longest_answer);
+        let (limit, longest_answer) = (settings.workers, settings.longest_answer);
         let server = settings.server()?.message_mode()?;
-        let longest_body = access.config.get_limits().body;
-        let mut slots = vec![ExchangeSlot::EMPTY; self.connections.saturating_add(limit)];
-        let mut output = vec![0; longest_output.saturating_mul(4)];
-        let mut bodies = vec![0; longest_body.saturating_mul(WAITING_BODIES)];
-        let mut sessions = vec![SessionSlot::EMPTY; SESSIONS];
-        let mut replay = vec![0; REPLAY_BUFFER];
-        let config = access.config;
-        let http = HttpServer::new(config, access, &mut slots, &mut output)
-            .body_buffer(&mut bodies)
-            .sessions(&mut sessions)
-            .replay_buffer(&mut replay);
+        let (body_time, longest_body) = (access.config().get_times().body, access.config().get_limits().body);
+        let memory = HttpMemory {
+            exchanges: self.connections.saturating_add(limit),
+            sessions: SESSIONS,
+            replay: REPLAY_BUFFER,
+            longest_answer,
+        };
+        let core = HttpMachines::new(server, access, memory);
         let timer = Arc::<TimerSignal>::default();
         let wake: Wake = {
             let timer = Arc::clone(&timer);
@@ -326,8 +264,8 @@ impl<'i> Serve<'i> {
                 shared.shutdown(Some(time));
             })
         });
-        let machines =
-            Machines { http, server, waiting: HashMap::new(), sockets: HashMap::new(), is_closed: false };
+        let open = Connections::default();
+        let machines = Machines { core, waiting: HashMap::new(), connections: open, is_closed: false };
         let state = HttpShared {
             machines: Mutex::new(machines),
             timer,
@@ -338,6 +276,7 @@ impl<'i> Serve<'i> {
             handler,
             clock: Clock::start(),
             longest_body,
+            body_time: Duration::from_millis(body_time.0),
         };
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
@@ -355,7 +294,7 @@ impl<'i> Serve<'i> {
     }
 }
 
-impl<H> HttpShared<'_, '_, H> {
+impl<H> HttpShared<'_, H> {
     /// Lets connections send their last responses, then closes all sockets.
     fn end_connections(&self) {
         lock(&self.machines).is_closed = true;
@@ -363,8 +302,6 @@ impl<H> HttpShared<'_, '_, H> {
         while start.elapsed() < END_TIME && !lock(&self.machines).waiting.is_empty() {
             thread::sleep(Duration::from_millis(10));
         }
-        for socket in lock(&self.machines).sockets.values() {
-            let _ = socket.shutdown(Shutdown::Both);
-        }
+        lock(&self.machines).connections.close_all();
     }
 }

@@ -5,13 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use mcp_proto_handles::lock;
-use mcp_proto_http::HeaderFields;
-use mcp_proto_http::client::{ExchangeId, Method};
+use mcp_proto_handles::{Bytes, HttpEndpoint, HttpPart, HttpReport, lock};
+use mcp_proto_http::client::ExchangeId;
 use ureq::Agent;
-use ureq::http::{self, HeaderMap};
+use ureq::http;
 
-use super::{HttpEndpoint, shown};
 use crate::sync::wait;
 
 /// The number of bytes that a thread reads at a time.
@@ -22,30 +20,7 @@ const MAX_QUEUED: usize = 1024 * 1024;
 /// A request for a thread to perform.
 pub(super) struct Job {
     pub(super) exchange: ExchangeId,
-    pub(super) method: Method,
-    pub(super) fields: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
-}
-
-/// A part of a response.
-pub(super) struct Report {
-    pub(super) exchange: ExchangeId,
-    pub(super) part: Part,
-}
-
-pub(super) enum Part {
-    Head { status: u16, fields: Box<Fields> },
-    Bytes(Vec<u8>),
-    End,
-}
-
-/// The header fields of a response.
-pub(super) struct Fields(HeaderMap);
-
-impl HeaderFields for Fields {
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.0.get(name).map(http::HeaderValue::as_bytes)
-    }
+    pub(super) request: Box<http::Request<Bytes>>,
 }
 
 /// The queue from the threads to the pump.
@@ -60,17 +35,23 @@ pub(super) struct Reports {
 
 #[derive(Default)]
 pub(super) struct Queue {
-    reports: std::collections::VecDeque<Report>,
+    reports: std::collections::VecDeque<HttpReport>,
     bytes: usize,
     pub(super) woken: bool,
     is_closed: bool,
 }
 
+impl Queue {
+    pub(super) fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+}
+
 impl Reports {
     /// Takes the next report. `queue` is locked.
-    pub(super) fn take(&self, queue: &mut Queue) -> Option<Report> {
+    pub(super) fn take(&self, queue: &mut Queue) -> Option<HttpReport> {
         let report = queue.reports.pop_front()?;
-        if let Part::Bytes(bytes) = &report.part {
+        if let HttpPart::Bytes(bytes) = &report.part {
             queue.bytes -= bytes.len();
             self.workers.notify_all();
         }
@@ -78,8 +59,14 @@ impl Reports {
     }
 
     /// Reports the end of an exchange whose request cannot be sent.
-    pub(super) fn add_end(&self, exchange: ExchangeId) {
-        self.add(exchange, Part::End);
+    pub(super) fn add_failure(&self, exchange: ExchangeId, reason: String) {
+        self.add(exchange, HttpPart::End(Some(reason)));
+    }
+
+    /// Wakes the thread that waits for reports.
+    pub(super) fn wake(&self) {
+        lock(&self.queue).woken = true;
+        self.pump.notify_one();
     }
 
     /// Makes all threads end.
@@ -89,15 +76,15 @@ impl Reports {
     }
 
     /// Adds a report. Waits for space. Returns `false` if the pump is closed.
-    fn add(&self, exchange: ExchangeId, part: Part) -> bool {
+    fn add(&self, exchange: ExchangeId, part: HttpPart) -> bool {
         let mut queue = lock(&self.queue);
-        if let Part::Bytes(bytes) = &part {
+        if let HttpPart::Bytes(bytes) = &part {
             while queue.bytes > MAX_QUEUED && !queue.is_closed {
                 queue = wait(&self.workers, queue);
             }
             queue.bytes += bytes.len();
         }
-        queue.reports.push_back(Report { exchange, part });
+        queue.reports.push_back(HttpReport { exchange, part });
         self.pump.notify_one();
         !queue.is_closed
     }
@@ -116,14 +103,14 @@ impl Worker {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .accept("")
-            .timeout_connect(Some(endpoint.connect_timeout))
+            .timeout_connect(Some(endpoint.connect_time()))
             .build();
         let agent: Agent = config.into();
         let (jobs, receiver) = channel();
-        let (endpoint, reports, thread_agent) = (endpoint.clone(), Arc::clone(reports), agent.clone());
+        let (reports, thread_agent) = (Arc::clone(reports), agent.clone());
         thread::Builder::new()
             .name("mcp-http".into())
-            .spawn(move || run(&thread_agent, &endpoint, &receiver, &reports))?;
+            .spawn(move || run(&thread_agent, &receiver, &reports))?;
         Ok(Worker { jobs, agent })
     }
 
@@ -139,39 +126,33 @@ impl Worker {
     }
 }
 
-fn run(agent: &Agent, endpoint: &HttpEndpoint, jobs: &Receiver<Job>, reports: &Reports) {
+fn run(agent: &Agent, jobs: &Receiver<Job>, reports: &Reports) {
     for job in jobs {
         let exchange = job.exchange;
-        if let Err(error) = perform(agent, endpoint, job, reports) {
-            *lock(&endpoint.error) = Some(format!("{}: {error}", shown(&endpoint.url)));
-        }
-        if !reports.add(exchange, Part::End) {
+        let failure = perform(agent, job, reports).err().map(|error| error.to_string());
+        if !reports.add(exchange, HttpPart::End(failure)) {
             return;
         }
     }
 }
 
 /// Performs one request, and reports its response.
-fn perform(agent: &Agent, endpoint: &HttpEndpoint, job: Job, reports: &Reports) -> Result<(), ureq::Error> {
-    let Job { exchange, method, fields, body } = job;
-    let mut request = http::Request::builder().method(method.as_str()).uri(&endpoint.url);
-    for (name, value) in fields.iter().chain(&endpoint.fields) {
-        request = request.header(name, value.as_bytes());
-    }
-    let response = match method {
-        Method::Post => agent.run(request.body(body)?)?,
-        Method::Get | Method::Delete => agent.run(request.body(())?)?,
+fn perform(agent: &Agent, job: Job, reports: &Reports) -> Result<(), ureq::Error> {
+    let (head, body) = job.request.into_parts();
+    let response = match head.method {
+        http::Method::POST => agent.run(http::Request::from_parts(head, &body[..]))?,
+        _ => agent.run(http::Request::from_parts(head, ()))?,
     };
     let (head, body) = response.into_parts();
-    let fields = Box::new(Fields(head.headers));
-    reports.add(exchange, Part::Head { status: head.status.as_u16(), fields });
+    reports.add(job.exchange, HttpPart::Head(Box::new(head)));
     let mut body = body.into_reader();
     let mut buffer = vec![0; READ_SIZE];
     loop {
         match body.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => {
-                if !reports.add(exchange, Part::Bytes(buffer.get(..n).unwrap_or_default().to_vec())) {
+                let bytes = Bytes::copy_from_slice(buffer.get(..n).unwrap_or_default());
+                if !reports.add(job.exchange, HttpPart::Bytes(bytes)) {
                     return Ok(());
                 }
             }

@@ -1,0 +1,286 @@
+//! The HTTP exchanges of a client, between its state machine and an HTTP library.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::io;
+
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, HeaderValue, Request, Uri, response};
+use mcp_proto::json::Json;
+use mcp_proto::{Buffer, Millis, OutboundMessage, StreamId};
+use mcp_proto_http::HeaderFields;
+use mcp_proto_http::client::{Begin, Exchange, ExchangeId, Finish, Head, HttpClient, check_tool_headers};
+
+use super::endpoint::HttpEndpoint;
+use super::request::to_http;
+use crate::client_settings::ClientSettings;
+use crate::http_failure::HttpFailure;
+
+/// Number of additional exchanges: for responses, notifications, and the stream of the session.
+const SPARE_EXCHANGES: usize = 64;
+/// Memory for parameters that are header fields.
+const TOOL_HEADERS: usize = 1024 * 1024;
+
+/// The HTTP exchanges of one connection with a server at a URL. No method waits for the network.
+///
+/// The owner performs each [`HttpAction`] with its HTTP library, and passes the parts of the responses as
+/// [`HttpReport`]s.
+pub struct HttpExchanges {
+    endpoint: HttpEndpoint,
+    uri: Uri,
+    http: HttpClient<'static, Vec<Exchange<'static>>>,
+    /// Reports that precede those of the HTTP library: the rest of a body, and requests that cannot be sent.
+    reports: VecDeque<HttpReport>,
+    /// The refusals of exchanges that have not ended.
+    refusals: HashMap<ExchangeId, HttpFailure>,
+    /// A stream that has closed after its last message, and the reason.
+    closed: Option<(StreamId, Option<HttpFailure>)>,
+    /// Whether the server has ended the session.
+    is_lost: bool,
+}
+
+/// An action for the owner of [`HttpExchanges`].
+#[derive(Debug)]
+pub enum HttpAction {
+    /// Perform this request. A GET or a DELETE has no body.
+    Send(ExchangeId, Box<Request<Bytes>>),
+    /// Close the connection of this exchange. Its later reports have no effect.
+    Abort(ExchangeId),
+    /// This step needs no action. Continue with the next one.
+    Continue,
+}
+
+/// A part of a response, from the HTTP library.
+#[derive(Debug)]
+pub struct HttpReport {
+    /// The exchange of the response.
+    pub exchange: ExchangeId,
+    /// The part.
+    pub part: HttpPart,
+}
+
+/// A part of a response. A response has a head, any number of bytes, and an end. A response that fails early has only
+/// an end.
+#[derive(Debug)]
+pub enum HttpPart {
+    /// The head.
+    Head(Box<response::Parts>),
+    /// Bytes of the body.
+    Bytes(Bytes),
+    /// The end. Contains the reason if the request failed.
+    End(Option<String>),
+}
+
+/// A message or an end that [`HttpExchanges::receive`] returns.
+#[derive(Debug)]
+pub enum HttpReceived<'m> {
+    /// A message of this stream.
+    Message(&'m [u8], StreamId),
+    /// The end of a stream. If its request has no response, the request has failed.
+    Closed(StreamId, Option<HttpFailure>),
+    /// The end of the session.
+    SessionLost,
+}
+
+/// Returns whether the annotations `x-mcp-header` of a tool are valid. A client over HTTP omits other tools.
+fn has_valid_headers(tool: Json<'_>) -> bool {
+    tool.get("inputSchema").is_none_or(|schema| check_tool_headers(schema).is_ok())
+}
+
+impl ClientSettings {
+    /// Adapts the settings to HTTP: messages instead of lines, and only tools with valid annotations.
+    pub fn use_http(&mut self) {
+        self.message_mode = true;
+        self.permits_tool = has_valid_headers;
+    }
+}
+
+impl HttpExchanges {
+    /// Creates the exchanges of a new connection, for this number of requests in flight, and for messages of up to
+    /// `longest` bytes.
+    ///
+    /// # Errors
+    /// The URL is invalid, or needs TLS and `has_tls` is `false`.
+    pub fn new(
+        endpoint: &HttpEndpoint,
+        has_tls: bool,
+        requests: usize,
+        longest: usize,
+    ) -> io::Result<HttpExchanges> {
+        let exchanges = requests.saturating_add(SPARE_EXCHANGES);
+        let exchanges = (0..exchanges).map(|_| Exchange::new(Buffer::grown(longest))).collect();
+        let http = HttpClient::new(exchanges, Buffer::grown(TOOL_HEADERS));
+        Ok(HttpExchanges {
+            uri: endpoint.parse(has_tls)?,
+            http: if endpoint.listens { http } else { http.without_listening() },
+            endpoint: endpoint.clone(),
+            reports: VecDeque::new(),
+            refusals: HashMap::new(),
+            closed: None,
+            is_lost: false,
+        })
+    }
+
+    /// Sends a message. Returns `None` if the message has to wait.
+    pub fn send(&mut self, message: &OutboundMessage<'_>) -> Option<HttpAction> {
+        // Without a session, the server would process requests whose responses cannot arrive.
+        if self.is_lost {
+            return None;
+        }
+        match self.http.begin(message) {
+            Begin::Busy => None,
+            Begin::Drop => Some(HttpAction::Continue),
+            Begin::Close(exchange) => Some(self.abort(exchange)),
+            Begin::Send(exchange) => Some(self.request(exchange, Some(message.message()))),
+        }
+    }
+
+    /// Sends a due request that carries no message. Returns `None` if none is due.
+    pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
+        let exchange = self.http.poll(now)?;
+        Some(self.request(exchange, None))
+    }
+
+    /// Returns the time of the next [`send_due`](HttpExchanges::send_due).
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Millis> {
+        self.http.next_deadline()
+    }
+
+    fn request(&mut self, exchange: ExchangeId, message: Option<&[u8]>) -> HttpAction {
+        let Some(request) = self.http.request(exchange, message) else { return HttpAction::Continue };
+        match to_http(&request, &self.uri, &self.endpoint) {
+            Ok(request) => HttpAction::Send(exchange, Box::new(request)),
+            Err(reason) => {
+                self.reports.push_back(HttpReport { exchange, part: HttpPart::End(Some(reason)) });
+                HttpAction::Continue
+            }
+        }
+    }
+
+    fn abort(&mut self, exchange: ExchangeId) -> HttpAction {
+        self.refusals.remove(&exchange);
+        HttpAction::Abort(exchange)
+    }
+
+    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report. Call it
+    /// only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    ///
+    /// Returns `None` if there is no report.
+    pub fn receive(
+        &mut self,
+        now: Millis,
+        next: impl FnOnce() -> Option<HttpReport>,
+        take: impl FnOnce(HttpReceived<'_>),
+    ) -> Option<HttpAction> {
+        if let Some((stream, failure)) = self.closed.take() {
+            take(HttpReceived::Closed(stream, failure));
+        } else if let Some(HttpReport { exchange, part }) = self.reports.pop_front().or_else(next) {
+            return Some(match part {
+                HttpPart::Head(head) => self.head(exchange, &head),
+                HttpPart::Bytes(bytes) => self.body(exchange, bytes, take),
+                HttpPart::End(reason) => self.finish(exchange, reason, now, take),
+            });
+        } else if std::mem::take(&mut self.is_lost) {
+            take(HttpReceived::SessionLost);
+        } else {
+            return None;
+        }
+        Some(HttpAction::Continue)
+    }
+
+    fn head(&mut self, exchange: ExchangeId, head: &response::Parts) -> HttpAction {
+        let (status, fields) = (head.status.as_u16(), Fields(&head.headers));
+        match self.http.head(exchange, status, &fields) {
+            Head::Body => {}
+            Head::Refused => {
+                let field = |name: &str| Some(String::from_utf8_lossy(fields.field(name)?).into_owned());
+                self.refusals.insert(exchange, HttpFailure::from_status(&self.endpoint.url, status, &field));
+            }
+            Head::SessionLost => {
+                self.refusals.clear();
+                self.is_lost = true;
+            }
+            Head::Unknown => return self.abort(exchange),
+        }
+        HttpAction::Continue
+    }
+
+    /// Handles bytes up to the end of the next message. The other bytes become the next report.
+    fn body(
+        &mut self,
+        exchange: ExchangeId,
+        mut bytes: Bytes,
+        take: impl FnOnce(HttpReceived<'_>),
+    ) -> HttpAction {
+        let step = self.http.body(exchange, &bytes);
+        let consumed = step.consumed.min(bytes.len());
+        if let Some(inbound) = step.message {
+            take(HttpReceived::Message(inbound.message, inbound.stream));
+        }
+        bytes.advance(consumed);
+        if bytes.has_remaining() {
+            self.reports.push_front(HttpReport { exchange, part: HttpPart::Bytes(bytes) });
+        }
+        HttpAction::Continue
+    }
+
+    fn finish(
+        &mut self,
+        exchange: ExchangeId,
+        reason: Option<String>,
+        now: Millis,
+        take: impl FnOnce(HttpReceived<'_>),
+    ) -> HttpAction {
+        let refusal = self.refusals.remove(&exchange);
+        let failure = refusal.or_else(|| Some(HttpFailure::from_reason(&self.endpoint.url, reason?)));
+        match self.http.finish(exchange, now) {
+            Finish::Ended | Finish::Continues => {}
+            Finish::Close(exchange) => return self.abort(exchange),
+            Finish::SessionLost => self.is_lost = true,
+            Finish::Closed(stream) => {
+                let failure = failure.unwrap_or_else(|| HttpFailure::no_message(&self.endpoint.url));
+                take(HttpReceived::Closed(stream, Some(failure)));
+            }
+            // The application needs the header fields, which the message does not contain.
+            Finish::Message(inbound) if failure.as_ref().is_some_and(has_advice) => {
+                take(HttpReceived::Closed(inbound.stream, failure));
+            }
+            Finish::Message(inbound) => {
+                self.closed = Some((inbound.stream, failure));
+                take(HttpReceived::Message(inbound.message, inbound.stream));
+            }
+        }
+        HttpAction::Continue
+    }
+
+    /// Ends all exchanges and the session. Returns the request that ends the session on the server. The owner aborts
+    /// all other requests.
+    pub fn shutdown(&mut self, now: Millis) -> Option<(ExchangeId, Box<Request<Bytes>>)> {
+        self.http.shutdown(now);
+        match self.send_due(now)? {
+            HttpAction::Send(exchange, request) => Some((exchange, request)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether the head of a refusal has a challenge or a time to wait.
+fn has_advice(failure: &HttpFailure) -> bool {
+    failure.challenge.is_some() || failure.retry_after.is_some()
+}
+
+/// The header fields of a response.
+struct Fields<'h>(&'h HeaderMap);
+
+impl HeaderFields for Fields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(HeaderValue::as_bytes)
+    }
+}
+
+impl fmt::Debug for HttpExchanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpExchanges").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}

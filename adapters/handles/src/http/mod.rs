@@ -1,0 +1,8 @@
+//! Clients of servers at a URL, independent of the HTTP library.
+
+mod endpoint;
+mod exchanges;
+mod request;
+
+pub use endpoint::HttpEndpoint;
+pub use exchanges::{HttpAction, HttpExchanges, HttpPart, HttpReceived, HttpReport};

@@ -1,0 +1,113 @@
+//! The failure of one HTTP request.
+
+use std::fmt;
+
+use crate::printable::Printable;
+
+/// The failure of one HTTP request: a status that refuses it, or no response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpFailure {
+    /// The URL, without its user, query and fragment, which may hold secrets.
+    pub url: String,
+    /// The status of the response. `None` means that the server cannot be reached, that the connection broke, or
+    /// that the response contains no message for the request.
+    pub status: Option<u16>,
+    /// The field `WWW-Authenticate`: with 401 and 403, the authorization that is missing.
+    pub challenge: Option<String>,
+    /// The field `Retry-After`: with 429 and 503, the time to wait, in seconds or as a date.
+    pub retry_after: Option<String>,
+    /// The description of a failure without a status; empty otherwise.
+    pub reason: String,
+}
+
+/// The reason of a response without the message that its request expects.
+const NO_MESSAGE: &str = "the response contains no message for the request";
+
+impl HttpFailure {
+    /// Creates the failure of a response with this status. `field` returns the value of a header field.
+    #[must_use]
+    pub fn from_status(url: &str, status: u16, field: &dyn Fn(&str) -> Option<String>) -> HttpFailure {
+        HttpFailure {
+            status: Some(status),
+            challenge: field("www-authenticate"),
+            retry_after: field("retry-after"),
+            ..HttpFailure::from_reason(url, String::new())
+        }
+    }
+
+    /// Creates the failure of a request without a complete response.
+    #[must_use]
+    pub fn from_reason(url: &str, reason: String) -> HttpFailure {
+        HttpFailure { url: public_url(url), status: None, challenge: None, retry_after: None, reason }
+    }
+
+    /// Creates the failure of a request whose response is complete, but contains no message for it.
+    #[cfg(feature = "http")]
+    pub(crate) fn no_message(url: &str) -> HttpFailure {
+        HttpFailure::from_reason(url, NO_MESSAGE.into())
+    }
+
+    /// Returns whether the response is complete, but contains no message for the request.
+    pub(crate) fn is_no_message(&self) -> bool {
+        self.reason == NO_MESSAGE
+    }
+}
+
+/// Returns a URL without its user, query and fragment, which may hold secrets.
+#[must_use]
+pub fn public_url(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    format!("{scheme}{}{path}", authority.rsplit('@').next().unwrap_or_default())
+}
+
+impl fmt::Display for HttpFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.url)?;
+        match self.status {
+            Some(status) => write!(f, "status {status}")?,
+            None => write!(f, "{}", Printable(&self.reason))?,
+        }
+        if let Some(challenge) = &self.challenge {
+            write!(f, ", WWW-Authenticate: {}", Printable(challenge))?;
+        }
+        if let Some(time) = &self.retry_after {
+            write!(f, ", Retry-After: {}", Printable(time))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for HttpFailure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failure_names_url_status_and_fields_without_secrets() {
+        let url = "https://user:secret@example.com:1/mcp?token=secret#x";
+        let field = |name: &str| (name == "www-authenticate").then(|| "Bearer scope=\"a\"".to_owned());
+        for (failure, expected) in [
+            (
+                HttpFailure::from_status(url, 401, &field),
+                "https://example.com:1/mcp: status 401, WWW-Authenticate: Bearer scope=\"a\"",
+            ),
+            (
+                HttpFailure::from_status(url, 503, &|name| (name == "retry-after").then(|| "5".into())),
+                "https://example.com:1/mcp: status 503, Retry-After: 5",
+            ),
+            (HttpFailure::from_reason("localhost", "refused\u{1b}".into()), "localhost: refused\\u{1b}"),
+            (
+                HttpFailure::from_status("localhost", 429, &|name| {
+                    (name == "retry-after").then(|| "\u{202e}5".into())
+                }),
+                "localhost: status 429, Retry-After: \\u{202e}5",
+            ),
+        ] {
+            assert_eq!(failure.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `HttpMachines`: the state machine of HTTP and the core server behind it.
+
+use mcp_proto::server::{Change, Event};
+use mcp_proto::{Buffer, Millis, SendError, Server, Ticket};
+use mcp_proto_http::server::{ExchangeId, HttpServer, Policy, Slots, Step};
+
+use super::HttpAccess;
+use crate::server_shared::{ServerShared, Sessions};
+
+/// Number of bodies that may wait for the core server.
+const WAITING_BODIES: usize = 16;
+/// Maximum size of the unread output of all exchanges, in responses of maximum length.
+const UNREAD_RESPONSES: usize = 4;
+
+/// The state machine of HTTP and the core server behind it.
+///
+/// An adapter keeps this value behind a lock. The holder of the lock passes requests to [`http`](HttpMachines::http),
+/// then calls [`run`](HttpMachines::run).
+#[derive(Debug)]
+pub struct HttpMachines<'i> {
+    /// The exchanges and their sessions.
+    pub http: HttpServer<'i, HttpAccess<'i>>,
+    /// The core server.
+    pub server: Server<'i>,
+    is_closed: bool,
+}
+
+impl<'i> HttpMachines<'i> {
+    /// Creates the machines with memory that grows. `server` is in message mode.
+    #[must_use]
+    pub fn new(server: Server<'i>, access: HttpAccess<'i>, limits: HttpMemory) -> HttpMachines<'i> {
+        let config = access.config();
+        let bodies = config.get_limits().body.saturating_mul(WAITING_BODIES);
+        let output = limits.longest_answer.saturating_mul(UNREAD_RESPONSES);
+        let http = HttpServer::new(config, access, Slots::grown(limits.exchanges), Buffer::grown(output))
+            .body_buffer(Buffer::grown(bodies))
+            .sessions(Slots::grown(limits.sessions))
+            .replay_buffer(Buffer::grown(limits.replay));
+        HttpMachines { http, server, is_closed: false }
+    }
+
+    /// Runs the machines until they wait. Returns the time of the next call.
+    ///
+    /// `on_event` is the handler of the application. `on_output` is called for each exchange with new output.
+    pub fn run(
+        &mut self,
+        commands: &ServerShared,
+        now: Millis,
+        mut on_event: impl FnMut(Event<'_>),
+        mut on_output: impl FnMut(ExchangeId),
+    ) -> Option<Millis> {
+        loop {
+            match self.http.poll(&mut self.server, now) {
+                Step::Event => {
+                    if let Some(event) = self.server.event() {
+                        commands.observe_event(&event);
+                        on_event(event);
+                    }
+                }
+                Step::Output(exchange) => on_output(exchange),
+                Step::Wait(at) => {
+                    // After the poll, the server may serve another session.
+                    let (is_new, until) = commands.process_commands_in(&mut self.server, &mut self.http, now);
+                    if !is_new {
+                        self.is_closed |= until.is_some_and(|until| until <= now);
+                        return at.into_iter().chain(until).min();
+                    }
+                }
+                Step::Closed => {
+                    self.is_closed = true;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more. Read the head first.
+    /// Returns `true` if the response is complete and its exchange has ended.
+    ///
+    /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
+    pub fn take_output(
+        &mut self,
+        exchange: ExchangeId,
+        bytes: &mut Vec<u8>,
+        limit: usize,
+        now: Millis,
+    ) -> bool {
+        loop {
+            let output = self.http.output(exchange);
+            let (length, is_end) = (output.body.len(), output.is_end);
+            bytes.extend_from_slice(output.body);
+            self.http.sent(exchange, length, now);
+            if is_end || length == 0 || bytes.len() >= limit {
+                return is_end;
+            }
+        }
+    }
+
+    /// Whether the server is closed. Exchanges then get no further output.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+}
+
+impl<P: Policy> Sessions for HttpServer<'_, P> {
+    fn select(&mut self, server: &mut Server<'_>, ticket: Ticket) -> bool {
+        self.enter(server, ticket) != Err(SendError::Busy)
+    }
+
+    fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket) {
+        // A client that cannot connect again keeps its connection.
+        let _ = HttpServer::release_connection(self, server, ticket);
+    }
+
+    fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
+        HttpServer::changed(self, server, change);
+    }
+}
+
+/// Limits of the memory of [`HttpMachines`].
+#[derive(Debug, Clone, Copy)]
+pub struct HttpMemory {
+    /// Maximum number of exchanges: requests, and streams that listen.
+    pub exchanges: usize,
+    /// Maximum number of sessions. The slot of a session takes at most 128 bytes.
+    pub sessions: usize,
+    /// Memory for events that a client may request again, in bytes.
+    pub replay: usize,
+    /// Maximum length of a response, in bytes.
+    pub longest_answer: usize,
+}

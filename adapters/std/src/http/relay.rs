@@ -1,0 +1,379 @@
+//! Relays messages between a client on two streams and a server at a URL.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind};
+use mcp_proto::{Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, StreamId, methods};
+use mcp_proto_handles::{HttpEndpoint, HttpReceived, lock};
+
+use super::transport::Transport;
+use super::worker::Reports;
+use crate::sync::{wait, wait_for};
+
+/// Maximum length of a message in either direction, in bytes.
+const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
+/// Maximum number of requests in flight.
+const REQUESTS: usize = 256;
+/// Maximum number of queued lines of the client.
+const QUEUED_LINES: usize = 16;
+/// The time for responses after the client has closed its stream.
+const GRACE: Millis = Millis(1_500);
+/// The stream of an `initialize` that the relay repeats.
+const RESTART: StreamId = StreamId(u32::MAX);
+
+/// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
+///
+/// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
+/// Exceptions: line breaks between tokens become blanks, and a batch becomes single messages. If the HTTP request of a
+/// message fails, its JSON-RPC request gets an error (-32603) with the URL and the status. If the server ends the
+/// session, requests in flight fail, and the relay repeats the handshake of the client.
+///
+/// The function returns after the end of the input. Requests in flight have 1.5 seconds for their responses.
+///
+/// ```no_run
+/// use mcp_proto_std::{HttpEndpoint, http};
+///
+/// http::relay(HttpEndpoint::new("http://127.0.0.1:8080/mcp"), std::io::stdin(), std::io::stdout())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// The URL is invalid or needs TLS in a build without it, or a thread cannot be started. A client that disconnects is
+/// not an error.
+pub fn relay(
+    endpoint: HttpEndpoint,
+    input: impl Read + Send + 'static,
+    output: impl Write,
+) -> io::Result<()> {
+    let transport = Transport::new(endpoint, REQUESTS, LONGEST_MESSAGE)?;
+    let (sender, lines) = sync_channel(QUEUED_LINES);
+    let reports = Arc::clone(&transport.reports);
+    thread::Builder::new().name("mcp-relay".into()).spawn(move || {
+        read_lines(input, &sender, &reports);
+        drop(sender);
+        reports.wake();
+    })?;
+    let clock = Clock::start();
+    let mut relay = Relay {
+        transport,
+        client: ClientSide { output, requests: HashMap::new() },
+        outgoing: VecDeque::new(),
+        next_stream: 0,
+        handshake: Handshake::default(),
+    };
+    // An error means that the client has stopped reading.
+    let _ = relay.run(&lines, clock);
+    relay.transport.end_session(clock);
+    Ok(())
+}
+
+/// A line of the client. `None` is a line that is too long.
+type Line = Option<Vec<u8>>;
+
+fn read_lines(input: impl Read, lines: &SyncSender<Line>, reports: &Reports) {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        let limit = LONGEST_MESSAGE as u64;
+        match input.by_ref().take(limit).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let is_whole = line.len() < LONGEST_MESSAGE || line.ends_with(b"\n");
+        if !is_whole && input.skip_until(b'\n').is_err() {
+            return;
+        }
+        if lines.send(is_whole.then_some(line)).is_err() {
+            return;
+        }
+        reports.wake();
+    }
+}
+
+/// A message from the client to the server.
+struct Outgoing {
+    text: Vec<u8>,
+    kind: OutboundMessageKind,
+    relation: Relation,
+}
+
+/// The messages of the client that begin a session of the handshake era.
+#[derive(Default)]
+struct Handshake {
+    initialize: Option<Vec<u8>>,
+    initialized: Option<Vec<u8>>,
+    /// Whether the relay has repeated `initialize`, and waits for the response.
+    is_repeated: bool,
+    /// Whether the server has refused the repeated `initialize`. The next request repeats it again.
+    is_missing: bool,
+}
+
+struct Relay<W> {
+    transport: Transport,
+    client: ClientSide<W>,
+    outgoing: VecDeque<Outgoing>,
+    next_stream: u32,
+    handshake: Handshake,
+}
+
+/// The client's stream, and its requests without a response.
+struct ClientSide<W> {
+    output: W,
+    requests: HashMap<StreamId, Vec<u8>>,
+}
+
+impl<W: Write> Relay<W> {
+    /// Runs until the input ends.
+    ///
+    /// # Errors
+    /// The client does not read.
+    fn run(&mut self, lines: &Receiver<Line>, clock: Clock) -> io::Result<()> {
+        let reports = Arc::clone(&self.transport.reports);
+        let mut end = None;
+        loop {
+            let now = clock.now();
+            if self.outgoing.is_empty() && !self.handshake.is_repeated && end.is_none() {
+                match lines.try_recv() {
+                    Ok(line) => self.accept(line)?,
+                    Err(TryRecvError::Empty) => {}
+                    Err(TryRecvError::Disconnected) => end = Some(now.plus(GRACE)),
+                }
+            }
+            if self.send_next() || self.transport.send_due(now) {
+                continue;
+            }
+            let is_done = self.outgoing.is_empty() && self.client.requests.is_empty();
+            if end.is_some_and(|end| is_done || end <= now) {
+                return Ok(());
+            }
+            let (client, handshake) = (&mut self.client, &mut self.handshake);
+            let (mut result, outgoing) = (Ok(()), &mut self.outgoing);
+            let received = self.transport.receive(now, |received| {
+                result = match received {
+                    HttpReceived::Message(message, stream) if handshake.is_answer(message, stream) => {
+                        handshake.complete(message, outgoing);
+                        Ok(())
+                    }
+                    HttpReceived::Message(message, stream) => client.message(message, stream),
+                    HttpReceived::Closed(RESTART, _) => {
+                        (handshake.is_repeated, handshake.is_missing) = (false, true);
+                        Ok(())
+                    }
+                    HttpReceived::Closed(stream, failure) => {
+                        let reason = failure.map(|failure| failure.to_string());
+                        client.fail(stream, reason.as_deref().unwrap_or("the server sent no response"))
+                    }
+                    HttpReceived::SessionLost => {
+                        outgoing.clear();
+                        handshake.repeat(outgoing);
+                        client.fail_all("the server has ended the session")
+                    }
+                };
+            });
+            result?;
+            if received {
+                continue;
+            }
+            let mut queue = lock(&reports.queue);
+            if std::mem::take(&mut queue.woken) || queue.has_reports() {
+                continue;
+            }
+            match end.into_iter().chain(self.transport.next_deadline()).min() {
+                Some(at) => drop(wait_for(&reports.pump, queue, Duration::from_millis(at.since(now).0))),
+                None => drop(wait(&reports.pump, queue)),
+            }
+        }
+    }
+
+    /// Sends the next message of the client. Returns `false` if there is none, or if the message has to wait.
+    fn send_next(&mut self) -> bool {
+        let Some(next) = self.outgoing.front() else { return false };
+        if self.handshake.is_repeated && next.relation != Relation::Request(RESTART) {
+            return false;
+        }
+        let is_sent = self.transport.send(&OutboundMessage::new(&next.text, next.kind, next.relation));
+        if is_sent {
+            self.outgoing.pop_front();
+        }
+        is_sent
+    }
+
+    /// Handles a line of the client.
+    fn accept(&mut self, line: Line) -> io::Result<()> {
+        let Some(line) = line else {
+            return self.client.error(b"null", -32600, "Invalid Request: the message is too long");
+        };
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        match Message::parse(line.trim_ascii()) {
+            Ok(message) => self.accept_message(&message),
+            Err(error) => self.client.error(b"null", -32700, &format!("Parse error: {error}")),
+        }
+    }
+
+    fn accept_message(&mut self, message: &Message<'_>) -> io::Result<()> {
+        let is_method =
+            |name: &str| message.method().and_then(Json::string).is_some_and(|method| method == *name);
+        let (kind, relation) = match message.kind() {
+            MessageKind::Request => {
+                let stream = self.next_stream();
+                let id = message.id().map_or_else(Vec::new, |id| id.bytes().to_vec());
+                self.client.requests.insert(stream, id);
+                if is_method(methods::INITIALIZE.name()) {
+                    self.handshake =
+                        Handshake { initialize: Some(message.bytes().to_vec()), ..Default::default() };
+                } else if std::mem::take(&mut self.handshake.is_missing) {
+                    self.handshake.repeat(&mut self.outgoing);
+                }
+                (OutboundMessageKind::Request, Relation::Request(stream))
+            }
+            MessageKind::Notification if is_method(methods::CANCELLED.name()) => {
+                let id = message.params().and_then(|params| params.get("requestId")).map(Json::bytes);
+                // An absent request already has its response.
+                let Some(stream) = id.and_then(|id| self.client.forget(id)) else { return Ok(()) };
+                (OutboundMessageKind::Abort, Relation::Request(stream))
+            }
+            MessageKind::Notification => {
+                if is_method(methods::INITIALIZED.name()) {
+                    self.handshake.initialized = Some(message.bytes().to_vec());
+                }
+                (OutboundMessageKind::Notification, Relation::Connection)
+            }
+            MessageKind::Response => (OutboundMessageKind::Result, Relation::Connection),
+            MessageKind::Batch => return self.accept_batch(message),
+            MessageKind::Invalid => {
+                let id = message.id().map_or(&b"null"[..], Json::bytes);
+                return self.client.error(id, -32600, "Invalid Request");
+            }
+        };
+        self.outgoing.push_back(Outgoing { text: message.bytes().to_vec(), kind, relation });
+        Ok(())
+    }
+
+    /// Handles the members of a batch (2025-03-26) as single messages.
+    fn accept_batch(&mut self, batch: &Message<'_>) -> io::Result<()> {
+        let Ok(batch) = Json::parse(batch.bytes()) else { return Ok(()) };
+        for element in batch.elements() {
+            match Message::parse(element.bytes()) {
+                Ok(message) if message.kind() != MessageKind::Batch => self.accept_message(&message)?,
+                _ => self.client.error(b"null", -32600, "Invalid Request")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a stream for a request. A stream of a request in flight is not used again.
+    fn next_stream(&mut self) -> StreamId {
+        loop {
+            self.next_stream = self.next_stream.wrapping_add(1);
+            let stream = StreamId(self.next_stream);
+            if ![RESTART, StreamId::NONE].contains(&stream) && !self.client.requests.contains_key(&stream) {
+                return stream;
+            }
+        }
+    }
+}
+
+impl Handshake {
+    /// Sends `initialize` again.
+    fn repeat(&mut self, outgoing: &mut VecDeque<Outgoing>) {
+        if let Some(text) = self.initialize.clone() {
+            self.is_repeated = true;
+            let (kind, relation) = (OutboundMessageKind::Request, Relation::Request(RESTART));
+            outgoing.push_front(Outgoing { text, kind, relation });
+        }
+    }
+
+    /// Whether a message belongs to the repeated `initialize`. Over HTTP+SSE, only the id identifies it.
+    fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
+        let id = |text| Message::parse(text).ok()?.id().map(Json::bytes);
+        let has_id =
+            || self.initialize.as_deref().and_then(id).is_some_and(|known| id(message) == Some(known));
+        stream == RESTART || stream == StreamId::NONE && self.is_repeated && has_id()
+    }
+
+    /// Handles a message on the stream of the repeated `initialize`.
+    fn complete(&mut self, message: &[u8], outgoing: &mut VecDeque<Outgoing>) {
+        let Ok(message) = Message::parse(message) else { return };
+        if message.kind() != MessageKind::Response {
+            return;
+        }
+        (self.is_repeated, self.is_missing) = (false, message.result().is_none());
+        if let Some(text) = self.initialized.clone().filter(|_| !self.is_missing) {
+            let (kind, relation) = (OutboundMessageKind::Notification, Relation::Connection);
+            outgoing.push_front(Outgoing { text, kind, relation });
+        }
+    }
+}
+
+impl<W: Write> ClientSide<W> {
+    /// Passes a message of the server to the client.
+    fn message(&mut self, message: &[u8], stream: StreamId) -> io::Result<()> {
+        if let Ok(response) = Message::parse(message)
+            && response.kind() == MessageKind::Response
+            && self.requests.remove(&stream).is_none()
+            && let Some(id) = response.id()
+        {
+            // Over HTTP+SSE, all responses arrive on one stream.
+            self.forget(id.bytes());
+        }
+        self.write(message)
+    }
+
+    /// Removes the request with this id. Returns its stream.
+    fn forget(&mut self, id: &[u8]) -> Option<StreamId> {
+        let stream = self.requests.iter().find(|(_, known)| *known == id).map(|(stream, _)| *stream)?;
+        self.requests.remove(&stream);
+        Some(stream)
+    }
+
+    /// Responds with an error to the request of this stream, if it has no response.
+    fn fail(&mut self, stream: StreamId, reason: &str) -> io::Result<()> {
+        match self.requests.remove(&stream) {
+            Some(id) => self.error(&id, -32603, reason),
+            None => Ok(()),
+        }
+    }
+
+    fn fail_all(&mut self, reason: &str) -> io::Result<()> {
+        let requests = std::mem::take(&mut self.requests);
+        requests.values().try_for_each(|id| self.error(id, -32603, reason))
+    }
+
+    fn error(&mut self, id: &[u8], code: i32, reason: &str) -> io::Result<()> {
+        let mut message = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+        message.extend_from_slice(id);
+        write!(message, r#","error":{{"code":{code},"message":{}}}}}"#, quoted(reason))?;
+        self.write(&message)
+    }
+
+    /// Writes one line. Replaces line breaks, which can only stand between tokens, by blanks.
+    fn write(&mut self, message: &[u8]) -> io::Result<()> {
+        let mut line: Vec<u8> =
+            message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
+        line.push(b'\n');
+        self.output.write_all(&line)?;
+        self.output.flush()
+    }
+}
+
+/// Returns a JSON string with this text.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if character.is_control() => quoted.push(' '),
+            character => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

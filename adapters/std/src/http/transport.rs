@@ -1,0 +1,130 @@
+//! HTTP exchanges of a client. Threads perform them, so no method waits for the network.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_proto::{Clock, Millis, OutboundMessage};
+use mcp_proto_handles::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport, lock};
+use mcp_proto_http::client::ExchangeId;
+
+use super::worker::{Job, Reports, Worker};
+use crate::sync::wait_for;
+
+/// Maximum number of idle threads with open connections.
+const MAX_IDLE: usize = 8;
+/// Time limit for the server to confirm the end of a session.
+const END_TIME: Millis = Millis(2_000);
+
+/// The HTTP exchanges with one server.
+pub(super) struct Transport {
+    endpoint: HttpEndpoint,
+    exchanges: HttpExchanges,
+    pub(super) reports: Arc<Reports>,
+    busy: HashMap<ExchangeId, Worker>,
+    idle: Vec<Worker>,
+}
+
+impl Transport {
+    /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes.
+    ///
+    /// # Errors
+    /// The URL is invalid, or needs TLS in a build without it.
+    pub(super) fn new(endpoint: HttpEndpoint, requests: usize, longest: usize) -> io::Result<Transport> {
+        Ok(Transport {
+            exchanges: HttpExchanges::new(&endpoint, cfg!(feature = "https"), requests, longest)?,
+            endpoint,
+            reports: Arc::default(),
+            busy: HashMap::new(),
+            idle: Vec::new(),
+        })
+    }
+
+    /// Sends a message. Returns `false` if the message has to wait.
+    pub(super) fn send(&mut self, message: &OutboundMessage<'_>) -> bool {
+        let action = self.exchanges.send(message);
+        self.perform(action)
+    }
+
+    /// Sends a due request that carries no message. Returns `false` if none is due.
+    pub(super) fn send_due(&mut self, now: Millis) -> bool {
+        let action = self.exchanges.send_due(now);
+        self.perform(action)
+    }
+
+    /// Returns the time of the next [`send_due`](Transport::send_due).
+    pub(super) fn next_deadline(&self) -> Option<Millis> {
+        self.exchanges.next_deadline()
+    }
+
+    /// Passes the next message or end to `take`. Returns `false` if there is no report.
+    pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
+        let (reports, busy, idle) = (&self.reports, &mut self.busy, &mut self.idle);
+        let next = || {
+            let report = reports.take(&mut lock(&reports.queue))?;
+            if let HttpPart::End(_) = report.part {
+                let worker = busy.remove(&report.exchange);
+                idle.extend(worker.filter(|_| idle.len() < MAX_IDLE));
+            }
+            Some(report)
+        };
+        let action = self.exchanges.receive(now, next, take);
+        self.perform(action)
+    }
+
+    /// Performs an action. Returns `false` if there is none.
+    fn perform(&mut self, action: Option<HttpAction>) -> bool {
+        match action {
+            Some(HttpAction::Send(exchange, request)) => self.start(Job { exchange, request }),
+            Some(HttpAction::Abort(exchange)) => {
+                if let Some(worker) = self.busy.remove(&exchange) {
+                    worker.abort();
+                }
+            }
+            Some(HttpAction::Continue) => {}
+            None => return false,
+        }
+        true
+    }
+
+    fn start(&mut self, job: Job) {
+        let exchange = job.exchange;
+        let worker = self.idle.pop().map_or_else(|| Worker::start(&self.endpoint, &self.reports), Ok);
+        match worker {
+            Ok(worker) => {
+                worker.perform(job);
+                self.busy.insert(exchange, worker);
+            }
+            Err(error) => self.reports.add_failure(exchange, error.to_string()),
+        }
+    }
+
+    /// Ends the session on the server, and waits for the confirmation.
+    pub(super) fn end_session(&mut self, clock: Clock) {
+        self.busy.drain().for_each(|(_, worker)| worker.abort());
+        let now = clock.now();
+        let Some((exchange, request)) = self.exchanges.shutdown(now) else { return };
+        self.start(Job { exchange, request });
+        let until = now.plus(END_TIME);
+        let mut queue = lock(&self.reports.queue);
+        loop {
+            match self.reports.take(&mut queue) {
+                Some(HttpReport { exchange: ended, part: HttpPart::End(_) }) if ended == exchange => return,
+                Some(_) => {}
+                None if clock.now() >= until => return,
+                None => {
+                    let left = Duration::from_millis(until.since(clock.now()).0);
+                    queue = wait_for(&self.reports.pump, queue, left);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        self.reports.close();
+        self.busy.drain().for_each(|(_, worker)| worker.abort());
+    }
+}

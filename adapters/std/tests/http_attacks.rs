@@ -1,0 +1,253 @@
+//! Clients that send slowly, wait, or never end, and a handler that panics.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mcp_proto::Millis;
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+use mcp_proto_std::http::{HttpAccess, HttpConfig};
+use mcp_proto_std::{Serve, Stop};
+
+static TOOLS: Tools =
+    Tools::new(&[Tool::new("echo", "{}"), Tool::new("panic", "{}"), Tool::new("wait", "{}")]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: HttpConfig = {
+    let config = HttpConfig::new().path("/mcp");
+    let mut times = config.get_times();
+    times.body = Millis(300);
+    config.times(times)
+};
+
+/// The time limit of each wait.
+const LIMIT: Duration = Duration::from_secs(10);
+
+struct TestServer {
+    address: SocketAddr,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    fn start(connections: usize) -> TestServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Stop::new();
+        let server = Serve::new(&INFO).connections(connections).stopped_by(&stop);
+        let thread = thread::spawn(move || {
+            let served = server.http(listener, HttpAccess::new(&CONFIG), |event, server| match event {
+                Event::Call(call) if call.name() == "panic" => panic!("a panic for the test"),
+                Event::Call(call) if call.name() == "wait" => server.run(call, |responder| {
+                    let _ = responder.sleep_unless_cancelled(LIMIT);
+                }),
+                Event::Call(call) => call.text("7"),
+                _ => {}
+            });
+            served.unwrap();
+        });
+        TestServer { address, stop, thread: Some(thread) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream
+    }
+
+    /// Stops the server. Returns the time until it has ended.
+    fn stop(&mut self) -> Duration {
+        let start = Instant::now();
+        self.stop.within(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking());
+        }
+        start.elapsed()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A call of `tool`.
+fn call(tool: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
+    let length = body.len();
+    let fields =
+        format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n");
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Calls `echo`. Returns whether the connection served the call.
+fn is_served(stream: &mut TcpStream) -> bool {
+    let mut response = Vec::new();
+    let mut bytes = [0; 1024];
+    if stream.write_all(call("echo").as_bytes()).is_err() {
+        return false;
+    }
+    while !String::from_utf8_lossy(&response).contains(r#""text":"7""#) {
+        match stream.read(&mut bytes) {
+            Ok(0) | Err(_) => return false,
+            Ok(n) => response.extend_from_slice(&bytes[..n]),
+        }
+    }
+    true
+}
+
+/// Whether the server has closed the connection, or closes it soon.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    !matches!(stream.read(&mut [0]), Ok(1..))
+}
+
+#[test]
+fn slow_body_gets_408_before_it_is_complete() {
+    let server = TestServer::start(4);
+    for start in [&b"{"[..], b""] {
+        let mut stream = server.connect();
+        let request = call("echo");
+        let (head, _) = request.split_once("\r\n\r\n").unwrap();
+        stream.write_all(&[head.as_bytes(), b"\r\n\r\n", start].concat()).unwrap();
+        let sent = Instant::now();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(
+            response.starts_with("HTTP/1.1 408 ") && response.contains("Connection: close"),
+            "{response}"
+        );
+        assert!((Duration::from_millis(250)..LIMIT).contains(&sent.elapsed()), "{:?}", sent.elapsed());
+    }
+    assert!(is_served(&mut server.connect()));
+}
+
+#[test]
+fn refused_head_needs_no_body() {
+    let server = TestServer::start(4);
+    let mut stream = server.connect();
+    stream.write_all(b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n").unwrap();
+    let start = Instant::now();
+    let mut response = [0; 12];
+    stream.read_exact(&mut response).unwrap();
+    assert_eq!(&response, b"HTTP/1.1 404");
+    assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
+}
+
+#[test]
+fn new_connection_closes_the_longest_idle_one() {
+    let server = TestServer::start(3);
+    let mut idle: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
+    // The first one was used last.
+    for index in [1, 2, 0] {
+        assert!(is_served(&mut idle[index]));
+        // The client has the response before the server records that the connection is idle.
+        thread::sleep(Duration::from_millis(50));
+    }
+    let mut other = server.connect();
+    assert!(is_served(&mut other));
+    assert!(is_closed(&mut idle[1]));
+    let mut another = server.connect();
+    assert!(is_served(&mut another));
+    assert!(is_closed(&mut idle[2]));
+    assert!([&mut idle[0], &mut other, &mut another].into_iter().all(is_served));
+}
+
+#[test]
+fn slow_heads_and_bodies_make_room_and_calls_do_not() {
+    let server = TestServer::start(3);
+    let mut busy = server.connect();
+    busy.write_all(call("wait").as_bytes()).unwrap();
+    let mut slow_head = server.connect();
+    slow_head.write_all(b"POST /mcp HTTP/1.1\r\nHost").unwrap();
+    let mut slow_body = server.connect();
+    slow_body.write_all(call("echo").strip_suffix('}').unwrap().as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(50));
+    let mut others = [server.connect(), server.connect()];
+    assert!(others.iter_mut().all(is_served));
+    assert!(is_closed(&mut slow_head) && is_closed(&mut slow_body));
+    busy.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert!(
+        busy.read(&mut [0])
+            .is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    );
+}
+
+#[test]
+fn panic_of_the_handler_leaves_nothing_that_delays_the_end() {
+    let mut server = TestServer::start(4);
+    let mut stream = server.connect();
+    stream.write_all(call("panic").as_bytes()).unwrap();
+    assert!(is_closed(&mut stream));
+    assert!(is_served(&mut server.connect()));
+    let time = server.stop();
+    assert!(time < Duration::from_millis(1_500), "{time:?}");
+}
+
+/// Calls on new connections and on an open one, among 1,000 slow clients. The slow clients send heads byte by byte, and
+/// connect again when the server closes their connections.
+///
+/// `cargo test --release -p mcp-proto-std --features http -- --ignored --nocapture slow_clients`
+#[test]
+#[ignore = "measures times, which needs a release build and an idle computer"]
+fn thousand_slow_clients_delay_no_call() {
+    const SLOW: usize = 1_000;
+    const CALLS: usize = 1_000;
+    let server = TestServer::start(64);
+    let (is_over, connected) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+    let (over, count, address) = (Arc::clone(&is_over), Arc::clone(&connected), server.address);
+    let attack = thread::spawn(move || {
+        let head = call("echo");
+        let mut clients: Vec<Option<TcpStream>> = (0..SLOW).map(|_| None).collect();
+        for round in 0.. {
+            for client in &mut clients {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let byte = &head.as_bytes()[round % 100..][..1];
+                if client.as_mut().is_none_or(|client| client.write_all(byte).is_err()) {
+                    *client = TcpStream::connect(address).ok();
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    while connected.load(Ordering::Relaxed) < SLOW {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let mut lasting = server.connect();
+    let (mut times, mut retries) = (Vec::new(), 0);
+    for number in 0..CALLS {
+        let start = Instant::now();
+        if number % 2 == 0 {
+            while !is_served(&mut server.connect()) {
+                retries += 1;
+            }
+        } else {
+            // A client whose idle connection was closed connects again, as every HTTP library does.
+            while !is_served(&mut lasting) {
+                retries += 1;
+                lasting = server.connect();
+            }
+        }
+        times.push(start.elapsed());
+        thread::sleep(Duration::from_millis(2));
+    }
+    is_over.store(true, Ordering::Relaxed);
+    attack.join().unwrap();
+    times.sort();
+    let (median, p99, most) = (times[CALLS / 2], times[CALLS * 99 / 100], times[CALLS - 1]);
+    let total = connected.load(Ordering::Relaxed);
+    println!(
+        "median {median:?}, p99 {p99:?}, most {most:?}, {retries} calls again, {total} slow connections"
+    );
+    assert!(p99 < Duration::from_millis(50), "{p99:?}");
+}

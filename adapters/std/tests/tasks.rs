@@ -1,0 +1,95 @@
+//! Calls that become tasks, with blocking handles on both sides.
+
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use crate::time_limit::{TEST_TIMEOUT, within};
+use mcp_proto::client::{Connect, TaskLimits};
+use mcp_proto::server::{Event, ServerConfig, TaskOptions, TaskSupport, Tasks, Tool, Tools};
+use mcp_proto::{Millis, TaskStatus};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stop};
+
+static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
+static TASKS: Tasks = Tasks::new();
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &TASKS]);
+
+const LIMITS: TaskLimits =
+    TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
+
+/// Each call becomes a task. The task ends after a moment.
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    let Event::Call(call) = event else { return };
+    let ticket = match call.into_task(TaskOptions::new([9; 16])) {
+        Ok(ticket) => ticket,
+        Err(call) => return call.text("no task"),
+    };
+    let server = server.clone();
+    thread::spawn(move || {
+        server.update_task(ticket, |mut task| task.set_message("half"));
+        thread::sleep(Duration::from_millis(200));
+        server.update_task(ticket, |task| task.complete(|result| result.text("42")));
+    });
+}
+
+fn test(connector: Connector, script: impl FnOnce(&ClientHandle) + Send + 'static) {
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
+        let serve = Serve::new(&INFO).stopped_by(&stop);
+        let served = thread::spawn(move || serve.listen(listener, handler));
+        let client = connector.open(move || TcpStream::connect(address)).unwrap();
+        script(&client);
+        client.close();
+        stop.within(Duration::from_secs(1));
+        served.join().unwrap().unwrap();
+    });
+}
+
+fn connector(era: Connect) -> Connector {
+    Connector::new("test", "1").connect(era)
+}
+
+const NO_ARGUMENTS: BTreeMap<&str, &str> = BTreeMap::new();
+const OPTIONS: CallOptions = CallOptions::new().task(Duration::from_secs(600));
+
+#[test]
+fn call_that_becomes_a_task_returns_its_result() {
+    for era in [Connect::Stateless, Connect::Handshake] {
+        test(connector(era).tasks(LIMITS), |client| {
+            let mut steps = Vec::new();
+            let result = client.call_with("slow", &NO_ARGUMENTS, OPTIONS, |step| steps.push(step)).unwrap();
+            assert_eq!(result.text().as_deref(), Some("42"));
+            let task = steps[0].task.as_ref().unwrap();
+            assert!(!task.id.is_empty() && task.status == Some(TaskStatus::Working), "{steps:?}");
+            assert!(steps.iter().any(|step| step.message.as_deref() == Some("half")), "{steps:?}");
+        });
+    }
+}
+
+#[test]
+fn task_is_resumed_by_its_id() {
+    test(connector(Connect::Stateless).tasks(LIMITS), |client| {
+        let mut resumed = Vec::new();
+        let result = client.call_with("slow", &NO_ARGUMENTS, OPTIONS, |step| {
+            if resumed.is_empty() {
+                let id = step.task.unwrap().id;
+                resumed.push(client.resume_task(&id, CallOptions::new()).unwrap().wait().unwrap());
+            }
+        });
+        assert_eq!(resumed[0].text().as_deref(), Some("42"));
+        assert_eq!(result.unwrap().text().as_deref(), Some("42"));
+        let unknown = client.resume_task("unknown", CallOptions::new()).unwrap().wait();
+        assert!(matches!(unknown, Err(CallError::Server(error)) if error.code == -32602));
+    });
+}
+
+#[test]
+fn client_without_tasks_gets_ordinary_responses() {
+    test(connector(Connect::Automatic), |client| {
+        assert_eq!(client.call_json("slow", "{}").unwrap().text().as_deref(), Some("no task"));
+        let resumed = client.resume_task("t", CallOptions::new()).unwrap().wait();
+        assert_eq!(resumed, Err(CallError::Unsupported));
+    });
+}

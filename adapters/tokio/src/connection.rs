@@ -1,0 +1,163 @@
+//! The task of a client: its connections, one after another.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use mcp_proto::{Client, Observer};
+use mcp_proto_handles::{
+    ClientCloseGuard, ClientSession, ClientSettings, ClientShared, ConnectError, Reconnect, ServerDetails,
+    ServerRequestHandler,
+};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use crate::child::ServerProcess;
+use crate::pump::PumpStatus;
+use crate::pump_state::PumpState;
+use crate::source::{Link, LinkPump, Source, stop};
+
+/// The sender of the result of the first connection.
+pub(crate) type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
+
+/// A client between its handles and its server.
+pub(crate) struct Connection {
+    pub(crate) settings: ClientSettings,
+    pub(crate) observer: Option<Box<dyn Observer + Send>>,
+    pub(crate) handler: Option<ServerRequestHandler>,
+    pub(crate) reconnect: Option<Reconnect>,
+    pub(crate) shared: Arc<ClientShared>,
+    pub(crate) report: Option<Report>,
+}
+
+impl Connection {
+    /// Runs the client until it is closed. If the server closes the connection during an automatic attempt, connects
+    /// once more with a handshake only.
+    pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
+        let start = Instant::now();
+        let (error, status) = loop {
+            let (outcome, status) = match source.open(start).await {
+                Ok(Link { pump, mut process }) => {
+                    let outcome = self.run_connections(pump, &mut process, &mut source, start).await;
+                    (outcome, stop(process).await)
+                }
+                Err(error) => (Err(error.into()), None),
+            };
+            let Err(error) = outcome else { return guard.close_with(status) };
+            // If the caller no longer waits, the client was closed, and a second attempt is pointless.
+            let is_awaited = self.report.as_ref().is_some_and(|report| !report.is_closed());
+            if !(source.is_reusable() && is_awaited && self.settings.fall_back_to_handshake(&error)) {
+                break (error, status);
+            }
+        };
+        if let Some(report) = self.report {
+            let error = match error {
+                ConnectError::Closed(_) => ConnectError::Closed(status),
+                error => error,
+            };
+            let _ = report.send(Err(error));
+        }
+        guard.close_with(status);
+    }
+
+    /// Runs the first connection and its replacements. `process` becomes the process of the last connection. Returns an
+    /// error if the first connection was never established.
+    async fn run_connections(
+        &mut self,
+        mut pump: LinkPump,
+        process: &mut Option<ServerProcess>,
+        source: &mut Source,
+        start: Instant,
+    ) -> Result<(), ConnectError> {
+        let Connection { settings, observer, handler, reconnect, shared, report } = self;
+        let config = settings.config();
+        let mut client = settings.client(&config, observer.as_mut())?;
+        let mut session = ClientSession::new(shared, pump.wake(), handler.clone());
+        session.set_tool_filter(settings.permits_tool);
+        let reconnect = reconnect.filter(|_| source.is_reusable());
+        session.set_reconnect(reconnect.is_some());
+        run_connection(&mut pump, &mut client, &mut session, shared, report).await?;
+        let Some(reconnect) = reconnect else { return Ok(()) };
+        let (mut attempts, mut state) = (reconnect, PumpState::new(start));
+        // Close the streams first, so that the old process can exit.
+        drop(pump);
+        while let Some(pause) = session.begin_attempt(&mut attempts, state.wake()) {
+            let pause = sleep(Duration::from_millis(pause.0));
+            if while_open(pause, &mut client, &mut session, &mut state).await.is_none() {
+                break;
+            }
+            stop(process.take()).await;
+            let opening = source.open(start);
+            let Some(opened) = while_open(opening, &mut client, &mut session, &mut state).await else {
+                break;
+            };
+            let Ok(mut link) = opened else { continue };
+            *process = link.process;
+            client.reconnect();
+            session.connection_opened(link.pump.wake());
+            if run_connection(&mut link.pump, &mut client, &mut session, shared, report).await.is_ok() {
+                attempts = reconnect;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs the event loop until the connection closes. Returns an error if the connection was never established.
+async fn run_connection(
+    pump: &mut LinkPump,
+    client: &mut Client<'_>,
+    session: &mut ClientSession,
+    shared: &ClientShared,
+    report: &mut Option<Report>,
+) -> Result<(), ConnectError> {
+    let mut outcome = Err(ConnectError::Closed(None));
+    loop {
+        let until = session.process_commands(client, pump.now());
+        match pump.run_until(client, until).await {
+            PumpStatus::Closed => return outcome,
+            PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
+            PumpStatus::Woken => {}
+            PumpStatus::Event => match session.handle_http_event(client, pump.failure()) {
+                Some(Ok(details)) => {
+                    if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
+                        // No handle exists that could close the connection.
+                        shared.close(None);
+                    }
+                    outcome = Ok(());
+                }
+                Some(Err(error)) => outcome = Err(error),
+                None => {}
+            },
+        }
+    }
+}
+
+/// Waits for a future between two connections, and executes commands of the handles meanwhile. Returns `None` if the
+/// client is closing.
+async fn while_open<T>(
+    future: impl Future<Output = T>,
+    client: &mut Client<'_>,
+    session: &mut ClientSession,
+    state: &mut PumpState,
+) -> Option<T> {
+    let mut future = pin!(future);
+    loop {
+        let now = state.now();
+        let due = session.process_commands(client, now);
+        if session.is_closing() {
+            return None;
+        }
+        let output = poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if state.is_woken(context, due, now) => Poll::Ready(None),
+            Poll::Pending if state.poll_deadline(context, due) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(output) = output.await {
+            return Some(output);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A pump for a client over HTTP. A task performs each request.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use mcp_proto::{Action, Machine, Millis};
+use mcp_proto_handles::{
+    Bytes, HttpAction, HttpExchanges, HttpFailure, HttpPart, HttpReceived, HttpReport, Wake,
+};
+use mcp_proto_http::client::ExchangeId;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::sender::HttpSender;
+use crate::pump::PumpStatus;
+use crate::pump_state::PumpState;
+
+/// Maximum number of queued reports.
+const MAX_REPORTS: usize = 16;
+/// Time limit for the server to confirm the end of a session.
+const END_TIME: Millis = Millis(2_000);
+
+/// Connects a client in message mode with HTTP requests.
+pub(crate) struct HttpPump {
+    state: PumpState,
+    exchanges: HttpExchanges,
+    tasks: Tasks,
+    /// The reason why the last stream has closed.
+    failure: Option<HttpFailure>,
+    /// The exchange that ends the session, and its deadline.
+    ending: Option<(ExchangeId, Millis)>,
+}
+
+impl HttpPump {
+    /// Creates a pump whose clock starts at `start`.
+    pub(super) fn new(exchanges: HttpExchanges, sender: HttpSender, start: Instant) -> HttpPump {
+        let (reporter, reports) = channel(MAX_REPORTS);
+        let tasks = Tasks { sender, running: HashMap::new(), reporter, reports };
+        HttpPump { state: PumpState::new(start), exchanges, tasks, failure: None, ending: None }
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.state.now()
+    }
+
+    pub(crate) fn wake(&self) -> Wake {
+        self.state.wake()
+    }
+
+    /// Returns the reason why the last stream has closed, until the pump receives another report.
+    pub(crate) fn failure(&self) -> Option<HttpFailure> {
+        self.failure.clone()
+    }
+
+    /// Moves messages until there is a status to return: [`PumpStatus::Woken`] no later than `until`.
+    pub(crate) async fn run_until(
+        &mut self,
+        machine: &mut (dyn Machine + Send),
+        until: Option<Millis>,
+    ) -> PumpStatus {
+        poll_fn(|context| {
+            if self.state.must_yield(context) {
+                return Poll::Pending;
+            }
+            let status = self.poll(context, machine, until);
+            self.state.count(&status);
+            status
+        })
+        .await
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        machine: &mut dyn Machine,
+        until: Option<Millis>,
+    ) -> Poll<PumpStatus> {
+        loop {
+            let now = self.now();
+            let io = match machine.poll(now) {
+                Action::Event => return Poll::Ready(PumpStatus::Event),
+                Action::Closed => return self.poll_end(context, now),
+                Action::Io(io) => io,
+            };
+            let deadline = io.deadline();
+            let (transmit, receive) = io.split();
+            if let Some(message) = transmit.frame()
+                && let Some(action) = self.exchanges.send(&message)
+            {
+                transmit.sent(message.message().len());
+                self.tasks.perform(action);
+                continue;
+            }
+            if let Some(action) = self.exchanges.send_due(now) {
+                self.tasks.perform(action);
+                continue;
+            }
+            if receive.is_ready() {
+                let failure = &mut self.failure;
+                *failure = None;
+                let next = || self.tasks.poll_report(context);
+                let action = self.exchanges.receive(now, next, |received| match received {
+                    HttpReceived::Message(message, stream) => _ = receive.message(message, stream),
+                    HttpReceived::Closed(stream, reason) => {
+                        *failure = reason;
+                        let _ = receive.stream_closed(stream);
+                    }
+                    HttpReceived::SessionLost => receive.eof(),
+                });
+                if let Some(action) = action {
+                    self.tasks.perform(action);
+                    continue;
+                }
+            }
+            if self.state.is_woken(context, until, now) {
+                return Poll::Ready(PumpStatus::Woken);
+            }
+            let deadlines = [deadline, until, self.exchanges.next_deadline()];
+            if !self.state.poll_deadline(context, deadlines.into_iter().flatten().min()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Ends the session on the server, and waits for the confirmation.
+    fn poll_end(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
+        let (exchange, until) = match self.ending {
+            Some(ending) => ending,
+            None => {
+                self.tasks.running.clear();
+                let Some((exchange, request)) = self.exchanges.shutdown(now) else {
+                    return Poll::Ready(PumpStatus::Closed);
+                };
+                self.tasks.perform(HttpAction::Send(exchange, request));
+                *self.ending.insert((exchange, now.plus(END_TIME)))
+            }
+        };
+        while let Some(report) = self.tasks.poll_report(context) {
+            if report.exchange == exchange && matches!(report.part, HttpPart::End(_)) {
+                return Poll::Ready(PumpStatus::Closed);
+            }
+        }
+        match self.state.poll_deadline(context, Some(until)) {
+            true => Poll::Ready(PumpStatus::Closed),
+            false => Poll::Pending,
+        }
+    }
+}
+
+/// The tasks that perform requests.
+struct Tasks {
+    sender: HttpSender,
+    running: HashMap<ExchangeId, AbortOnDrop>,
+    reporter: Sender<HttpReport>,
+    reports: Receiver<HttpReport>,
+}
+
+impl Tasks {
+    fn perform(&mut self, action: HttpAction) {
+        match action {
+            HttpAction::Send(exchange, request) => self.start(exchange, *request),
+            HttpAction::Abort(exchange) => drop(self.running.remove(&exchange)),
+            HttpAction::Continue => {}
+        }
+    }
+
+    fn start(&mut self, exchange: ExchangeId, request: hyper::Request<Bytes>) {
+        let task = tokio::spawn(self.sender.clone().perform(exchange, request, self.reporter.clone()));
+        self.running.insert(exchange, AbortOnDrop(task.abort_handle()));
+    }
+
+    /// Returns the next report. Without one, the next report wakes the task.
+    fn poll_report(&mut self, context: &mut Context<'_>) -> Option<HttpReport> {
+        let Poll::Ready(Some(report)) = self.reports.poll_recv(context) else { return None };
+        if let HttpPart::End(_) = report.part {
+            self.running.remove(&report.exchange);
+        }
+        Some(report)
+    }
+}
+
+/// A task that ends on drop, which closes its connection.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

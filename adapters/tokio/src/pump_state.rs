@@ -1,0 +1,81 @@
+//! The parts that all pumps share: a clock with a timer, a waker, and fairness to other tasks.
+
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_proto::Millis;
+use mcp_proto_handles::{Signal, Wake};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::pump::{PumpStatus, Waker};
+
+/// Maximum number of consecutive events before the task yields to other tasks.
+const MAX_EVENTS: u8 = 32;
+
+pub(crate) struct PumpState {
+    start: Instant,
+    woken: Arc<Signal<bool>>,
+    /// The timer, while there is a deadline.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Number of events since the task last yielded.
+    events: u8,
+}
+
+impl PumpState {
+    /// Creates the state of a pump whose clock starts at `start`.
+    pub(crate) fn new(start: Instant) -> PumpState {
+        PumpState { start, woken: Arc::default(), timer: None, events: 0 }
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        Waker { woken: Arc::clone(&self.woken) }
+    }
+
+    /// Returns a callback that wakes the pump.
+    pub(crate) fn wake(&self) -> Wake {
+        let waker = self.waker();
+        Arc::new(move || waker.wake())
+    }
+
+    /// Returns whether the task must yield to other tasks before the next poll. Wakes the task in this case.
+    pub(crate) fn must_yield(&mut self, context: &mut Context<'_>) -> bool {
+        let must_yield = self.events >= MAX_EVENTS;
+        if must_yield {
+            self.events = 0;
+            context.waker().wake_by_ref();
+        }
+        must_yield
+    }
+
+    /// Counts the events in a row. `status` is the result of a poll.
+    pub(crate) fn count(&mut self, status: &Poll<PumpStatus>) {
+        self.events = if status.is_ready() { self.events + 1 } else { 0 };
+    }
+
+    /// Returns whether a waker was used, or `until` has passed.
+    pub(crate) fn is_woken(&self, context: &mut Context<'_>, until: Option<Millis>, now: Millis) -> bool {
+        until.is_some_and(|until| until <= now)
+            || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready()
+    }
+
+    /// Returns whether the deadline has passed. If not, the timer wakes the task at the deadline.
+    pub(crate) fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
+        let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
+        let Some(at) = at else {
+            self.timer = None;
+            return false;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if timer.deadline() != at {
+            timer.as_mut().reset(at);
+        }
+        timer.as_mut().poll(context).is_ready()
+    }
+}
