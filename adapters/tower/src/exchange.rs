@@ -1,0 +1,133 @@
+//! `Exchange`: one request in the state machine, and the output of its response.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::Response;
+use mcp_proto::Millis;
+use mcp_proto_http::server::{ExchangeId, MediaType, ResponseHead};
+
+use crate::body::{ResponseBody, StreamCut};
+use crate::head::response;
+use crate::shared::{Machines, Shared};
+
+/// One request in the state machine. Dropping the exchange before the end of the response closes it.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    shared: Arc<Shared>,
+    id: ExchangeId,
+    is_open: bool,
+}
+
+/// The first part of a response.
+pub(crate) enum Start {
+    Full(ResponseHead, Bytes),
+    Stream(ResponseHead),
+}
+
+impl Exchange {
+    pub(crate) fn new(shared: Arc<Shared>, id: ExchangeId) -> Exchange {
+        Exchange { shared, id, is_open: true }
+    }
+
+    pub(crate) fn id(&self) -> ExchangeId {
+        self.id
+    }
+
+    /// Returns the response when it starts.
+    pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
+        let id = self.id;
+        self.shared.with(|shared, machines, now| machines.poll_start(shared, id, now, context))
+    }
+
+    /// Creates a response from its start.
+    pub(crate) fn into_response(mut self, start: Start) -> Response<ResponseBody> {
+        match start {
+            Start::Full(head, body) => {
+                self.is_open = false;
+                response(&head, ResponseBody::full(body))
+            }
+            Start::Stream(head) => response(&head, ResponseBody::stream(self)),
+        }
+    }
+
+    /// Returns the next part of an event stream, and whether it is the last one.
+    pub(crate) fn poll_output(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(Bytes, bool), StreamCut>> {
+        let id = self.id;
+        let output = self.shared.with(|shared, machines, now| {
+            let output = machines.core.http.output(id);
+            if output.is_cut {
+                return Poll::Ready(Err(StreamCut));
+            }
+            if output.body.is_empty() && !output.is_end {
+                if machines.core.is_closed() {
+                    machines.core.http.close(id);
+                    return Poll::Ready(Ok((Bytes::new(), true)));
+                }
+                machines.wait(id, context);
+                return Poll::Pending;
+            }
+            let output = machines.take_output(id, output.body.len(), now);
+            machines.run(shared, now);
+            Poll::Ready(Ok(output))
+        });
+        if let Poll::Ready(Err(_) | Ok((_, true))) = output {
+            self.is_open = false;
+        }
+        output
+    }
+}
+
+impl Machines {
+    /// Returns the start of a response. Otherwise stores the waker.
+    pub(crate) fn poll_start(
+        &mut self,
+        shared: &Shared,
+        id: ExchangeId,
+        now: Millis,
+        context: &Context<'_>,
+    ) -> Poll<Result<Start, StreamCut>> {
+        let output = self.core.http.output(id);
+        let Some(head) = output.head else {
+            if output.is_cut || self.core.is_closed() {
+                return Poll::Ready(Err(StreamCut));
+            }
+            self.wait(id, context);
+            return Poll::Pending;
+        };
+        if head.media_type == MediaType::EventStream {
+            // The body returns the events.
+            self.core.http.sent(id, 0, now);
+            return Poll::Ready(Ok(Start::Stream(head)));
+        }
+        let (body, _) = self.take_output(id, head.length.unwrap_or(0), now);
+        self.run(shared, now);
+        Poll::Ready(Ok(Start::Full(head, body)))
+    }
+
+    /// Takes all available output of an exchange. Returns the output, and whether it ends the response. `length` is the
+    /// expected length.
+    fn take_output(&mut self, id: ExchangeId, length: usize, now: Millis) -> (Bytes, bool) {
+        let mut bytes = Vec::with_capacity(length);
+        let is_end = self.core.take_output(id, &mut bytes, usize::MAX, now);
+        (bytes.into(), is_end)
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if self.is_open {
+            let id = self.id;
+            self.shared.with(|shared, machines, _| {
+                machines.forget(id);
+                machines.core.http.close(id);
+                // The handler must not run in a destructor.
+                shared.signal.notify_one();
+            });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `ResponseFuture`: from a request to its response.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use http_body::Body;
+use mcp_proto::Millis;
+use mcp_proto_handles::HttpMachines;
+use mcp_proto_http::server::{ExchangeId, Method, RequestHead};
+use pin_project_lite::pin_project;
+
+use crate::body::{ResponseBody, StreamCut};
+use crate::exchange::{Exchange, Start};
+use crate::head::{self, Fields};
+use crate::received::{Received, Unreadable};
+use crate::shared::{Machines, Shared};
+
+pin_project! {
+    /// The response of an [`McpService`](crate::McpService). It is ready when the head of the response is known.
+    ///
+    /// If the body of the request is in memory and the handler responds at once, the first poll returns the response.
+    pub struct ResponseFuture<B: Body> {
+        #[pin]
+        body: B,
+        request: RequestState<B::Data>,
+    }
+}
+
+/// A request without its body.
+struct RequestState<D> {
+    shared: Arc<Shared>,
+    head: Parts,
+    body_length: Option<u64>,
+    received: Received<D>,
+    is_complete: bool,
+    exchange: Option<Exchange>,
+}
+
+impl<B: Body> ResponseFuture<B> {
+    pub(crate) fn new(shared: Arc<Shared>, head: Parts, body: B) -> ResponseFuture<B> {
+        let body_length = body.size_hint().exact();
+        let (received, exchange) = (Received::Nothing, None);
+        let request = RequestState { shared, head, body_length, received, is_complete: false, exchange };
+        ResponseFuture { body, request }
+    }
+}
+
+impl<B: Body> Future for ResponseFuture<B> {
+    type Output = Result<Response<ResponseBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let request = this.request;
+        let is_received = match request.is_complete {
+            true => Poll::Pending,
+            false => request.received.poll(this.body, request.shared.longest_body, context),
+        };
+        let started = match (is_received, &mut request.exchange) {
+            (Poll::Ready(Ok(())), _) => {
+                request.is_complete = true;
+                request.advance(context)
+            }
+            (Poll::Ready(Err(Unreadable)), exchange) => {
+                *exchange = None;
+                return Poll::Ready(Ok(head::empty(StatusCode::BAD_REQUEST)));
+            }
+            (Poll::Pending, Some(exchange)) => exchange.poll_start(context).map_err(unavailable),
+            // The head may be refused before the body arrives, and a body that is too slow may be refused later.
+            (Poll::Pending, None) => request.advance(context),
+        };
+        let response = match ready!(started) {
+            Err(refused) => *refused,
+            Ok(start) => match request.exchange.take() {
+                Some(exchange) => exchange.into_response(start),
+                None => head::empty(StatusCode::SERVICE_UNAVAILABLE),
+            },
+        };
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// The start of a response, or the whole response to a request that was refused.
+type Started = Poll<Result<Start, Box<Response<ResponseBody>>>>;
+
+impl<D: bytes::Buf> RequestState<D> {
+    /// Begins the exchange, unless it has begun, and passes a complete body to the state machine. Runs the machine.
+    fn advance(&mut self, context: &mut Context<'_>) -> Started {
+        let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
+        let fields = Fields::new(head);
+        let head = head::request_head(head, &fields, *body_length);
+        shared.with(|shared, machines, now| {
+            let id = match exchange {
+                Some(exchange) => exchange.id(),
+                None => {
+                    let id = machines.begin(shared, &head, now)?;
+                    exchange.insert(Exchange::new(Arc::clone(shared), id)).id()
+                }
+            };
+            if *is_complete && head.method == Method::Post {
+                let HttpMachines { http, server, .. } = &mut machines.core;
+                http.body(server, id, &head, received.bytes(), true, now);
+            }
+            machines.run(shared, now);
+            machines.poll_start(shared, id, now, context).map_err(unavailable)
+        })
+    }
+}
+
+impl Machines {
+    /// Begins an exchange. A refusal is the whole response.
+    fn begin(
+        &mut self,
+        shared: &Arc<Shared>,
+        head: &RequestHead<'_>,
+        now: Millis,
+    ) -> Result<ExchangeId, Box<Response<ResponseBody>>> {
+        if self.core.is_closed() {
+            return Err(unavailable(StreamCut));
+        }
+        self.start_timer(shared);
+        self.core.http.begin(head, now).map_err(|refusal| Box::new(head::refusal(&refusal)))
+    }
+}
+
+/// Returns the response to a request whose exchange the server has ended early.
+fn unavailable(_: StreamCut) -> Box<Response<ResponseBody>> {
+    Box::new(head::empty(StatusCode::SERVICE_UNAVAILABLE))
+}
+
+impl<B: Body> std::fmt::Debug for ResponseFuture<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseFuture").field("head", &self.request.head).finish_non_exhaustive()
+    }
+}

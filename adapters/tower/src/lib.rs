@@ -1,0 +1,120 @@
+//! [`mcp_proto`] over HTTP as a [tower service](tower_service::Service): for axum, hyper and other servers that take
+//! tower services.
+//!
+//! - [`Serve`]: the limits of a server. [`Serve::service`] creates the service.
+//! - [`McpService`]: the service. Clones share one server.
+//! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
+//!
+//! The handler is that of [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
+//! [`ServerHandle::run`]. The server speaks every revision from 2025-03-26 on, at one URL.
+//!
+//! # With axum
+//!
+//! ```no_run
+//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
+//!
+//! static TOOLS: Tools = Tools::new(&[Tool::new("hello", r#"{"type":"object"}"#)]);
+//! static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0").features(&[&TOOLS]);
+//! static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, server| match event {
+//!         Event::Call(call) => server.run(call, |responder| async { responder.text("Hello!") }),
+//!         _ => {}
+//!     })?;
+//!     let router = axum::Router::new().route_service("/mcp", mcp);
+//!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//!     axum::serve(listener, router).await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `Router::nest_service` removes the prefix from the path of a request. [`HttpConfig::path`] is then the rest of the
+//! path, or unset.
+//!
+//! # With hyper
+//!
+//! ```no_run
+//! # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! # use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
+//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+//! use hyper::server::conn::http1;
+//! use hyper_util::{rt::TokioIo, rt::TokioTimer, service::TowerToHyperService};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, _| match event {
+//!     Event::Call(call) => call.text("Hello!"),
+//!     _ => {}
+//! })?;
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! loop {
+//!     let (stream, _) = listener.accept().await?;
+//!     let service = TowerToHyperService::new(mcp.clone());
+//!     let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+//!     tokio::spawn(connection);
+//! }
+//! # }
+//! ```
+//!
+//! # Runtime
+//!
+//! The service runs inside of a tokio runtime with its timer enabled. It has one lock and no central task: the task of
+//! a request runs the state machine and the handler. An immediate response of the handler needs no other task. One
+//! further task sleeps until the next deadline, and runs the commands of handles.
+//!
+//! # Shutdown
+//!
+//! [`ServerHandle::shutdown`] of [`McpService::handle`] ends subscriptions with their result, lets running calls finish
+//! within the grace period, and refuses new ones. Then all responses end, so a graceful shutdown of the HTTP server
+//! returns:
+//!
+//! ```no_run
+//! # async fn example(listener: tokio::net::TcpListener, mcp: mcp_proto_tower::McpService) -> std::io::Result<()> {
+//! let server = mcp.handle();
+//! let router = axum::Router::new().route_service("/mcp", mcp);
+//! axum::serve(listener, router)
+//!     .with_graceful_shutdown(async move {
+//!         tokio::signal::ctrl_c().await.ok();
+//!         server.shutdown();
+//!     })
+//!     .await
+//! # }
+//! ```
+// A panic in library code would end the connection.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::string_slice,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
+mod body;
+mod exchange;
+mod future;
+mod head;
+mod received;
+mod serve;
+mod service;
+mod shared;
+mod timer;
+
+pub use body::{ResponseBody, StreamCut};
+pub use future::ResponseFuture;
+pub use mcp_proto_handles::HttpAccess;
+pub use mcp_proto_http::server::{
+    AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RequestHead, SessionMode, Verdict,
+};
+pub use mcp_proto_tokio::{
+    Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,
+};
+pub use serve::Serve;
+pub use service::McpService;

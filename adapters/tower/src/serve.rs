@@ -1,0 +1,91 @@
+//! `Serve`: a server's limits, and the creation of its service.
+
+use mcp_proto::server::{Event, ServerConfig};
+use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings};
+use mcp_proto_tokio::ServerHandle;
+
+use crate::service::McpService;
+use crate::shared::Shared;
+
+/// A server over HTTP, with its limits.
+///
+/// ```
+/// use mcp_proto::server::{Event, ServerConfig};
+/// use mcp_proto_tower::{HttpAccess, HttpConfig, Serve};
+///
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static HTTP: HttpConfig = HttpConfig::new();
+/// let service = Serve::new(&INFO).workers(100).service(HttpAccess::new(&HTTP), |_, _| {})?;
+/// # Ok::<(), mcp_proto_tower::ServeError>(())
+/// ```
+pub struct Serve {
+    settings: ServerSettings<'static>,
+    exchanges: usize,
+    sessions: usize,
+    replay: usize,
+}
+
+impl Serve {
+    /// Creates a server with the default limits.
+    ///
+    /// The limits are 8 MiB for a message and for a response, 1,024 deferred requests, 4,096 exchanges and 65,534
+    /// sessions. Events that clients may request again have 4 MiB. [`HttpLimits`](crate::HttpLimits) has the limit of a
+    /// body. Memory grows to these limits on demand.
+    #[must_use]
+    pub fn new(config: &'static ServerConfig<'static>) -> Serve {
+        let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };
+        Serve { settings, exchanges: 4096, sessions: 65_534, replay: 4 << 20 }
+    }
+
+    mcp_proto_handles::server_settings!('static);
+
+    /// Sets the maximum number of exchanges: requests without a whole response, and streams that listen. At the limit, the
+    /// server responds with 503.
+    #[must_use]
+    pub fn exchanges(mut self, limit: usize) -> Serve {
+        self.exchanges = limit;
+        self
+    }
+
+    /// Sets the maximum number of sessions. At the limit, the session that was idle for the longest time ends. The slot
+    /// of a session takes at most 128 bytes.
+    #[must_use]
+    pub fn sessions(mut self, limit: usize) -> Serve {
+        self.sessions = limit;
+        self
+    }
+
+    /// Sets the size of the memory for events that clients may request again, in bytes. With 0, a client cannot resume a
+    /// stream.
+    #[must_use]
+    pub fn replay_buffer(mut self, bytes: usize) -> Serve {
+        self.replay = bytes;
+        self
+    }
+
+    /// Creates the service.
+    ///
+    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. After a panic
+    /// of the handler, the connection of the request closes, and the server continues.
+    ///
+    /// # Errors
+    /// The configuration is invalid.
+    pub fn service(
+        self,
+        access: HttpAccess<'static>,
+        handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
+    ) -> Result<McpService, ServeError> {
+        let (workers, longest_answer) = (self.settings.workers, self.settings.longest_answer);
+        let server = self.settings.server()?.message_mode()?;
+        let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
+        let machines =
+            HttpMachines::new(server, access, HttpMemory { exchanges, sessions, replay, longest_answer });
+        Ok(McpService::new(Shared::new(machines, workers, Box::new(handler))))
+    }
+}
+
+impl std::fmt::Debug for Serve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serve").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

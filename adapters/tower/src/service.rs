@@ -1,0 +1,61 @@
+//! `McpService`: the tower service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use http_body::Body;
+use mcp_proto_tokio::ServerHandle;
+use tower_service::Service;
+
+use crate::body::ResponseBody;
+use crate::future::ResponseFuture;
+use crate::shared::Shared;
+
+/// An MCP server as a tower service. [`Serve::service`](crate::Serve::service) creates it.
+///
+/// Clones share one server. When the last clone and the last response are dropped, all tasks of the server are
+/// cancelled.
+///
+/// Dropping a response before its end closes the exchange like a closed connection. A request of 2026-07-28 is then
+/// cancelled, and a request of the handshake era continues.
+#[derive(Debug, Clone)]
+pub struct McpService {
+    shared: Arc<Shared>,
+}
+
+impl McpService {
+    pub(crate) fn new(shared: Arc<Shared>) -> McpService {
+        McpService { shared }
+    }
+
+    /// Returns the handle of the server, for notifications and the shutdown.
+    #[must_use]
+    pub fn handle(&self) -> ServerHandle {
+        self.shared.handle()
+    }
+
+    /// Returns the number of exchanges: requests without a whole response, and streams that listen. The number includes
+    /// running requests of clients that have disconnected.
+    #[must_use]
+    pub fn open_exchanges(&self) -> usize {
+        self.shared.open_exchanges()
+    }
+}
+
+impl<B: Body> Service<Request<B>> for McpService {
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = ResponseFuture<B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Processes a request. The runtime of the current task must be tokio.
+    fn call(&mut self, request: Request<B>) -> ResponseFuture<B> {
+        let (head, body) = request.into_parts();
+        ResponseFuture::new(Arc::clone(&self.shared), head, body)
+    }
+}

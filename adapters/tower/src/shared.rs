@@ -1,0 +1,159 @@
+//! `Shared`: the state machines behind their lock, and the wakers of responses that wait for them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
+
+use mcp_proto::server::Event;
+use mcp_proto::{Clock, Millis};
+use mcp_proto_handles::{HttpMachines, ServerCloseGuard, ServerShared, lock};
+use mcp_proto_http::server::ExchangeId;
+use mcp_proto_tokio::ServerHandle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::timer;
+
+/// The handler of the application.
+type Handler = Box<dyn FnMut(Event<'_>, &ServerHandle) + Send>;
+
+/// State that all clones of a service, their responses and the timer share.
+pub(crate) struct Shared {
+    machines: Mutex<Machines>,
+    commands: Arc<ServerShared>,
+    /// Wakes the timer.
+    pub(crate) signal: Arc<Notify>,
+    pub(crate) clock: Clock,
+    pub(crate) longest_body: usize,
+    /// Ends all tasks when the last service and the last response are dropped.
+    _guard: ServerCloseGuard,
+}
+
+/// The state machines and their handler, for one task at a time.
+pub(crate) struct Machines {
+    pub(crate) core: HttpMachines<'static>,
+    handler: Handler,
+    handle: ServerHandle,
+    /// Tasks that wait for output of an exchange.
+    waiting: HashMap<ExchangeId, Waker>,
+    /// Tasks to wake when the lock is released.
+    woken: Vec<Waker>,
+    timer: Option<JoinHandle<()>>,
+    /// The time at which the timer wakes.
+    armed: Millis,
+}
+
+const NEVER: Millis = Millis(u64::MAX);
+
+impl Shared {
+    pub(crate) fn new(core: HttpMachines<'static>, workers: usize, handler: Handler) -> Arc<Shared> {
+        let signal = Arc::new(Notify::new());
+        let wake = Arc::clone(&signal);
+        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), workers, None);
+        let machines = Machines {
+            handler,
+            handle: ServerHandle::new(Arc::clone(&commands)),
+            waiting: HashMap::new(),
+            woken: Vec::new(),
+            timer: None,
+            armed: NEVER,
+            core,
+        };
+        Arc::new(Shared {
+            longest_body: machines.core.http.config().get_limits().body,
+            machines: Mutex::new(machines),
+            _guard: commands.close_guard(),
+            commands,
+            signal,
+            clock: Clock::start(),
+        })
+    }
+
+    /// Calls a function with the machines, then wakes tasks.
+    pub(crate) fn with<R>(
+        self: &Arc<Self>,
+        access: impl FnOnce(&Arc<Shared>, &mut Machines, Millis) -> R,
+    ) -> R {
+        let mut machines = lock(&self.machines);
+        let result = access(self, &mut machines, self.clock.now());
+        // A waker may run code that uses the lock.
+        let woken = mem::take(&mut machines.woken);
+        drop(machines);
+        woken.into_iter().for_each(Waker::wake);
+        result
+    }
+
+    pub(crate) fn handle(&self) -> ServerHandle {
+        lock(&self.machines).handle.clone()
+    }
+
+    pub(crate) fn open_exchanges(&self) -> usize {
+        lock(&self.machines).core.http.open_exchanges()
+    }
+}
+
+impl Machines {
+    /// Runs the machines until they wait.
+    pub(crate) fn run(&mut self, shared: &Shared, now: Millis) {
+        let next = self.advance(shared, now);
+        if next < self.armed {
+            self.armed = next;
+            shared.signal.notify_one();
+        }
+    }
+
+    /// Runs the machines for the timer. Returns the time of the next call.
+    pub(crate) fn run_timer(&mut self, shared: &Shared, now: Millis) -> Millis {
+        self.armed = self.advance(shared, now);
+        self.armed
+    }
+
+    /// Runs the machines until they wait. Returns the time of the next call.
+    fn advance(&mut self, shared: &Shared, now: Millis) -> Millis {
+        let Machines { core, handler, handle, waiting, woken, .. } = self;
+        let next = core.run(
+            &shared.commands,
+            now,
+            |event| handler(event, handle),
+            |exchange| woken.extend(waiting.remove(&exchange)),
+        );
+        if core.is_closed() {
+            woken.extend(waiting.drain().map(|(_, waker)| waker));
+        }
+        next.unwrap_or(NEVER)
+    }
+
+    /// Starts the timer, unless it runs.
+    pub(crate) fn start_timer(&mut self, shared: &Arc<Shared>) {
+        // The timer ends with its runtime, and by a panic of the handler.
+        if self.timer.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.timer = Some(tokio::spawn(timer::run(Arc::downgrade(shared), Arc::clone(&shared.signal))));
+        }
+    }
+
+    /// Wakes this task when an exchange has output.
+    pub(crate) fn wait(&mut self, exchange: ExchangeId, context: &Context<'_>) {
+        self.waiting.insert(exchange, context.waker().clone());
+    }
+
+    /// Wakes no task for this exchange.
+    pub(crate) fn forget(&mut self, exchange: ExchangeId) {
+        // A destructor of a waker may use the lock.
+        self.woken.extend(self.waiting.remove(&exchange));
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The timer ends, because its reference is weak.
+        self.signal.notify_one();
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,29 @@
+//! The task that runs the state machines at their deadlines, and when a handle has a command.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcp_proto::Millis;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::shared::Shared;
+
+/// The longest sleep.
+const LONGEST: Millis = Millis::seconds(3600);
+
+/// Runs the machines until the server closes, or the last service is dropped.
+pub(crate) async fn run(shared: Weak<Shared>, signal: Arc<Notify>) {
+    loop {
+        let Some(shared) = shared.upgrade() else { return };
+        let (next, is_closed) =
+            shared.with(|shared, machines, now| (machines.run_timer(shared, now), machines.core.is_closed()));
+        if is_closed {
+            return;
+        }
+        let left = next.since(shared.clock.now()).0.min(LONGEST.0);
+        // Hold no strong reference during the sleep, because it would keep the server alive.
+        drop(shared);
+        let _ = timeout(Duration::from_millis(left), signal.notified()).await;
+    }
+}

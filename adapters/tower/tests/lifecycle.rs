@@ -1,0 +1,76 @@
+//! The end of a server, and many sessions.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use mcp_proto::ClientCapabilities;
+use mcp_proto::client::Connect;
+use mcp_proto::client::Listed;
+use mcp_proto_std::{CallOptions, Connector, HttpEndpoint, InputResponse};
+
+use crate::support::{LIMIT, Report, TestServer, post};
+
+const CLOSE: &str = "Connection: close\r\n";
+
+#[test]
+fn shutdown_ends_subscriptions_and_calls() {
+    let server = TestServer::start();
+    let client = server.connect(Connect::Automatic);
+    let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    server.expect(Report::Listening);
+    let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+    server.expect(Report::Waiting);
+    let start = Instant::now();
+    server.service.handle().shutdown_within(Duration::from_millis(100));
+    assert_eq!(subscription.next_within(LIMIT), None);
+    assert!(call.wait().is_err());
+    server.expect(Report::Cancelled);
+    assert!(start.elapsed() >= Duration::from_millis(90) && start.elapsed() < LIMIT);
+    server.expect_no_exchange();
+    assert!(server.exchange(&post("echo", CLOSE)).starts_with("HTTP/1.1 503 "));
+}
+
+#[test]
+fn running_call_finishes_during_a_shutdown() {
+    let server = TestServer::start();
+    let mut stream = server.open(&post("slow", CLOSE));
+    server.expect(Report::Waiting);
+    server.service.handle().shutdown();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.contains("done"), "{response}");
+}
+
+/// The general stream of a session has no request that could end it.
+#[test]
+fn shutdown_ends_general_streams() {
+    let server = TestServer::start();
+    let client = server.connect(Connect::Handshake);
+    assert!(client.call_json("echo", "{}").is_ok());
+    server.service.handle().shutdown_within(Duration::ZERO);
+    server.expect_no_exchange();
+    client.close();
+}
+
+/// A request to the client goes to the session of its call, although other sessions are served meanwhile.
+#[test]
+fn requests_to_clients_find_their_sessions() {
+    let server = TestServer::start();
+    let url = format!("http://{}/mcp", server.address);
+    let clients: Vec<_> = (0..8)
+        .map(|number| {
+            Connector::new("c", "1")
+                .connect(Connect::Handshake)
+                .on_server_request(ClientCapabilities::ELICITATION_FORM, move |_| {
+                    InputResponse::accept_json(&format!(r#"{{"name":"client {number}"}}"#))
+                })
+                .http(HttpEndpoint::new(&url))
+                .unwrap()
+        })
+        .collect();
+    let calls: Vec<_> =
+        clients.iter().map(|client| client.begin_json("name", "{}", CallOptions::new()).unwrap()).collect();
+    for (number, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.wait().unwrap().text(), Some(format!("client {number}")));
+    }
+}

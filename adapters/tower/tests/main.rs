@@ -1,0 +1,7 @@
+//! Integration tests.
+
+mod clients;
+mod lifecycle;
+mod requests;
+mod service;
+mod support;

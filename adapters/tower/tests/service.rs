@@ -1,0 +1,198 @@
+//! The service itself, without a network.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full};
+use mcp_proto_tower::{HttpAccess, McpService, Serve};
+use tower_service::Service;
+
+use crate::support::{HTTP, INFO, LIMIT, Report, call_body, call_fields, service};
+
+fn request<B>(tool: &str, body: B) -> Request<B> {
+    let mut request = Request::post("/mcp");
+    for (name, value) in call_fields(tool) {
+        request = request.header(name, value);
+    }
+    request.body(body).unwrap()
+}
+
+fn call(tool: &str) -> Request<Full<Bytes>> {
+    request(tool, Full::new(call_body(tool).into()))
+}
+
+fn start() -> (McpService, std::sync::mpsc::Receiver<Report>) {
+    service(Serve::new(&INFO), HttpAccess::new(&HTTP))
+}
+
+/// A body whose one piece never arrives.
+struct Silent;
+
+impl Body for Silent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+/// A body that cannot be read.
+struct Broken;
+
+impl Body for Broken {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Poll::Ready(Some(Err(std::io::ErrorKind::ConnectionReset.into())))
+    }
+}
+
+#[tokio::test]
+async fn immediate_response_is_ready_in_the_first_poll() {
+    let (mut mcp, _reports) = start();
+    let mut future = pin!(mcp.call(call("echo")));
+    let Poll::Ready(Ok(response)) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("the response is not ready");
+    };
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["content-type"]),
+        (200, &"application/json".parse().unwrap())
+    );
+    let length = response.body().size_hint().exact().unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(length, body.len() as u64);
+    assert!(body.ends_with(b"}") && body.windows(8).any(|text| text == b"\"text\":\""));
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn deferred_response_arrives() {
+    let (mut mcp, _reports) = start();
+    let response = mcp.call(call("task")).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).contains("done"));
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn dropped_body_cancels_the_call() {
+    let (mut mcp, reports) = start();
+    let response = mcp.call(call("wait")).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.body().size_hint().exact(), None);
+    let mut body = response.into_body();
+    let progress = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(String::from_utf8_lossy(&progress).contains("notifications/progress"));
+    assert_eq!(reports.recv_timeout(LIMIT), Ok(Report::Waiting));
+    drop(body);
+    let cancelled = tokio::task::spawn_blocking(move || reports.recv_timeout(LIMIT));
+    assert_eq!(cancelled.await.unwrap(), Ok(Report::Cancelled));
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn dropped_future_closes_its_exchange() {
+    let (mut mcp, _reports) = start();
+    let mut future = Box::pin(mcp.call(request("echo", Silent)));
+    let pending = tokio::time::timeout(Duration::from_millis(20), future.as_mut()).await;
+    assert!(pending.is_err() && mcp.open_exchanges() == 1);
+    drop(future);
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn head_is_refused_before_the_body_arrives() {
+    let (mut mcp, _reports) = start();
+    let mut request = request("echo", Silent);
+    request.headers_mut().insert("origin", "http://example.com".parse().unwrap());
+    assert_eq!(mcp.call(request).await.unwrap().status(), 403);
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn unreadable_body_is_refused() {
+    let (mut mcp, _reports) = start();
+    assert_eq!(mcp.call(request("echo", Broken)).await.unwrap().status(), 400);
+    assert_eq!(mcp.open_exchanges(), 0);
+}
+
+/// HTTP/2 names the host in the URI.
+#[tokio::test]
+async fn authority_of_the_uri_is_checked_like_the_host() {
+    let (mut mcp, _reports) = start();
+    for (uri, status) in [("http://localhost/mcp", 200), ("http://example.com/mcp", 403)] {
+        let mut request = call("echo");
+        *request.uri_mut() = uri.parse().unwrap();
+        request.headers_mut().remove("host");
+        assert_eq!(mcp.call(request).await.unwrap().status(), status, "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn full_table_refuses_with_retry_after() {
+    let (mut mcp, _reports) = service(Serve::new(&INFO).exchanges(4), HttpAccess::new(&HTTP));
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(mcp.call(call("wait")).await.unwrap());
+    }
+    let refused = mcp.call(call("echo")).await.unwrap();
+    assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    drop(open);
+    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(mcp.call(call("echo")).await.unwrap().status(), 200);
+}
+
+/// A service outlives the runtime of its first request.
+#[test]
+fn service_runs_in_another_runtime() {
+    let (mcp, _reports) = start();
+    for _ in 0..2 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let response = runtime.block_on(mcp.clone().call(call("progress"))).unwrap();
+        let body = runtime.block_on(response.into_body().collect()).unwrap().to_bytes();
+        assert!(String::from_utf8_lossy(&body).contains("done"));
+    }
+}
+
+/// The handshake era: the call of a client that has left continues, until the server ends.
+#[tokio::test]
+async fn dropped_service_cancels_its_tasks() {
+    let (mut mcp, reports) = start();
+    let old = |body: &'static str, session: &str| {
+        let request = Request::post("/mcp")
+            .header("content-type", "application/json")
+            .header("mcp-session-id", session);
+        request.body(Full::new(Bytes::from_static(body.as_bytes()))).unwrap()
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let mut first = old(initialize, "");
+    first.headers_mut().remove("mcp-session-id");
+    let response = mcp.call(first).await.unwrap();
+    let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    drop(response);
+    mcp.call(old(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, &session)).await.unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}"#;
+    let mut future = Box::pin(mcp.call(old(call, &session)));
+    assert!(tokio::time::timeout(Duration::from_millis(50), future.as_mut()).await.is_err());
+    assert_eq!(reports.try_recv(), Ok(Report::Waiting));
+    drop(future);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(reports.try_recv().is_err(), "the call continues");
+    drop(mcp);
+    let cancelled = tokio::task::spawn_blocking(move || reports.recv_timeout(LIMIT));
+    assert_eq!(cancelled.await.unwrap(), Ok(Report::Cancelled));
+}
