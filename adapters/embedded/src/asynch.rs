@@ -106,7 +106,7 @@ impl Pump {
     }
 }
 
-fn into_option<T>(poll: Poll<T>) -> Option<T> {
+pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
     match poll {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
@@ -114,7 +114,11 @@ fn into_option<T>(poll: Poll<T>) -> Option<T> {
 }
 
 /// Writes `bytes`. If `bytes` is empty, flushes if `flushes` is set, and otherwise never completes.
-async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -> Result<usize, ErrorKind> {
+pub(crate) async fn write_or_flush<W: Write>(
+    output: &mut W,
+    bytes: &[u8],
+    flushes: bool,
+) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
         return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));
     }
@@ -125,14 +129,18 @@ async fn write_or_flush<W: Write>(output: &mut W, bytes: &[u8], flushes: bool) -
 }
 
 /// Reads into `space` if `reads` is set, and otherwise never completes.
-async fn read_if<R: Read>(input: &mut R, space: &mut [u8], reads: bool) -> Result<usize, ErrorKind> {
+pub(crate) async fn read_if<R: Read>(
+    input: &mut R,
+    space: &mut [u8],
+    reads: bool,
+) -> Result<usize, ErrorKind> {
     if !reads {
         pending::<()>().await;
     }
     input.read(space).await.map_err(|error| error.kind())
 }
 
-async fn sleep<T: Timer>(timer: &mut T, deadline: Option<Millis>) {
+pub(crate) async fn sleep<T: Timer>(timer: &mut T, deadline: Option<Millis>) {
     match deadline {
         Some(at) => timer.until(at).await,
         None => pending().await,

@@ -76,7 +76,8 @@
 //! ```
 //!
 //! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. Without these
-//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate.
+//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
+//! [`HttpPump`] for MCP over HTTP.
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 // The peer controls the input of this code, so this code must not panic.
@@ -99,6 +100,8 @@ mod asynch;
 mod blocking;
 #[cfg(feature = "heapless")]
 mod heapless_link;
+#[cfg(feature = "http")]
+mod http;
 mod link;
 mod log;
 mod polled;
@@ -109,6 +112,8 @@ mod status;
 pub use crate::asynch::Timer;
 #[cfg(feature = "heapless")]
 pub use crate::heapless_link::HeaplessLink;
+#[cfg(feature = "http")]
+pub use crate::http::{HttpPump, HttpShared, HttpStatus};
 pub use crate::link::{Halves, Link, WriteBlocks};
 pub use crate::pump::{Pump, SESSION_MARK};
 pub use crate::queue::{BytesLost, Queue};

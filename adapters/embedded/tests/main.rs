@@ -3,6 +3,8 @@
 mod asynch;
 mod blocking;
 mod common;
+#[cfg(feature = "http")]
+mod http;
 mod polled;
 mod queue;
 mod transcripts;

@@ -13,6 +13,8 @@ pub mod chips;
 pub mod codec;
 #[cfg(feature = "device")]
 pub mod device;
+#[cfg(feature = "http-device")]
+pub mod http;
 // README.md shows this file verbatim.
 #[cfg(not(any(feature = "float", feature = "core-decoder")))]
 #[rustfmt::skip]

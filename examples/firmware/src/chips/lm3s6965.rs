@@ -5,6 +5,8 @@ use mcp_proto::Millis;
 use super::Register;
 
 pub(super) const UART_DATA: Register = Register(0x4000_C000);
+/// The distance between the registers of two UARTs.
+const UART_SIZE: usize = 0x1000;
 pub(super) const UART_FLAGS: Register = Register(0x4000_C018);
 pub(super) const RECEIVE_EMPTY: u32 = 1 << 4;
 pub(super) const TRANSMIT_FULL: u32 = 1 << 5;
@@ -44,6 +46,20 @@ impl Polled {
     pub fn read(&mut self, space: &mut [u8]) -> usize {
         let arrived = || (!UART_FLAGS.has(RECEIVE_EMPTY)).then(|| UART_DATA.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
+    }
+
+    /// Reads from one of the three UARTs, like [`Polled::read`].
+    pub fn read_from(&mut self, uart: usize, space: &mut [u8]) -> usize {
+        let (data, flags) = (UART_DATA.behind(uart * UART_SIZE), UART_FLAGS.behind(uart * UART_SIZE));
+        let arrived = || (!flags.has(RECEIVE_EMPTY)).then(|| data.read() as u8);
+        space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
+    }
+
+    /// Writes to one of the three UARTs, like [`Polled::write`].
+    pub fn write_to(&mut self, uart: usize, bytes: &[u8]) -> usize {
+        let (data, flags) = (UART_DATA.behind(uart * UART_SIZE), UART_FLAGS.behind(uart * UART_SIZE));
+        let has_space = bytes.iter().take_while(|_| !flags.has(TRANSMIT_FULL));
+        has_space.map(|byte| data.write((*byte).into())).count()
     }
 
     /// Sends as many bytes as possible without blocking. Returns the number of bytes, which may be 0.

@@ -6,11 +6,13 @@ use core::ptr::{read_volatile, write_volatile};
 pub mod lm3s6965;
 #[cfg(feature = "embassy")]
 pub mod lm3s6965_async;
+#[cfg(feature = "http")]
+pub mod lm3s6965_ethernet;
 #[cfg(feature = "lm3s6965")]
 pub mod lm3s6965_interrupts;
 #[cfg(feature = "microbit")]
 pub mod nrf51;
-#[cfg(feature = "device")]
+#[cfg(any(feature = "device", feature = "http"))]
 pub mod ticks;
 #[cfg(feature = "virt")]
 pub mod virt;
@@ -29,6 +31,12 @@ impl Register {
     fn write(self, value: u32) {
         // SAFETY: the safety comment of `read` also applies here.
         unsafe { write_volatile(self.0 as *mut u32, value) }
+    }
+
+    /// The register of a peripheral of the same kind, `offset` bytes behind.
+    #[cfg(target_arch = "arm")]
+    fn behind(self, offset: usize) -> Register {
+        Register(self.0 + offset)
     }
 
     /// Whether any of these bits is set.

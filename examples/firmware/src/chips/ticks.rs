@@ -23,6 +23,11 @@ pub struct Ticks {
 }
 
 impl Ticks {
+    /// Creates a clock.
+    pub const fn new() -> Ticks {
+        Ticks { now: Millis::ZERO }
+    }
+
     /// The time since the start.
     pub fn now(&mut self) -> Millis {
         let passed = TICKS.load(Ordering::Relaxed).wrapping_sub(self.now.0 as u32);

@@ -1,0 +1,272 @@
+//! Async pump: one task for each connection, over `embedded-io-async` and any executor.
+
+use core::cell::RefCell;
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::{Poll, Waker};
+
+use embedded_io_async::{Read, Write};
+use mcp_proto::{Millis, Server};
+use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
+
+use super::{HttpPump, HttpStatus};
+use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
+
+/// The number of bytes in one write.
+const WRITE_SIZE: usize = 128;
+
+/// The servers that the tasks of all connections share, on one executor.
+///
+/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If there
+/// are more tasks than `N`, they poll each other all the time.
+///
+/// ```
+/// use embedded_io_async::{Read, Write};
+/// use mcp_proto::server::Event;
+/// use mcp_proto_embedded::{HttpPump, HttpShared, Timer};
+/// use mcp_proto_http::server::Policy;
+///
+/// trait Socket: Read + Write {
+///     async fn accept(&mut self);
+///     async fn close(&mut self);
+/// #   fn split(&mut self) -> (impl Read, impl Write);
+/// }
+///
+/// /// The task of a connection.
+/// async fn connection<P: Policy, const N: usize>(
+///     shared: &HttpShared<'_, '_, P, N>,
+///     pump: &mut HttpPump<'_>,
+///     socket: &mut impl Socket,
+///     timer: &mut impl Timer,
+/// ) {
+///     loop {
+///         socket.accept().await;
+///         let (mut input, mut output) = socket.split();
+///         pump.serve(shared, &mut input, &mut output, timer).await;
+///         drop((input, output));
+///         socket.close().await;
+/// #       if true { return }
+///     }
+/// }
+///
+/// /// The task that handles events.
+/// async fn events<P: Policy, const N: usize>(shared: &HttpShared<'_, '_, P, N>, timer: &mut impl Timer) {
+///     while shared.event(timer).await {
+///         shared.with(|_, server| match server.event() {
+///             Some(Event::Call(call)) => call.text("Hello!"),
+///             _ => {}
+///         });
+///     }
+/// }
+/// ```
+pub struct HttpShared<'a, 'b, P, const N: usize>(RefCell<Machines<'a, 'b, P, N>>);
+
+struct Machines<'a, 'b, P, const N: usize> {
+    http: &'a mut HttpServer<'b, P>,
+    server: &'a mut Server<'b>,
+    wakers: [Option<Waker>; N],
+    /// Number of the last change. Tasks compare it, because futures that are joined in one task have the same waker.
+    change: u32,
+}
+
+impl<P, const N: usize> Machines<'_, '_, P, N> {
+    /// Wakes all tasks.
+    fn wake(&mut self) {
+        self.change = self.change.wrapping_add(1);
+        self.wakers.iter_mut().filter_map(Option::take).for_each(Waker::wake);
+    }
+
+    /// Stores the waker of a task until the next [`wake`](Machines::wake).
+    fn register(&mut self, waker: &Waker) {
+        if self.wakers.iter().flatten().any(|known| known.will_wake(waker)) {
+            return;
+        }
+        match self.wakers.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(waker.clone()),
+            // There are more tasks than `N`. A task without a place in the table would wait forever.
+            None => {
+                self.wake();
+                waker.wake_by_ref();
+            }
+        }
+    }
+}
+
+impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
+    /// Shares both servers.
+    #[must_use]
+    pub const fn new(http: &'a mut HttpServer<'b, P>, server: &'a mut Server<'b>) -> Self {
+        HttpShared(RefCell::new(Machines { http, server, wakers: [const { None }; N], change: 0 }))
+    }
+
+    /// Calls a function with both servers, for example to handle an event or to answer a deferred call. It then wakes
+    /// all tasks.
+    ///
+    /// Returns `None` without a call if the function is called from another one.
+    pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
+        let mut machines = self.0.try_borrow_mut().ok()?;
+        let Machines { http, server, .. } = &mut *machines;
+        let result = act(http, server);
+        machines.wake();
+        Some(result)
+    }
+
+    /// Waits until a function returns a value. Calls it now and after each change, for example of the output of an
+    /// exchange. An HTTP library that has its own connections uses this method in place of [`HttpPump::serve`].
+    pub async fn wait_for<R>(
+        &self,
+        mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
+    ) -> R {
+        poll_fn(|context| {
+            let Ok(mut machines) = self.0.try_borrow_mut() else { return Poll::Pending };
+            match check(machines.http, machines.server) {
+                Some(value) => Poll::Ready(value),
+                None => {
+                    machines.register(context.waker());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Waits until the core server has an event. Returns `false` if the server is closed.
+    ///
+    /// One task must always wait here, because it also advances the servers.
+    pub async fn event<T: Timer>(&self, timer: &mut T) -> bool {
+        loop {
+            let deadline = match self.advance(timer.now()) {
+                Ok(deadline) => deadline,
+                Err(has_event) => return has_event,
+            };
+            let change = self.change();
+            let mut sleep = pin!(sleep(timer, deadline));
+            poll_fn(|context| {
+                if self.change() != change || sleep.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(());
+                }
+                self.register(context.waker());
+                Poll::Pending
+            })
+            .await;
+        }
+    }
+
+    /// Polls the servers until they wait. Returns the next deadline, or whether there is an event if they do not wait.
+    fn advance(&self, now: Millis) -> Result<Option<Millis>, bool> {
+        let Ok(mut machines) = self.0.try_borrow_mut() else { return Ok(None) };
+        let Machines { http, server, .. } = &mut *machines;
+        let mut has_output = false;
+        let result = loop {
+            match http.poll(server, now) {
+                Step::Event => break Err(true),
+                Step::Closed => break Err(false),
+                Step::Output(_) => has_output = true,
+                Step::Wait(deadline) => break Ok(deadline),
+            }
+        };
+        if has_output {
+            machines.wake();
+        }
+        result
+    }
+
+    fn change(&self) -> u32 {
+        self.0.try_borrow().map_or(0, |machines| machines.change)
+    }
+
+    fn register(&self, waker: &Waker) {
+        if let Ok(mut machines) = self.0.try_borrow_mut() {
+            machines.register(waker);
+        }
+    }
+}
+
+impl<P, const N: usize> core::fmt::Debug for HttpShared<'_, '_, P, N> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("HttpShared").finish_non_exhaustive()
+    }
+}
+
+impl HttpPump<'_> {
+    /// Serves one connection until it ends. The caller then closes the socket.
+    ///
+    /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and
+    /// [`HttpStatus::Closed`] otherwise. A caller that closes the socket gently drops input for a short time first.
+    ///
+    /// The pump drops a pending future of the driver when the other direction has moved bytes, like
+    /// [`Pump::wait`](crate::Pump::wait).
+    pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
+        &mut self,
+        shared: &HttpShared<'_, '_, P, N>,
+        input: &mut R,
+        output: &mut W,
+        timer: &mut T,
+    ) -> HttpStatus {
+        let mut is_unflushed = false;
+        let status = loop {
+            let mut bytes = [0; WRITE_SIZE];
+            let length = self.fill(shared, &mut bytes, timer.now());
+            let change = shared.change();
+            let status = self.status(false);
+            let HttpStatus::Idle(deadline) = status else { break status };
+            let flushes = length == 0 && is_unflushed;
+            // Buffered input waits for the end of the response before it.
+            let reads = self.wants_more();
+            let has_input = !reads && self.connection.takes_input();
+            let (written, arrived) = {
+                let mut write =
+                    pin!(write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes));
+                let mut read = pin!(read_if(input, &mut self.read_buffer, reads));
+                let mut sleep = pin!(sleep(timer, deadline));
+                poll_fn(|context| {
+                    let is_changed = shared.change() != change;
+                    let written = into_option(write.as_mut().poll(context));
+                    let arrived = into_option(read.as_mut().poll(context));
+                    let is_due = sleep.as_mut().poll(context).is_ready();
+                    if written.is_some() || arrived.is_some() || is_due || is_changed || has_input {
+                        return Poll::Ready((written, arrived));
+                    }
+                    shared.register(context.waker());
+                    Poll::Pending
+                })
+                .await
+            };
+            let now = timer.now();
+            match written {
+                Some(Err(_)) => break HttpStatus::Closed,
+                Some(Ok(_)) if flushes => is_unflushed = false,
+                Some(Ok(n)) => {
+                    is_unflushed = true;
+                    shared.with(|http, _| self.connection.sent(http, n.min(length), now));
+                }
+                None => {}
+            }
+            let read = arrived.map_or(Ok(None), |arrived| arrived.map(Some));
+            if read != Ok(None) || has_input {
+                let received = shared.with(|http, server| self.receive(http, server, read, now));
+                if let Some(Err(_)) = received {
+                    break HttpStatus::Closed;
+                }
+            }
+        };
+        if is_unflushed {
+            _ = output.flush().await;
+        }
+        shared.with(|http, _| self.new_connection(http));
+        status
+    }
+
+    /// Copies the next output. Returns its length.
+    fn fill<P: Policy, const N: usize>(
+        &mut self,
+        shared: &HttpShared<'_, '_, P, N>,
+        bytes: &mut [u8; WRITE_SIZE],
+        now: Millis,
+    ) -> usize {
+        let Ok(mut machines) = shared.0.try_borrow_mut() else { return 0 };
+        let mut space = [0; RESPONSE_SPACE];
+        let output = self.connection.output(machines.http, &mut space, now);
+        bytes.iter_mut().zip(output).map(|(place, byte)| *place = *byte).count()
+    }
+}

@@ -1,0 +1,59 @@
+//! Blocking pump: `HttpPump::run` over `embedded_io::{Read, Write}`.
+
+use embedded_io::{Error, ErrorKind, Read, Write};
+use mcp_proto::{Millis, Server};
+use mcp_proto_http::server::{HttpServer, Policy, Step};
+
+use super::{HttpPump, HttpStatus};
+use crate::status::reject_zero;
+
+impl HttpPump<'_> {
+    /// Serves one connection over a blocking driver until the caller has something to do.
+    ///
+    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] only while a response waits for the caller,
+    /// such as that of a deferred call. Also returns it if the driver's read or write ended with
+    /// [`ErrorKind::TimedOut`].
+    ///
+    /// While a read blocks, the server is not polled. A driver whose reads time out keeps the deadlines of the server.
+    pub fn run<P: Policy, T: Read + Write>(
+        &mut self,
+        http: &mut HttpServer<'_, P>,
+        server: &mut Server<'_>,
+        link: &mut T,
+        now: &mut dyn FnMut() -> Millis,
+    ) -> HttpStatus {
+        loop {
+            let deadline = match http.poll(server, now()) {
+                Step::Event => return HttpStatus::Event,
+                Step::Closed => return HttpStatus::Closed,
+                Step::Output(_) => continue,
+                Step::Wait(deadline) => deadline,
+            };
+            let write =
+                &mut |bytes: &[u8]| reject_zero(Write::write(link, bytes).map_err(|error| error.kind()));
+            let Ok(has_sent) = self.transmit(http, write, now()) else { return HttpStatus::Closed };
+            if has_sent {
+                _ = link.flush();
+            }
+            let status = self.status(has_sent);
+            let read = match status {
+                HttpStatus::Moved => continue,
+                HttpStatus::Idle(own) if !self.connection.takes_input() => {
+                    return HttpStatus::Idle(own.into_iter().chain(deadline).min());
+                }
+                HttpStatus::Idle(_) if self.wants_more() => {
+                    link.read(&mut self.read_buffer).map(Some).map_err(|error| error.kind())
+                }
+                HttpStatus::Idle(_) => Ok(None),
+                status => return status,
+            };
+            let has_timed_out = read == Err(ErrorKind::TimedOut);
+            if self.receive(http, server, read, now()).is_err() {
+                return HttpStatus::Closed;
+            }
+            if has_timed_out {
+                return HttpStatus::Idle(deadline);
+            }
+        }
+    }
+}

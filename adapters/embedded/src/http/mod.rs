@@ -1,0 +1,214 @@
+//! `HttpPump`: moves bytes between one HTTP/1.1 connection and the servers.
+
+mod asynch;
+mod blocking;
+
+use embedded_io::ErrorKind;
+use mcp_proto::{Millis, Server};
+use mcp_proto_http::server::{Connection, ConnectionStatus, HttpServer, Policy, RESPONSE_SPACE};
+
+pub use asynch::HttpShared;
+
+use crate::link::Link;
+use crate::log;
+use crate::status::{ErrorClass, classify};
+
+/// The size of the read buffer.
+const READ_BUFFER_SIZE: usize = 64;
+
+/// Moves bytes between one HTTP/1.1 connection and the [`HttpServer`] that all connections share.
+///
+/// The pump contains a 64-byte buffer, has no type parameters, and needs no heap. Each socket has a pump of its own. A
+/// main loop takes a [`step`](HttpPump::step) for each socket, and then polls the server:
+///
+/// ```
+/// use mcp_proto::server::{Event, Server};
+/// use mcp_proto::Millis;
+/// use mcp_proto_embedded::{HttpPump, HttpStatus, Link};
+/// use mcp_proto_http::server::{HttpServer, Policy, Step};
+///
+/// /// A socket that listens again after it has closed.
+/// trait Socket: Link {
+///     /// Ends the output.
+///     fn end(&mut self);
+///     fn close(&mut self);
+/// }
+///
+/// fn main_loop<P: Policy>(
+///     http: &mut HttpServer<'_, P>,
+///     server: &mut Server<'_>,
+///     connections: &mut [(HttpPump<'_>, &mut dyn Socket)],
+///     now: fn() -> Millis,
+/// ) {
+///     loop {
+///         for (pump, socket) in connections.iter_mut() {
+///             match pump.step(http, server, *socket, now()) {
+///                 HttpStatus::Closing(_) => socket.end(),
+///                 HttpStatus::Closed => {
+///                     socket.close();
+///                     pump.new_connection(http);
+///                 }
+///                 _ => {}
+///             }
+///         }
+///         match http.poll(server, now()) {
+///             Step::Event => match server.event() {
+///                 Some(Event::Call(call)) => call.text("Hello!"),
+///                 _ => {}
+///             },
+///             Step::Wait(_) => { /* sleep until an interrupt, if no step has moved bytes */ }
+///             _ => {}
+///         }
+/// #       if true { return }
+///     }
+/// }
+/// ```
+///
+/// [`run`](HttpPump::run) serves one connection over a blocking driver.
+///
+/// A lost byte breaks HTTP, so every error of the link except `TimedOut` closes the connection.
+#[derive(Debug)]
+pub struct HttpPump<'b> {
+    connection: Connection<'b>,
+    read_buffer: [u8; READ_BUFFER_SIZE],
+    /// Start of the bytes that the connection has not consumed.
+    fed: usize,
+    /// End of the bytes that were read.
+    filled: usize,
+}
+
+/// The result of one [`HttpPump`] step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HttpStatus {
+    /// The core server has an event: call its `event()`. Only [`HttpPump::run`] returns it.
+    Event,
+    /// Bytes have moved. Poll the server, and take another step.
+    Moved,
+    /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes.
+    Idle(Option<Millis>),
+    /// All output was sent. The caller ends the output of the socket, and takes further steps until the deadline.
+    /// Otherwise unread input would reset the connection, and the client could lose the response.
+    Closing(Option<Millis>),
+    /// The connection is closed. The caller closes the socket, and calls [`HttpPump::new_connection`].
+    Closed,
+}
+
+impl<'b> HttpPump<'b> {
+    /// Creates a pump that waits for the first request of a connection.
+    ///
+    /// `head` stores the fields of a head: see [`Connection::new`].
+    #[must_use]
+    pub fn new(head: &'b mut [u8]) -> HttpPump<'b> {
+        HttpPump { connection: Connection::new(head), read_buffer: [0; READ_BUFFER_SIZE], fed: 0, filled: 0 }
+    }
+
+    /// Returns the state of the connection.
+    #[must_use]
+    pub fn connection(&self) -> &Connection<'b> {
+        &self.connection
+    }
+
+    /// Ends the exchange of the old connection, drops its buffered bytes, and prepares for another connection.
+    pub fn new_connection<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
+        (self.fed, self.filled) = (0, 0);
+        self.connection.close(http);
+    }
+
+    /// Moves bytes in both directions without blocking.
+    ///
+    /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
+    pub fn step<P: Policy>(
+        &mut self,
+        http: &mut HttpServer<'_, P>,
+        server: &mut Server<'_>,
+        link: &mut dyn Link,
+        now: Millis,
+    ) -> HttpStatus {
+        let has_sent = self.transmit(http, &mut |bytes| link.transmit(bytes), now);
+        let has_read = self.wants_more().then(|| link.receive(&mut self.read_buffer));
+        let has_received = self.receive(http, server, has_read.unwrap_or(Ok(None)), now);
+        match (has_sent, has_received) {
+            (Ok(has_sent), Ok(has_received)) => self.status(has_sent | has_received),
+            _ => HttpStatus::Closed,
+        }
+    }
+
+    /// Writes output. Returns whether bytes were written, or an error if the connection is closed.
+    // Not inlined, because its stack frame must not be live while the machine parses a message.
+    #[inline(never)]
+    fn transmit<P: Policy>(
+        &mut self,
+        http: &mut HttpServer<'_, P>,
+        write: &mut dyn FnMut(&[u8]) -> Result<usize, ErrorKind>,
+        now: Millis,
+    ) -> Result<bool, Lost> {
+        let mut space = [0; RESPONSE_SPACE];
+        let mut has_sent = false;
+        loop {
+            let bytes = self.connection.output(http, &mut space, now);
+            if bytes.is_empty() {
+                return Ok(has_sent);
+            }
+            let n = write(bytes).or_else(is_harmless)?.min(bytes.len());
+            if n == 0 {
+                return Ok(has_sent);
+            }
+            has_sent = true;
+            self.connection.sent(http, n, now);
+        }
+    }
+
+    /// Whether the caller may read into the read buffer.
+    fn wants_more(&self) -> bool {
+        self.fed >= self.filled
+    }
+
+    /// Handles the result of a read, and passes buffered input to the connection. Returns whether bytes have moved, or an
+    /// error if the connection is closed.
+    fn receive<P: Policy>(
+        &mut self,
+        http: &mut HttpServer<'_, P>,
+        server: &mut Server<'_>,
+        read: Result<Option<usize>, ErrorKind>,
+        now: Millis,
+    ) -> Result<bool, Lost> {
+        if let Some(n) = read.or_else(|kind| is_harmless(kind).map(|_| None))? {
+            (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
+            if n == 0 {
+                return Err(Lost);
+            }
+        }
+        let input = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
+        if input.is_empty() {
+            return Ok(false);
+        }
+        let n = self.connection.receive(http, server, input, now);
+        self.fed = self.fed.saturating_add(n);
+        Ok(n > 0)
+    }
+
+    fn status(&self, has_moved: bool) -> HttpStatus {
+        let deadline = self.connection.deadline();
+        match self.connection.status() {
+            ConnectionStatus::Open if has_moved => HttpStatus::Moved,
+            ConnectionStatus::Open => HttpStatus::Idle(deadline),
+            ConnectionStatus::Closing => HttpStatus::Closing(deadline),
+            ConnectionStatus::Closed => HttpStatus::Closed,
+        }
+    }
+}
+
+/// The link has failed, or the client has disconnected.
+struct Lost;
+
+/// Accepts an error that has moved and lost no byte.
+fn is_harmless(kind: ErrorKind) -> Result<usize, Lost> {
+    match classify(kind) {
+        ErrorClass::TimedOut => Ok(0),
+        ErrorClass::Temporary | ErrorClass::Gone => {
+            log::lost(kind);
+            Err(Lost)
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Tests of the pump for HTTP/1.1: polled, blocking and async.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::common::{On, Uart};
+use embedded_io::{ErrorKind, ErrorType};
+use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
+use mcp_proto::{Millis, Server, Ticket};
+use mcp_proto_embedded::{HttpPump, HttpShared, HttpStatus, Timer};
+use mcp_proto_http::server::{ExchangeSlot, HttpConfig, HttpServer, Policy, Step};
+
+static TOOLS: Tools<'static> = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
+static INFO: ServerConfig<'static> = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+static CONFIG: HttpConfig<'static> = HttpConfig::new();
+
+struct Open;
+
+impl Policy for Open {
+    const HANDSHAKE: bool = false;
+
+    fn random(&mut self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+type Http<'b> = HttpServer<'b, Open>;
+
+/// Calls a function with both servers.
+fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R) -> R {
+    let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 128]);
+    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = server.in_flight(&mut slots, &mut text).unwrap();
+    let (mut exchanges, mut output, mut bodies) = ([ExchangeSlot::EMPTY; 2], [0; 4096], vec![0; 2 * 65_536]);
+    let http = HttpServer::new(&CONFIG, Open, &mut exchanges, &mut output);
+    act(&mut http.body_buffer(bodies.as_mut_slice()), &mut server)
+}
+
+/// Handles an event. Returns the ticket of a deferred call.
+fn handle(server: &mut Server<'_>) -> Option<Ticket> {
+    match server.event() {
+        Some(Event::Call(mut call)) if call.name() == "slow" => {
+            let _ = call.progress(1, None, "");
+            call.defer(None).ok()
+        }
+        Some(Event::Call(call)) => {
+            call.text("Hello!");
+            None
+        }
+        _ => None,
+    }
+}
+
+fn call(tool: &str, fields: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
+    format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n{fields}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Takes steps until the connection is idle. Returns the last status.
+fn steps(
+    pump: &mut HttpPump<'_>,
+    http: &mut Http<'_>,
+    server: &mut Server<'_>,
+    uart: &mut Uart,
+) -> (HttpStatus, Option<Ticket>) {
+    let mut ticket = None;
+    for _ in 0..10_000 {
+        let status = pump.step(http, server, uart, Millis(0));
+        let step = http.poll(server, Millis(0));
+        match (step, status) {
+            (Step::Event, _) => ticket = handle(server).or(ticket),
+            (Step::Output(_), _) | (_, HttpStatus::Moved) => {}
+            (_, status) if uart.script.is_empty() || status == HttpStatus::Closed => {
+                return (status, ticket);
+            }
+            _ => {}
+        }
+    }
+    panic!("the pump makes no progress");
+}
+
+#[test]
+fn steps_serve_requests_in_pieces_of_any_size() {
+    let requests = [call("hello", ""), call("hello", "Connection: close\r\n")].concat();
+    for (reads, writes) in [(1, 1), (7, 3), (64, 1000), (1000, 64)] {
+        let mut uart = Uart::text(&requests);
+        (uart.reads, uart.writes) = (reads, writes);
+        let mut head = [0; 300];
+        let mut pump = HttpPump::new(&mut head);
+        let status = with_servers(|http, server| steps(&mut pump, http, server, &mut uart).0);
+        assert_eq!(uart.sent().matches("HTTP/1.1 200 OK").count(), 2, "{reads} {writes}: {}", uart.sent());
+        assert!(matches!(status, HttpStatus::Closing(Some(_))), "{status:?}");
+    }
+}
+
+/// The behavior of the link after a request, and the resulting state.
+#[test]
+fn lost_connection_closes_the_exchange() {
+    for end in [On::End, On::Error(ErrorKind::ConnectionReset), On::Error(ErrorKind::Other)] {
+        let mut head = [0; 300];
+        let mut pump = HttpPump::new(&mut head);
+        with_servers(|http, server| {
+            let mut uart = Uart::text(&call("slow", ""));
+            let (status, ticket) = steps(&mut pump, http, server, &mut uart);
+            assert!(matches!(status, HttpStatus::Idle(_)) && ticket.is_some());
+            assert_eq!(http.open_exchanges(), 1);
+            uart.script.push_back(On::Error(ErrorKind::TimedOut));
+            assert!(matches!(steps(&mut pump, http, server, &mut uart).0, HttpStatus::Idle(_)));
+            uart.script.push_back(end);
+            assert_eq!(steps(&mut pump, http, server, &mut uart).0, HttpStatus::Closed);
+            pump.new_connection(http);
+            while http.poll(server, Millis(0)) == Step::Event {
+                handle(server);
+            }
+            assert_eq!(http.open_exchanges(), 0);
+            assert!(server.reply(ticket.unwrap()).is_err(), "the call is cancelled");
+            // The pump serves another connection.
+            let mut uart = Uart::text(&call("hello", ""));
+            steps(&mut pump, http, server, &mut uart);
+            assert!(uart.sent().contains("Hello!"));
+        });
+    }
+}
+
+#[test]
+fn failed_write_closes_the_connection() {
+    let mut uart = Uart::text(&call("hello", ""));
+    uart.write_errors.push_back(ErrorKind::BrokenPipe);
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    let status = with_servers(|http, server| steps(&mut pump, http, server, &mut uart).0);
+    assert_eq!((status, uart.sent()), (HttpStatus::Closed, String::new()));
+}
+
+#[test]
+fn run_serves_a_blocking_connection() {
+    let requests = [call("hello", ""), call("slow", ""), call("hello", "Connection: close\r\n")].concat();
+    let mut uart = Uart::text(&requests);
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    let (mut idles, mut ticket) = (0, None);
+    with_servers(|http, server| {
+        loop {
+            match pump.run(http, server, &mut uart, &mut || Millis(0)) {
+                HttpStatus::Event => ticket = handle(server).or(ticket),
+                // The second request waits for the application.
+                HttpStatus::Idle(_) => {
+                    idles += 1;
+                    server.reply(ticket.take().unwrap()).unwrap().text("late");
+                }
+                HttpStatus::Closing(_) => break,
+                status => panic!("{status:?}"),
+            }
+        }
+    });
+    let sent = uart.sent();
+    assert_eq!((idles, sent.matches("200 OK").count(), uart.flushed), (1, 3, uart.sent.len()), "{sent}");
+    assert!(sent.contains("late") && sent.ends_with('}'), "{sent}");
+}
+
+/// One end of a connection in memory. It wakes its reader.
+#[derive(Default)]
+struct Pipe {
+    bytes: RefCell<VecDeque<u8>>,
+    is_closed: Cell<bool>,
+    waker: Cell<Option<Waker>>,
+}
+
+impl Pipe {
+    fn push(&self, bytes: &[u8]) {
+        self.bytes.borrow_mut().extend(bytes);
+        self.wake();
+    }
+
+    fn close(&self) {
+        self.is_closed.set(true);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+struct End<'p>(&'p Pipe);
+
+impl ErrorType for End<'_> {
+    type Error = ErrorKind;
+}
+
+impl embedded_io_async::Read for End<'_> {
+    async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        poll_fn(|context| {
+            let mut bytes = self.0.bytes.borrow_mut();
+            if bytes.is_empty() && !self.0.is_closed.get() {
+                self.0.waker.set(Some(context.waker().clone()));
+                return Poll::Pending;
+            }
+            let n = space.len().min(bytes.len()).min(50);
+            space.iter_mut().zip(bytes.drain(..n)).for_each(|(place, byte)| *place = byte);
+            Poll::Ready(Ok(n))
+        })
+        .await
+    }
+}
+
+impl embedded_io_async::Write for End<'_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        let n = bytes.len().min(20);
+        self.0.push(&bytes[..n]);
+        Ok(n)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[derive(Clone)]
+struct TestClock<'c>(&'c Cell<u64>);
+
+impl Timer for TestClock<'_> {
+    fn now(&mut self) -> Millis {
+        Millis(self.0.get())
+    }
+
+    async fn until(&mut self, at: Millis) {
+        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+/// A waker that remembers its call.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A future, its waker, and its output.
+type Task<'t> = (Pin<&'t mut dyn Future<Output = HttpStatus>>, Arc<Woken>, Option<HttpStatus>);
+
+/// Polls each future once, and then only the woken ones, until none is woken.
+fn run_tasks(tasks: &mut [Task<'_>]) {
+    for (_, woken, _) in tasks.iter() {
+        woken.0.store(true, Ordering::Relaxed);
+    }
+    loop {
+        let active: Vec<bool> = tasks.iter().map(|(_, woken, _)| woken.0.load(Ordering::Relaxed)).collect();
+        if !active.contains(&true) {
+            return;
+        }
+        // Tasks may share a waker.
+        tasks.iter().for_each(|(_, woken, _)| woken.0.store(false, Ordering::Relaxed));
+        for ((future, woken, result), is_active) in tasks.iter_mut().zip(active) {
+            let waker = Waker::from(Arc::clone(woken));
+            if result.is_none()
+                && is_active
+                && let Poll::Ready(status) = future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
+                *result = Some(status);
+            }
+        }
+    }
+}
+
+fn text_of(pipe: &Pipe) -> String {
+    String::from_utf8(pipe.bytes.borrow_mut().drain(..).collect()).unwrap()
+}
+
+fn tasks_wake_each_other_with<const N: usize>(shares_waker: bool) {
+    let pipes: [Pipe; 4] = std::array::from_fn(|_| Pipe::default());
+    let [first_in, first_out, second_in, second_out] = &pipes;
+    let (time, ticket) = (Cell::new(0), Cell::new(None));
+    let (mut first_head, mut second_head) = ([0; 300], [0; 300]);
+    let (mut first, mut second) = (HttpPump::new(&mut first_head), HttpPump::new(&mut second_head));
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, N> = HttpShared::new(http, server);
+        let mut clocks = [(); 3].map(|()| TestClock(&time));
+        let [clock, first_clock, second_clock] = &mut clocks;
+        let events = async {
+            while shared.event(clock).await {
+                shared.with(|_, server| ticket.set(handle(server).or(ticket.get())));
+            }
+            HttpStatus::Event
+        };
+        let (mut first_input, mut first_output) = (End(first_in), End(first_out));
+        let (mut second_input, mut second_output) = (End(second_in), End(second_out));
+        let first = first.serve(&shared, &mut first_input, &mut first_output, first_clock);
+        let second = second.serve(&shared, &mut second_input, &mut second_output, second_clock);
+        let (events, first, second) = (pin!(events), pin!(first), pin!(second));
+        let wakers: [Arc<Woken>; 3] = match shares_waker {
+            true => {
+                let one = Arc::default();
+                [Arc::clone(&one), Arc::clone(&one), one]
+            }
+            false => [(); 3].map(|()| Arc::default()),
+        };
+        let [a, b, c] = wakers;
+        let mut tasks: [Task<'_>; 3] = [(events, a, None), (first, b, None), (second, c, None)];
+        run_tasks(&mut tasks);
+        first_in.push(call("slow", "Accept: application/json, text/event-stream\r\n").as_bytes());
+        second_in.push(call("hello", "").as_bytes());
+        run_tasks(&mut tasks);
+        assert!(text_of(second_out).contains("Hello!"));
+        let text = text_of(first_out);
+        assert!(text.contains("notifications/progress") && !text.contains("late"), "{text}");
+        // The answer of another task reaches the connection.
+        shared.with(|_, server| server.reply(ticket.get().unwrap()).unwrap().text("late"));
+        run_tasks(&mut tasks);
+        let text = text_of(first_out);
+        assert!(text.contains("late") && text.ends_with("0\r\n\r\n"), "{text}");
+        // A pipeline whose last response closes the connection.
+        let pipeline = [call("hello", ""), call("hello", "Connection: close\r\n")].concat();
+        first_in.push(pipeline.as_bytes());
+        second_in.close();
+        run_tasks(&mut tasks);
+        assert_eq!(text_of(first_out).matches("Hello!").count(), 2);
+        assert!(matches!(tasks[1].2, Some(HttpStatus::Closing(_))), "{:?}", tasks[1].2);
+        assert_eq!((tasks[0].2, tasks[2].2), (None, Some(HttpStatus::Closed)));
+        assert_eq!(shared.with(|http, _| http.open_exchanges()), Some(0));
+    });
+}
+
+#[test]
+fn tasks_wake_each_other() {
+    tasks_wake_each_other_with::<3>(false);
+    // Futures that are joined in one task.
+    tasks_wake_each_other_with::<1>(true);
+}
+
+#[test]
+fn idle_client_is_disconnected() {
+    let (input, output, time) = (Pipe::default(), Pipe::default(), Cell::new(0));
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, 1> = HttpShared::new(http, server);
+        let mut clock = TestClock(&time);
+        let (mut reader, mut writer) = (End(&input), End(&output));
+        let serve = pin!(pump.serve(&shared, &mut reader, &mut writer, &mut clock));
+        let mut tasks: [Task<'_>; 1] = [(serve, Arc::default(), None)];
+        run_tasks(&mut tasks);
+        time.set(74_999);
+        run_tasks(&mut tasks);
+        assert_eq!(tasks[0].2, None);
+        time.set(75_000);
+        run_tasks(&mut tasks);
+        assert_eq!(tasks[0].2, Some(HttpStatus::Closed));
+    });
+}

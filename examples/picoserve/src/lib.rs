@@ -1,0 +1,155 @@
+//! MCP in a router of picoserve, without a heap.
+//!
+//! [`Mcp`] is a route: it passes each request to the servers in an [`HttpShared`], and writes their response. Another
+//! task handles the events, as in `main.rs`.
+#![no_std]
+
+use heapless::{String, Vec};
+use mcp_proto::Millis;
+use mcp_proto_embedded::HttpShared;
+use mcp_proto_http::HeaderFields;
+use mcp_proto_http::server::{ExchangeId, Method, Policy, REFUSAL_SIZE, Refusal, RequestHead, ResponseHead};
+use picoserve::ResponseSent;
+use picoserve::io::{Read, Write};
+use picoserve::request::{Headers, Request};
+use picoserve::response::custom::{CustomBody, CustomResponse};
+use picoserve::response::{Connection, IntoResponse, ResponseWriter, StatusCode};
+use picoserve::routing::MethodHandlerService;
+
+/// The route of MCP, for all methods.
+pub struct Mcp<'s, 'a, 'b, P: Policy, const N: usize> {
+    /// The servers.
+    pub shared: &'s HttpShared<'a, 'b, P, N>,
+    /// The clock.
+    pub now: fn() -> Millis,
+}
+
+/// The header fields of a request.
+struct Fields<'r>(Headers<'r>);
+
+impl HeaderFields for Fields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(|value| value.as_raw())
+    }
+
+    fn is_repeated(&self, name: &str) -> bool {
+        self.0.iter().filter(|(known, _)| name == *known).count() > 1
+    }
+}
+
+impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, Parameters>
+    for Mcp<'_, '_, '_, P, N>
+{
+    async fn call_method_handler_service<R: Read, W: ResponseWriter<Error = R::Error>>(
+        &self,
+        _: &State,
+        _: Parameters,
+        method: &str,
+        mut request: Request<'_, R>,
+        response_writer: W,
+    ) -> Result<ResponseSent, W::Error> {
+        let (fields, path) = (Fields(request.parts.headers()), request.parts.path());
+        let head = RequestHead {
+            method: Method::from_bytes(method.as_bytes()),
+            target: path.encoded(),
+            body_length: u64::try_from(request.body_connection.content_length()).ok(),
+            fields: &fields,
+        };
+        let begun = self.shared.with(|http, _| http.begin(&head, (self.now)()));
+        let response = match begun {
+            Some(Ok(id)) => {
+                let exchange = Exchange { mcp: self, id };
+                // The buffer of picoserve contains the whole body.
+                let Ok(body) = request.body_connection.body().read_all().await else {
+                    let connection = request.body_connection.finalize().await?;
+                    let text = "the body is longer than the buffer";
+                    return (StatusCode::new(413), text).write_to(connection, response_writer).await;
+                };
+                self.shared.with(|http, server| http.body(server, id, &head, body, true, (self.now)()));
+                let is_known =
+                    |head: Option<ResponseHead>, is_cut| (head.is_some() || is_cut).then_some(head);
+                let head = self.shared.wait_for(|http, _| {
+                    let output = http.output(id);
+                    is_known(output.head, output.is_cut)
+                });
+                head.await.map(|head| (head, Body::Exchange(exchange)))
+            }
+            Some(Err(refusal)) => Some((refusal.write(&mut [0; REFUSAL_SIZE]).0, Body::Refusal(refusal))),
+            None => None,
+        };
+        let connection = request.body_connection.finalize().await?;
+        let Some((head, body)) = response else {
+            // The server gave the exchange up.
+            return StatusCode::new(503).write_to(connection, response_writer).await;
+        };
+        respond(&head, body, connection, response_writer).await
+    }
+}
+
+/// Writes a response. It ends with the connection, so an event stream needs no chunks.
+async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
+    head: &ResponseHead,
+    body: B,
+    connection: Connection<'_, R>,
+    response_writer: W,
+) -> Result<ResponseSent, W::Error> {
+    let mut fields: Vec<(String<32>, String<128>), 8> = Vec::new();
+    head.fields(&mut |name, value| {
+        if let (Ok(name), Ok(value)) = (name.try_into(), value.try_into()) {
+            _ = fields.push((name, value));
+        }
+    });
+    let fields: Vec<(&str, &str), 8> =
+        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let response = CustomResponse::build(StatusCode::new(head.status)).with_headers(&fields[..]);
+    response.with_body(body).write_to(connection, response_writer).await
+}
+
+/// The body of a response.
+enum Body<'m, 's, 'a, 'b, P: Policy, const N: usize> {
+    Refusal(Refusal),
+    Exchange(Exchange<'m, 's, 'a, 'b, P, N>),
+}
+
+impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
+    async fn write_response_body<W: Write>(self, mut writer: W) -> Result<(), W::Error> {
+        let exchange = match self {
+            Body::Refusal(refusal) => {
+                return writer.write_all(refusal.write(&mut [0; REFUSAL_SIZE]).1).await;
+            }
+            Body::Exchange(exchange) => exchange,
+        };
+        let Exchange { mcp: Mcp { shared, now }, id } = exchange;
+        // The head was written.
+        shared.with(|http, _| http.sent(id, 0, now()));
+        loop {
+            let mut bytes = [0; 256];
+            let next = shared.wait_for(|http, _| {
+                let output = http.output(id);
+                let length = output.body.len().min(bytes.len());
+                bytes[..length].copy_from_slice(&output.body[..length]);
+                let is_end = output.is_end && length == output.body.len();
+                (length > 0 || is_end).then_some((length, is_end))
+            });
+            let (length, is_end) = next.await;
+            writer.write_all(&bytes[..length]).await?;
+            writer.flush().await?;
+            shared.with(|http, _| http.sent(id, length, now()));
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// An exchange. If its future is dropped, the client has disconnected.
+struct Exchange<'m, 's, 'a, 'b, P: Policy, const N: usize> {
+    mcp: &'m Mcp<'s, 'a, 'b, P, N>,
+    id: ExchangeId,
+}
+
+impl<P: Policy, const N: usize> Drop for Exchange<'_, '_, '_, '_, P, N> {
+    fn drop(&mut self) {
+        self.mcp.shared.with(|http, _| http.close(self.id));
+    }
+}

@@ -1,0 +1,56 @@
+//! The program, driven over TCP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// The running program.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn exchange(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+fn call(address: &str, tool: &str, fields: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n{fields}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    exchange(address, &(head + &body))
+}
+
+#[test]
+fn route_serves_calls_and_refusals() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-proto-picoserve"));
+    let mut program = Program(command.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(program.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+
+    assert!(exchange(address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").ends_with("MCP is at /mcp"));
+    for expected in ["the LED is on", "the LED is off"] {
+        let response = call(address, "blink", "");
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        assert!(response.contains("content-type: application/json\r\n"), "{response}");
+        assert!(response.contains(expected), "{response}");
+    }
+    let response = call(address, "blink", "Accept: text/event-stream\r\n");
+    assert!(response.contains("text/event-stream") && response.contains("\r\n\r\ndata: {"), "{response}");
+    assert!(call(address, "blink", "Origin: http://evil.example\r\n").starts_with("HTTP/1.1 403 "));
+    let response = exchange(address, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(response.starts_with("HTTP/1.1 405 ") && response.contains("allow: POST"), "{response}");
+}
