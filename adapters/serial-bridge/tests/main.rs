@@ -1,4 +1,4 @@
-//! The example `serial_bridge`: its modules, and its process.
+//! The bridge as a process, between a client and a board on a pseudo-terminal.
 
 #[cfg(target_os = "linux")]
 mod board;
@@ -6,6 +6,7 @@ mod board;
 mod client;
 #[cfg(target_os = "linux")]
 mod disconnects;
-mod parts;
+#[cfg(target_os = "linux")]
+mod noise;
 #[cfg(target_os = "linux")]
 mod sessions;

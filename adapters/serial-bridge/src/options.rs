@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-usage: serial_bridge PORT [OPTION...]
+usage: mcp-serial-bridge PORT [OPTION...]
 
 PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
 
   --baud RATE   bits per second of the serial port (115200)
   --settle MS   how long the board may take to answer a ping before the client may speak; what it sends until then is
                 thrown away (5000; 0: neither)
+  --reopen MS   how long a port or connection may be gone before the bridge ends (10000; 0: it ends at once)
   --no-break    do not send a break to begin with
-  --no-mark     send an empty line where a session begins and ends, instead of the byte 0x04 and a line break
+  --no-mark     send an empty line where a session begins and ends, instead of four bytes 0x04
   --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
   --help        show this";
 
@@ -28,6 +29,7 @@ pub(crate) struct Options {
     pub(crate) address: Address,
     pub(crate) baud: u32,
     pub(crate) settle: Duration,
+    pub(crate) reopen: Duration,
     pub(crate) sends_break: bool,
     pub(crate) mark: bool,
     pub(crate) grace: Duration,
@@ -46,6 +48,7 @@ impl Options {
             address: Address::Serial(String::new()),
             baud: 115_200,
             settle: Duration::from_millis(5000),
+            reopen: Duration::from_millis(10_000),
             sends_break: true,
             mark: true,
             grace: Duration::from_millis(1500),
@@ -59,6 +62,7 @@ impl Options {
                 "--help" | "-h" => return Ok(Wanted::Help),
                 "--baud" => options.baud = number()?,
                 "--settle" => options.settle = Duration::from_millis(number()?.into()),
+                "--reopen" => options.reopen = Duration::from_millis(number()?.into()),
                 "--grace" => options.grace = Duration::from_millis(number()?.into()),
                 "--no-break" => options.sends_break = false,
                 "--no-mark" => options.mark = false,

@@ -1,7 +1,6 @@
 //! A desktop client that runs the bridge as its server.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
@@ -11,12 +10,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn bridge() -> Command {
-    let test = std::env::current_exe().unwrap();
-    let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
-    let path = profile.join("examples").join("serial_bridge");
-    // `cargo test` builds the examples; `cargo test --test it` does not.
-    assert!(path.exists(), "build it first: cargo build --examples");
-    Command::new(path)
+    Command::new(env!("CARGO_BIN_EXE_mcp-serial-bridge"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,19 +102,27 @@ impl BridgeClient {
         ));
     }
 
-    /// Sends the first request of an era, with the id 0. Expects the response.
+    /// Sends the first request of an era, with the id 0.
+    pub(crate) fn send_first(&mut self, era: Era) {
+        let request = match era {
+            Era::Handshake => r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#.to_owned(),
+            Era::Stateless => {
+                let meta = META.trim_start_matches(',');
+                format!(r#""id":0,"method":"server/discover","params":{{"_meta":{{{meta}}}}}"#)
+            }
+        };
+        self.send(&request);
+    }
+
+    /// Opens a session. Expects the response to the first request.
     pub(crate) fn connect(&mut self, era: Era) {
+        self.send_first(era);
         match era {
             Era::Handshake => {
-                self.send(r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#);
                 self.expect_line(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#);
                 self.send(r#""method":"notifications/initialized""#);
             }
-            Era::Stateless => {
-                let meta = META.trim_start_matches(',');
-                self.send(&format!(r#""id":0,"method":"server/discover","params":{{"_meta":{{{meta}}}}}"#));
-                self.expect_line(r#"{"jsonrpc":"2.0","id":0,"result":{"#);
-            }
+            Era::Stateless => self.expect_line(r#"{"jsonrpc":"2.0","id":0,"result":{"#),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::board::{Board, LOG};
-use super::client::{BridgeClient, Era};
+use crate::board::{Board, SHOWN_LOG};
+use crate::client::{BridgeClient, Era};
 
 /// Kills a client at a moment that depends on the round.
 fn kill_in_the_middle(client: &mut BridgeClient, era: Era, round: u32) {
@@ -35,7 +35,7 @@ fn twenty_clients(era: Era) {
         kill_in_the_middle(&mut client, era, round);
     }
     // Each client began with a mark. The test killed each client before it could send a second mark.
-    assert_eq!(board.resets(), 20);
+    assert_eq!(board.marks(), 20);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn old_session_remains_without_the_session_mark() {
     let refused =
         std::iter::from_fn(|| Some(client.next_line())).find(|line| line.contains(r#""id":2"#)).unwrap();
     assert!(refused.contains("still in flight"), "{refused}");
-    assert_eq!(board.resets(), 1);
+    assert_eq!(board.marks(), 1);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn empty_line_ends_an_incomplete_line_without_the_mark() {
     let mut client = BridgeClient::new(&[&board.path, "--no-mark"]);
     client.call(Era::Stateless, 1, "hello");
     client.expect_line(r#""id":1,"result""#);
-    assert_eq!(board.resets(), 0);
+    assert_eq!(board.marks(), 0);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn lines_that_are_no_messages_go_to_stderr() {
     assert_eq!(client.rest(), Vec::<String>::new());
     let (status, errors) = client.wait_for_exit();
     assert!(status.success());
-    assert!(errors.ends_with(LOG), "{errors:?}");
+    assert_eq!(errors, SHOWN_LOG);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn requests_in_flight_are_answered_after_the_client_leaves() {
     assert_eq!(client.wait_for_exit().0.code(), Some(0));
     assert!(left.elapsed().as_secs() < 10, "a cancelled request is not waited for");
     // The bridge also sends a mark at the end of the session, so that the board keeps no state.
-    while board.resets() < 2 {
+    while board.marks() < 2 {
         assert!(left.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -160,12 +160,12 @@ fn second_bridge_waits_for_the_port_of_the_first() {
 
 #[test]
 fn readme_entry_for_desktop_clients_starts_a_bridge() {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let (_, section) = readme.split_once("### A board in a desktop client\n").unwrap();
     let (_, entry) = section.split_once("```json\n").unwrap();
     let entry: serde_json::Value = serde_json::from_str(entry.split_once("```").unwrap().0).unwrap();
     let server = &entry["mcpServers"]["board"];
-    assert!(server["command"].as_str().unwrap().ends_with("/target/release/examples/serial_bridge"));
+    assert_eq!(server["command"], "mcp-serial-bridge");
     let mut arguments: Vec<&str> =
         server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     let board = Board::start();
@@ -173,5 +173,5 @@ fn readme_entry_for_desktop_clients_starts_a_bridge() {
     arguments[0] = &board.path;
     let mut client = BridgeClient::new(&arguments);
     client.connect(Era::Handshake);
-    assert_eq!(board.resets(), 1);
+    assert_eq!(board.marks(), 1);
 }

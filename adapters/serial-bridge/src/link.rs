@@ -4,6 +4,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,16 @@ use crate::options::{Address, Options};
 /// Time to wait for a locked port. The bridge of the previous client may still wait for the last responses.
 const LONGEST_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
-/// Timeout of one attempt to write; `write_all` retries until its own deadline.
+/// Timeouts of one attempt to read and to write. After each attempt, the link checks whether it was closed.
+const READ_ATTEMPT: Duration = Duration::from_millis(500);
 const WRITE_ATTEMPT: Duration = Duration::from_millis(100);
 
-pub(crate) enum Link {
+pub(crate) struct Link {
+    port: Port,
+    is_closed: AtomicBool,
+}
+
+enum Port {
     Serial(SerialPort),
     Tcp(TcpStream),
 }
@@ -28,71 +35,80 @@ impl Link {
     /// # Errors
     /// A message for the user: the error, and how to fix it.
     pub(crate) fn open(options: &Options) -> Result<Link, String> {
-        match &options.address {
-            Address::Tcp(host) => connect(host).map(Link::Tcp).map_err(|why| {
+        let port = match &options.address {
+            Address::Tcp(host) => connect(host).map(Port::Tcp).map_err(|why| {
                 format!("cannot connect to {host}: {why}. Is the board switched on, and is this its address?")
             }),
             Address::Serial(path) => {
                 let opened = open_exclusively(path, options.baud);
-                opened.map(Link::Serial).map_err(|why| explain(path, &why, &ports()))
+                opened.map(Port::Serial).map_err(|why| explain(path, &why, &ports()))
             }
-        }
+        };
+        Ok(Link { port: port?, is_closed: AtomicBool::new(false) })
     }
 
     /// Reads at least one byte.
     ///
     /// # Errors
-    /// `TimedOut`: the read timeout has expired. `UnexpectedEof`: the link has ended.
+    /// `UnexpectedEof`: the link has ended. `NotConnected`: the link was closed.
     pub(crate) fn read(&self, space: &mut [u8]) -> io::Result<usize> {
         loop {
-            let read = match self {
-                Link::Serial(port) => port.read(space),
-                Link::Tcp(socket) => (&*socket).read(space),
+            let read = match &self.port {
+                Port::Serial(port) => port.read(space),
+                Port::Tcp(socket) => (&*socket).read(space),
             };
-            match read.map_err(timed_out) {
-                Ok(0) => {
+            match self.attempt(read)? {
+                Some(0) => {
                     return Err(io::Error::new(ErrorKind::UnexpectedEof, "its side of the link was closed"));
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => return read,
+                Some(n) => return Ok(n),
+                None => {}
             }
         }
     }
 
-    /// Writes all bytes. Blocks for at most `longest`, or without limit if `longest` is `None`.
-    pub(crate) fn write_all(&self, mut bytes: &[u8], longest: Option<Duration>) -> io::Result<()> {
-        let until = longest.map(|longest| Instant::now() + longest);
+    /// Writes all bytes. Blocks until the board has taken them.
+    ///
+    /// # Errors
+    /// The link has ended or was closed.
+    pub(crate) fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = match self {
-                Link::Serial(port) => port.write(bytes),
-                Link::Tcp(socket) => (&*socket).write(bytes),
+            let written = match &self.port {
+                Port::Serial(port) => port.write(bytes),
+                Port::Tcp(socket) => (&*socket).write(bytes),
             };
-            match written.map_err(timed_out) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(n) => bytes = &bytes[n..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::TimedOut => {
-                    if until.is_some_and(|until| Instant::now() >= until) {
-                        return Err(error);
-                    }
-                }
-                Err(error) => return Err(error),
+            match self.attempt(written)? {
+                Some(0) => return Err(ErrorKind::WriteZero.into()),
+                Some(n) => bytes = &bytes[n..],
+                None => {}
             }
         }
         Ok(())
     }
 
-    /// Sets the timeout of a read. `None` means no timeout, but a serial port may still return `TimedOut`.
-    pub(crate) fn set_read_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Link::Serial(port) => port.set_read_timeout(timeout.unwrap_or(Duration::MAX)),
-            Link::Tcp(socket) => socket.set_read_timeout(timeout),
+    /// Makes all reads and writes of other threads return an error.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Relaxed);
+    }
+
+    /// Returns `None` for an attempt that has to be repeated. A socket returns `WouldBlock` when its timeout expires.
+    fn attempt(&self, result: io::Result<usize>) -> io::Result<Option<usize>> {
+        match result {
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted => Ok(None),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut if self.is_closed.load(Relaxed) => {
+                    Err(ErrorKind::NotConnected.into())
+                }
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(None),
+                _ => Err(error),
+            },
+            Ok(n) => Ok(Some(n)),
         }
     }
 
     /// Sends a break while `wait` runs. Does nothing on a TCP link.
     pub(crate) fn send_break(&self, wait: impl FnOnce()) {
-        if let Link::Serial(port) = self
+        if let Port::Serial(port) = &self.port
             && port.set_break(true).is_ok()
         {
             wait();
@@ -101,17 +117,13 @@ impl Link {
     }
 }
 
-/// Converts `WouldBlock` to `TimedOut`. A socket returns `WouldBlock` when its timeout expires.
-fn timed_out(error: io::Error) -> io::Error {
-    if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
-}
-
 fn connect(host: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the host name has no address");
     for address in host.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, CONNECT) {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
+                socket.set_read_timeout(Some(READ_ATTEMPT))?;
                 socket.set_write_timeout(Some(WRITE_ATTEMPT))?;
                 return Ok(socket);
             }
@@ -140,7 +152,7 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     settings.set_baud_rate(baud)?;
     port.set_configuration(&settings)?;
     port.set_write_timeout(WRITE_ATTEMPT)?;
-    port.set_read_timeout(Duration::MAX)?;
+    port.set_read_timeout(READ_ATTEMPT)?;
     // Some boards send nothing until DTR is set. Unix sets DTR on open. Ignore errors, because a port may lack these
     // lines.
     let _ = port.set_dtr(true).and_then(|()| port.set_rts(true));
@@ -170,7 +182,7 @@ fn ports() -> Vec<String> {
     ports.iter().map(|port| port.display().to_string()).collect()
 }
 
-/// Describes why a port could not be opened. Also describes the remedy.
+/// Describes why a port could not be opened, and how to fix the error.
 pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
     let help = match why.kind() {
         ErrorKind::NotFound if ports.is_empty() => {

@@ -1,20 +1,25 @@
-//! Transparent bytes, lost links, silent boards, and ports that cannot be opened.
+//! Large messages, lost links, silent boards, and ports that cannot be opened.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use serial2::SerialPort;
 
-use super::board::{Board, Wire};
-use super::client::{BridgeClient, Era, bridge};
+use crate::board::{Board, Wire};
+use crate::client::{BridgeClient, Era, bridge};
 
 /// Options that switch off the bridge's own messages.
 const PLAIN: [&str; 3] = ["--no-mark", "--settle", "0"];
 
 fn plain(path: &str) -> Vec<&str> {
     [&[path], &PLAIN[..]].concat()
+}
+
+/// A notification with this text.
+fn notification(text: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":"{text}"}}"#)
 }
 
 /// Reads `n` bytes from the board's end, in any pieces.
@@ -32,11 +37,11 @@ fn read(port: &SerialPort, n: usize) -> Vec<u8> {
 }
 
 /// The session mark before the ping.
-const MARK: &str = "\x04\n";
+const MARK: &str = "\n\x04\x04\x04\x04\n";
 
 /// Reads the next ping. Returns its id.
 fn pinged(wire: &Wire, before: &str) -> String {
-    let ping = before.len() + r#"{"jsonrpc":"2.0","id":"b01234567","method":"ping"}"#.len() + 1;
+    let ping = before.len() + r#"{"jsonrpc":"2.0","id":"b01234567-1","method":"ping"}"#.len() + 1;
     let text = String::from_utf8(read(&wire.board, ping)).unwrap();
     let id = text.split('"').nth(7).unwrap().to_owned();
     assert_eq!(text, format!("{before}{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}\n"));
@@ -62,17 +67,17 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let wire = Wire::new();
     let mut client = BridgeClient::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
-    let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let text: String = (0..50_000).map(|n| format!("{n} päivää \u{7f}\u{2028} ")).collect();
+    let line = notification(&text) + "\n";
     let mut input = client.input();
-    let sent = bytes.clone();
-    let writer = thread::spawn(move || input.write_all(&sent).map(|()| input).unwrap());
+    let sent = line.clone();
+    let writer = thread::spawn(move || input.write_all(sent.as_bytes()).map(|()| input).unwrap());
     // Waits until all buffers are full, so that writes are partial.
     thread::sleep(Duration::from_millis(300));
-    assert!(read(&wire.board, bytes.len()) == bytes);
-    let text: String = (0..20_000).map(|n| format!("{{{n} päivää \t{{}} ")).collect();
+    assert!(read(&wire.board, line.len()) == line.as_bytes());
     thread::scope(|scope| {
-        scope.spawn(|| write(&wire.board, format!("{text}\n").as_bytes()));
-        assert!(client.next_line() == text);
+        scope.spawn(|| write(&wire.board, line.as_bytes()));
+        assert!(client.next_line() == line.trim_end());
     });
     drop(writer.join().unwrap());
     assert_eq!(client.wait_for_exit().0.code(), Some(0));
@@ -85,11 +90,13 @@ fn board_that_does_not_read_can_still_write() {
     assert_eq!(read(&wire.board, 1), b"\n");
     let mut input = client.input();
     // More bytes than all buffers hold. The thread never ends.
-    thread::spawn(move || while input.write_all(&[b'x'; 4096]).is_ok() {});
+    let line = notification(&"x".repeat(4096)) + "\n";
+    thread::spawn(move || while input.write_all(line.as_bytes()).is_ok() {});
     thread::sleep(Duration::from_millis(100));
     for n in 0..100 {
-        write(&wire.board, format!("{{{n}}}\n").as_bytes());
-        client.expect_line(&format!("{{{n}}}"));
+        let line = notification(&n.to_string());
+        write(&wire.board, format!("{line}\n").as_bytes());
+        client.expect_line(&line);
     }
 }
 
@@ -104,13 +111,15 @@ fn starting_board_is_pinged_again() {
     assert_ne!(missed, heard);
     // The board has received both pings. Only the response to the last ping counts.
     write(&wire.board, answer(&missed).as_bytes());
-    write(&wire.board, format!("{{\"id\":0}}\n{}{{\"id\":1}}\n", answer(&heard)).as_bytes());
-    client.expect_line(r#"{"id":1}"#);
+    let [old, new] = ["old", "new"].map(notification);
+    write(&wire.board, format!("{old}\n{}{new}\n", answer(&heard)).as_bytes());
+    client.expect_line(&new);
 }
 
 #[test]
 fn silent_board_does_not_block_the_client() {
     let wire = Wire::new();
+    let whole = notification("whole");
     let mut client = BridgeClient::new(&[&wire.path, "--settle", "300"]);
     pinged(&wire, MARK);
     thread::scope(|scope| {
@@ -120,30 +129,29 @@ fn silent_board_does_not_block_the_client() {
                 write(&wire.board, b"{ half ");
                 thread::sleep(Duration::from_millis(20));
             }
-            write(&wire.board, b"{ rest\n{\"whole\":1}\n");
+            write(&wire.board, format!("{{ rest\n{whole}\n").as_bytes());
         });
-        client.expect_line(r#"{"whole":1}"#);
+        client.expect_line(&whole);
         chatter.join().unwrap();
     });
     assert!(client.kill().contains("the board does not respond"));
-    let mut client = BridgeClient::new(&[&wire.path, "--settle", "300"]);
-    pinged(&wire, MARK);
-    // An incomplete line, then silence: the next bytes continue the line.
-    write(&wire.board, b"{\"half\":");
-    thread::sleep(Duration::from_millis(1500));
-    write(&wire.board, b"{}}\n{\"silent\":1}\n");
-    client.expect_line(r#"{"silent":1}"#);
 }
 
 #[test]
 fn unplugged_board_is_an_error() {
-    let mut board = Board::start();
-    let mut client = BridgeClient::new(&[&board.path]);
-    client.connect(Era::Handshake);
-    board.stop();
-    let (status, errors) = client.wait_for_exit();
-    assert_eq!(status.code(), Some(1), "{errors}");
-    assert!(errors.contains("the board has disconnected"), "{errors}");
+    for reopen in ["0", "300"] {
+        let mut board = Board::start();
+        let mut client = BridgeClient::new(&[&board.path, "--reopen", reopen]);
+        client.connect(Era::Handshake);
+        client.call(Era::Handshake, 1, "slow");
+        client.expect_line(r#""progress":0"#);
+        board.unplug();
+        let rest = client.rest();
+        assert!(rest.last().unwrap().contains(r#""id":1,"error":{"code":-32603"#), "{rest:?}");
+        let (status, errors) = client.wait_for_exit();
+        assert_eq!(status.code(), Some(1), "{errors}");
+        assert!(errors.contains("the board has disconnected"), "{errors}");
+    }
 }
 
 #[test]
@@ -157,9 +165,30 @@ fn client_that_closes_stdout_has_left() {
     // The bridge's stdin stays open.
     let _kept = child.stdin.take();
     drop(child.stdout.take());
-    write(&wire.board, b"{}\n");
+    write(&wire.board, (notification("lost") + "\n").as_bytes());
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(read(&wire.board, 2), b"\x04\n");
+    assert_eq!(read(&wire.board, MARK.len()), MARK.as_bytes());
+}
+
+/// A board behind a TCP connection that reads lines.
+fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
+    let (board, _) = listener.accept().unwrap();
+    board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    BufReader::new(board)
+}
+
+fn next_line(board: &mut BufReader<TcpStream>) -> String {
+    let mut line = String::new();
+    board.read_line(&mut line).unwrap();
+    line
+}
+
+/// Reads the mark and the ping, and answers the ping.
+fn answer_ping(board: &mut BufReader<TcpStream>) {
+    assert_eq!(next_line(board) + &next_line(board), MARK);
+    let ping = next_line(board);
+    assert!(ping.ends_with("\"method\":\"ping\"}\n"), "{ping}");
+    board.get_mut().write_all(answer(ping.split('"').nth(7).unwrap()).as_bytes()).unwrap();
 }
 
 #[test]
@@ -167,30 +196,43 @@ fn tcp_connection_works_like_a_serial_port() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp:{}", listener.local_addr().unwrap());
     let mut client = BridgeClient::new(&[&address]);
-    let (mut board, _) = listener.accept().unwrap();
-    board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut ping = [0; 53];
-    board.read_exact(&mut ping).unwrap();
-    let ping = String::from_utf8(ping.into()).unwrap();
-    assert!(ping.starts_with(MARK) && ping.ends_with("\"method\":\"ping\"}\n"), "{ping}");
-    board.write_all(b"sult\":{}}\n{\"id\":0,\"resu").unwrap();
-    thread::sleep(Duration::from_millis(50));
-    board.write_all(answer(ping.split('"').nth(7).unwrap()).as_bytes()).unwrap();
-    client.write(b"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"ping\"}\n");
-    board.read_exact(&mut [0; 41]).unwrap();
+    let mut board = accept(&listener);
+    board.get_mut().write_all(b"sult\":{}}\n{\"id\":0,\"resu").unwrap();
+    answer_ping(&mut board);
+    client.send(r#""id":1,"method":"ping""#);
+    assert!(next_line(&mut board).contains("\"id\":1"));
     client.close_stdin();
-    board.write_all(b"log\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").unwrap();
+    board.get_mut().write_all(b"log\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").unwrap();
     assert_eq!(client.rest(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
     assert_eq!(client.wait_for_exit().0.code(), Some(0));
     let mut left = Vec::new();
     board.read_to_end(&mut left).unwrap();
-    assert_eq!(left, b"\x04\n");
+    assert_eq!(left, MARK.as_bytes());
 
-    let mut client = BridgeClient::new(&[&address]);
+    let mut client = BridgeClient::new(&[&address, "--reopen", "0"]);
     drop(listener.accept().unwrap());
     let (status, errors) = client.wait_for_exit();
     assert_eq!(status.code(), Some(1));
     assert!(errors.contains("the board has disconnected"), "{errors}");
+}
+
+#[test]
+fn lost_tcp_connection_is_opened_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp:{}", listener.local_addr().unwrap());
+    let mut client = BridgeClient::new(&[&address]);
+    let mut board = accept(&listener);
+    answer_ping(&mut board);
+    client.send(r#""id":1,"method":"tools/list""#);
+    assert!(next_line(&mut board).contains("\"id\":1"));
+    drop(board);
+    client.expect_line(r#""id":1,"error":{"code":-32603,"message":"the board has disconnected"}"#);
+    client.send(r#""id":2,"method":"tools/list""#);
+    let mut board = accept(&listener);
+    answer_ping(&mut board);
+    assert!(next_line(&mut board).contains("\"id\":2"));
+    board.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n").unwrap();
+    client.expect_line(r#""id":2,"result""#);
 }
 
 #[test]

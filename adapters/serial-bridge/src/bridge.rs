@@ -1,0 +1,311 @@
+//! Moves bytes between the client, the router and the board.
+//!
+//! Each direction of each side has a thread, so that a side that does not read delays no other direction. The threads
+//! share the router, and the main thread watches its deadlines.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, ErrorKind, Read, Write, stderr, stdin, stdout};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use crate::link::Link;
+use crate::options::Options;
+use crate::router::{Router, Settings};
+
+/// Limit of unsent output. Beyond it, the bridge stops reading from the other side.
+const LONGEST_OUTPUT: usize = 1 << 18;
+/// Maximum size of one write, in bytes.
+const PIECE: usize = 4096;
+/// Duration of a break, longer than a character at common speeds.
+const BREAK: Duration = Duration::from_millis(20);
+/// Pause between two attempts to open a lost link.
+const REOPEN_PAUSE: Duration = Duration::from_millis(100);
+/// Time limit for the last output. A board or a client that does not read must not prevent the exit.
+const LONGEST_END: Duration = Duration::from_millis(300);
+
+/// A destination of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Board,
+    Client,
+    Log,
+}
+
+struct State {
+    router: Router,
+    /// The link to the board. `None` while it is lost.
+    link: Option<Arc<Link>>,
+    /// The outputs that a thread writes at this moment.
+    writing: Vec<Output>,
+    /// stdin has ended.
+    input_ended: bool,
+    /// The client has closed stdout.
+    client_gone: bool,
+    /// The link is lost, and was not opened again.
+    board_gone: Option<io::Error>,
+}
+
+impl State {
+    fn output(&mut self, output: Output) -> &mut VecDeque<u8> {
+        match output {
+            Output::Board => &mut self.router.to_board,
+            Output::Client => &mut self.router.to_client,
+            Output::Log => &mut self.router.log,
+        }
+    }
+
+    fn is_written(&mut self, output: Output) -> bool {
+        self.output(output).is_empty() && !self.writing.contains(&output)
+    }
+}
+
+/// The state that all threads share, and the signal of each change.
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    options: Options,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>, until: Option<Instant>) -> MutexGuard<'s, State> {
+        let Some(until) = until else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        let longest = until.saturating_duration_since(Instant::now());
+        self.changed.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until the condition is true, at most until the given time.
+    fn wait_until(&self, until: Instant, mut condition: impl FnMut(&mut State) -> bool) {
+        let mut state = self.lock();
+        while !condition(&mut state) && Instant::now() < until {
+            state = self.wait(state, Some(until));
+        }
+    }
+}
+
+/// Connects the client to the board until the client disconnects, or the board cannot be reached again.
+///
+/// # Errors
+/// The board has disconnected. A client that disconnects is the normal end.
+pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
+    let seed = RandomState::new().build_hasher().finish() as u32;
+    let settings = Settings { settle: options.settle, mark: options.mark };
+    let state = State {
+        router: Router::new(settings, seed),
+        link: None,
+        writing: Vec::new(),
+        input_ended: false,
+        client_gone: false,
+        board_gone: None,
+    };
+    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), options });
+    let threads: [fn(&Shared); 4] = [read_client, write_client, write_board, write_log];
+    for thread in threads {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || thread(&shared));
+    }
+    let reader = Arc::clone(&shared);
+    thread::spawn(move || read_board(&reader, link));
+    let result = serve(&shared);
+    // The bridge does not join the threads, because only the end of the process interrupts a blocked read.
+    end(&shared);
+    result
+}
+
+/// Watches deadlines until one side disconnects. Then waits until all requests in flight have responses, at most for
+/// the grace period.
+fn serve(shared: &Shared) -> Result<(), String> {
+    let mut ends = None;
+    let mut state = shared.lock();
+    loop {
+        if let Some(why) = state.board_gone.take() {
+            return Err(format!(
+                "the board has disconnected: {why}. Is it still plugged in, and switched on?"
+            ));
+        }
+        if state.client_gone {
+            return Ok(());
+        }
+        if state.input_ended {
+            let at = *ends.get_or_insert_with(|| Instant::now() + shared.options.grace);
+            let awaited = state.router.awaited();
+            if awaited > 0 && Instant::now() >= at {
+                state.router.note(&format!(
+                    "the client has disconnected, and {awaited} of its requests got no response in time"
+                ));
+            }
+            if awaited == 0 || Instant::now() >= at {
+                return Ok(());
+            }
+        }
+        state.router.tick(Instant::now());
+        shared.changed.notify_all();
+        let until = state.router.deadline().into_iter().chain(ends).min();
+        state = shared.wait(state, until);
+    }
+}
+
+/// Ends the session, and waits for the last output.
+fn end(shared: &Shared) {
+    {
+        let mut state = shared.lock();
+        if state.link.is_some() {
+            state.router.end_session();
+        }
+        shared.changed.notify_all();
+    }
+    let until = Instant::now() + LONGEST_END;
+    shared.wait_until(until, |state| {
+        let board = state.link.is_none() || state.is_written(Output::Board);
+        let client = state.client_gone || state.is_written(Output::Client);
+        board && client && state.is_written(Output::Log)
+    });
+}
+
+fn read_client(shared: &Shared) {
+    let (mut input, mut bytes) = (stdin().lock(), [0; 4096]);
+    loop {
+        let n = match input.read(&mut bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => break,
+            Ok(n) => n,
+        };
+        let mut state = shared.lock();
+        while state.router.is_full() || state.router.to_board.len() > LONGEST_OUTPUT {
+            state = shared.wait(state, None);
+        }
+        state.router.client_input(&bytes[..n], Instant::now());
+        shared.changed.notify_all();
+    }
+    let mut state = shared.lock();
+    state.router.client_ended(Instant::now());
+    state.input_ended = true;
+    shared.changed.notify_all();
+}
+
+/// Reads from the board, and opens a lost link again.
+fn read_board(shared: &Shared, link: Link) {
+    let (mut next, mut give_up_at) = (Some(link), None);
+    loop {
+        if let Some(link) = next.take() {
+            let (bytes_came, why) = read_link(shared, link);
+            if bytes_came || give_up_at.is_none() {
+                give_up_at = Some(Instant::now() + shared.options.reopen);
+                shared.lock().router.note(&format!("the board has disconnected: {why}"));
+            }
+            if give_up_at.is_some_and(|at| Instant::now() >= at) {
+                shared.lock().board_gone = Some(why);
+                return shared.changed.notify_all();
+            }
+        }
+        sleep(REOPEN_PAUSE);
+        match Link::open(&shared.options) {
+            Ok(link) => next = Some(link),
+            Err(why) if give_up_at.is_some_and(|at| Instant::now() >= at) => {
+                shared.lock().board_gone = Some(io::Error::other(why));
+                return shared.changed.notify_all();
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Reads until the link is lost. Returns the error, and whether the board has sent anything.
+fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
+    if shared.options.sends_break {
+        link.send_break(|| sleep(BREAK));
+    }
+    let link = Arc::new(link);
+    {
+        let mut state = shared.lock();
+        state.link = Some(Arc::clone(&link));
+        state.router.connected(Instant::now());
+        shared.changed.notify_all();
+    }
+    let (mut bytes, mut bytes_came) = ([0; 4096], false);
+    let why = loop {
+        let n = match link.read(&mut bytes) {
+            Ok(n) => n,
+            Err(error) => break error,
+        };
+        bytes_came = true;
+        let mut state = shared.lock();
+        while state.router.to_client.len() > LONGEST_OUTPUT {
+            state = shared.wait(state, None);
+        }
+        state.router.board_input(&bytes[..n], Instant::now());
+        shared.changed.notify_all();
+    };
+    link.close();
+    let mut state = shared.lock();
+    state.link = None;
+    state.router.disconnected();
+    // Wait until the port is closed, because a returning device may otherwise get another name.
+    while state.writing.contains(&Output::Board) {
+        state = shared.wait(state, None);
+    }
+    shared.changed.notify_all();
+    (bytes_came, why)
+}
+
+fn write_client(shared: &Shared) {
+    let write = |_: Option<&Link>, bytes: &[u8]| {
+        let mut output = stdout().lock();
+        output.write_all(bytes).and_then(|()| output.flush())
+    };
+    write_output(shared, Output::Client, write);
+    shared.lock().client_gone = true;
+    shared.changed.notify_all();
+}
+
+fn write_board(shared: &Shared) {
+    write_output(shared, Output::Board, |link, bytes| {
+        if let Some(link) = link
+            && link.write_all(bytes).is_err()
+        {
+            // The reader notices it, too, and opens the link again.
+            link.close();
+        }
+        Ok(())
+    });
+}
+
+fn write_log(shared: &Shared) {
+    write_output(shared, Output::Log, |_, bytes| {
+        // Ignore errors, because stderr may be closed.
+        let _ = stderr().write_all(bytes);
+        Ok(())
+    });
+}
+
+/// Writes output as it becomes available, until `write` fails.
+fn write_output(shared: &Shared, output: Output, write: impl Fn(Option<&Link>, &[u8]) -> io::Result<()>) {
+    let mut state = shared.lock();
+    loop {
+        let link = state.link.clone();
+        if state.output(output).is_empty() || output == Output::Board && link.is_none() {
+            state = shared.wait(state, None);
+            continue;
+        }
+        let pending = state.output(output);
+        // Write in pieces, because a restart drops unsent output.
+        let bytes: Vec<u8> = pending.drain(..pending.len().min(PIECE)).collect();
+        state.writing.push(output);
+        drop(state);
+        let written = write(link.as_deref(), &bytes);
+        drop(link);
+        state = shared.lock();
+        state.writing.retain(|other| *other != output);
+        shared.changed.notify_all();
+        if written.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Classifies lines: messages, and the readable parts of damaged messages.
+
+use mcp_proto::json::{DEPTH_LIMIT, Json, Kind, Member, ScanErrorKind, Scanner};
+use mcp_proto::rpc::{Message, MessageKind};
+
+/// A line that is not a message, with the parts that are reliable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damaged {
+    /// The JSON text of the id.
+    pub(crate) id: Option<String>,
+    pub(crate) kind: DamagedKind,
+    pub(crate) why: String,
+    /// Whether the line is JSON.
+    pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DamagedKind {
+    Request,
+    Response,
+    /// The readable part has neither a method nor a result nor an error.
+    Unknown,
+}
+
+/// Parses a line from which white space and control characters around the message are removed.
+///
+/// # Errors
+/// The line is not JSON, not a message, or a batch with an invalid member.
+pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
+    let Ok(message) = Message::parse(line) else { return Err(salvage(line)) };
+    let is_sound = match message.kind() {
+        MessageKind::Batch => members(line).next().is_some() && members(line).all(is_member),
+        kind => kind != MessageKind::Invalid,
+    };
+    if is_sound {
+        return Ok(message);
+    }
+    let has_outcome = message.result().is_some() || message.error().is_some();
+    Err(Damaged {
+        id: message.id().filter(|id| is_id(*id)).map(|id| id.raw().to_owned()),
+        kind: damaged_kind(message.method().is_some(), has_outcome),
+        why: "not a JSON-RPC message".into(),
+        is_json: true,
+    })
+}
+
+/// Returns the members of a batch.
+pub(crate) fn members(batch: &[u8]) -> impl Iterator<Item = Json<'_>> {
+    Json::parse(batch).ok().into_iter().flat_map(Json::elements)
+}
+
+fn is_member(member: Json<'_>) -> bool {
+    let kind = Message::parse(member.bytes()).map(|message| message.kind());
+    matches!(kind, Ok(MessageKind::Request | MessageKind::Notification | MessageKind::Response))
+}
+
+/// Returns the readable parts of an invalid text.
+fn salvage(line: &[u8]) -> Damaged {
+    let mut scanner = Scanner::new(DEPTH_LIMIT);
+    scanner.feed(line);
+    let error = scanner.finish().err();
+    // A number or a name that ends at the error may be incomplete.
+    let is_deep = error.is_some_and(|error| error.kind == ScanErrorKind::TooDeep);
+    let end = if is_deep { usize::MAX } else { scanner.position() };
+    let id = complete_id(&scanner).filter(|id| id.end < end);
+    Damaged {
+        id: id.and_then(|id| id_text(line.get(id)?)),
+        kind: scanned_kind(&scanner),
+        why: error.map(|error| error.to_string()).unwrap_or_default(),
+        is_json: false,
+    }
+}
+
+/// Returns the position of the id if the id is complete.
+pub(crate) fn complete_id(scanner: &Scanner) -> Option<core::ops::Range<usize>> {
+    let id = scanner.member(Member::Id)?;
+    Some(id.start..id.end?)
+}
+
+/// Returns the text of a valid id.
+pub(crate) fn id_text(bytes: &[u8]) -> Option<String> {
+    Json::parse(bytes).ok().filter(|id| is_id(*id)).map(|id| id.raw().to_owned())
+}
+
+pub(crate) fn scanned_kind(scanner: &Scanner) -> DamagedKind {
+    let has = |member| scanner.member(member).is_some();
+    damaged_kind(has(Member::Method), has(Member::Result) || has(Member::Error))
+}
+
+fn damaged_kind(has_method: bool, has_outcome: bool) -> DamagedKind {
+    match (has_method, has_outcome) {
+        (true, _) => DamagedKind::Request,
+        (false, true) => DamagedKind::Response,
+        (false, false) => DamagedKind::Unknown,
+    }
+}
+
+fn is_id(id: Json<'_>) -> bool {
+    id.kind() == Kind::String || id.is_integer_text()
+}
+
+/// Returns a key that is equal for equal ids, regardless of escapes.
+pub(crate) fn id_key(id: Json<'_>) -> String {
+    match id.string() {
+        Some(text) => text.chars().fold(String::from("\""), |mut key, letter| {
+            key.push(letter);
+            key
+        }),
+        None => id.raw().to_owned(),
+    }
+}
+
+/// Returns the code of an error response.
+pub(crate) fn error_code(response: &Message<'_>) -> Option<i64> {
+    response.error()?.get("code")?.integer()
+}
+
+/// Removes white space and control characters around a message. An idle line may produce zeros.
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|byte| *byte > b' ').unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| *byte > b' ').map_or(start, |last| last + 1);
+    &line[start..end]
+}
+
+/// Writes an error response as a line. The message must need no escapes.
+pub(crate) fn error_response(id: &str, code: i32, message: &str) -> String {
+    debug_assert!(!message.contains(['"', '\\']));
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n")
+}
+
+/// Writes a request as a line.
+pub(crate) fn request(id: &str, method: &str, params: Option<Json<'_>>) -> String {
+    let params = params.map(|params| format!(",\"params\":{}", params.raw())).unwrap_or_default();
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n")
+}

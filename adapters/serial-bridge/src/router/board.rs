@@ -1,0 +1,167 @@
+//! Lines of the board.
+
+use std::time::Instant;
+
+use mcp_proto::rpc::{Message, MessageKind, code};
+
+use super::client::cancelled;
+use super::phase::Phase;
+use super::{Router, TRIES};
+use crate::lines::Line;
+use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_key};
+
+/// The mark as a line.
+const MARK_LINE: &[u8] = b"\x04\x04\x04\x04";
+/// Part of the error for a request without a session.
+const NO_SESSION: &str = "send `initialize` first";
+/// Parts of a message. Damage rarely destroys all of them.
+const ENVELOPE: [&str; 7] =
+    ["{\"jsonrpc", "jsonrpc\":", "\"2.0\"", "\"id\":", "\"method\":", "\"result\":", "\"error\":"];
+
+impl Router {
+    /// Handles output of the board, in any pieces.
+    pub(crate) fn board_input(&mut self, bytes: &[u8], now: Instant) {
+        self.board_is_alive(now);
+        let mut lines = std::mem::take(&mut self.board_lines);
+        lines.feed(bytes, |line| match line {
+            Line::Whole(line) => self.board_line(line, now),
+            Line::TooLong(damaged) => {
+                self.note(&format!("a line of the board was dropped: {}", damaged.why));
+                self.damaged(&damaged, now);
+            }
+        });
+        self.board_lines = lines;
+    }
+
+    fn board_line(&mut self, line: &[u8], now: Instant) {
+        if line.strip_suffix(b"\r").unwrap_or(line) == MARK_LINE {
+            // While a session is opened, the mark belongs to the old session.
+            return match self.phase {
+                Phase::Running | Phase::Replaying { .. } => self.restarted(now),
+                Phase::Opening { .. } | Phase::Disconnected => {}
+            };
+        }
+        if self.answers_ping(line) {
+            return self.replay(now);
+        }
+        let text = message::trim(line);
+        let is_opening = matches!(self.phase, Phase::Opening { .. });
+        match message::parse(text) {
+            // A message before the response to the ping belongs to the old session.
+            Ok(_) if is_opening => {}
+            Ok(message) if message.kind() == MessageKind::Batch => self.board_batch(text, now),
+            Ok(message) => {
+                if self.passes(&message, now) {
+                    self.send_to_client(text);
+                }
+            }
+            Err(damaged) => {
+                self.show(line);
+                if may_be_message(text, &damaged) {
+                    self.damaged(&damaged, now);
+                }
+            }
+        }
+    }
+
+    /// Passes on the members of a batch that the client expects.
+    fn board_batch(&mut self, batch: &[u8], now: Instant) {
+        let members: Vec<&[u8]> = message::members(batch).map(|member| member.bytes()).collect();
+        let mut passed = members.clone();
+        passed.retain(|member| Message::parse(member).is_ok_and(|message| self.passes(&message, now)));
+        match passed.len() {
+            0 => {}
+            count if count == members.len() => self.send_to_client(batch),
+            _ => self.send_to_client(&[b"[", &*passed.join(&b","[..]), b"]"].concat()),
+        }
+    }
+
+    /// Records one message. Returns whether it is for the client.
+    fn passes(&mut self, message: &Message<'_>, now: Instant) -> bool {
+        let method = message.method().and_then(|method| method.string());
+        match (message.kind(), message.id()) {
+            (MessageKind::Request, Some(id)) => {
+                self.board_requests.insert(id_key(id), id.raw().to_owned());
+                true
+            }
+            (MessageKind::Notification, _) => {
+                if method.is_some_and(|method| method == "notifications/cancelled")
+                    && let Some(id) = cancelled(message)
+                {
+                    self.board_requests.remove(&id_key(id));
+                }
+                true
+            }
+            (MessageKind::Response, Some(id)) => self.response_passes(&id_key(id), message, now),
+            _ => {
+                // An error without an id: the board could not read a line.
+                self.show(message.bytes());
+                self.damage_seen(now);
+                false
+            }
+        }
+    }
+
+    /// Handles a response of the board. Returns whether it is for the client.
+    fn response_passes(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
+        if self.replay_answered(key, message, now) {
+            return false;
+        }
+        let error = message.error();
+        let Some(request) = self.requests.get(key) else {
+            if !self.is_own_key(key) && !self.requests.has_ended(key) {
+                self.show(message.bytes());
+                self.damage_seen(now);
+            }
+            return false;
+        };
+        let text = error.and_then(|error| error.get("message")).map(|text| text.raw()).unwrap_or_default();
+        let needs_session = text.contains(NO_SESSION) && !request.is_stateless;
+        if needs_session && self.session.is_open() && request.resent < TRIES {
+            (request.resend, request.resent) = (true, request.resent + 1);
+            self.restarted(now);
+            return false;
+        }
+        if error_code(message) == Some(code::PARSE_ERROR.into()) {
+            // The client sent valid JSON, so the request was damaged on the line, and the board did not execute it.
+            self.damage_seen(now);
+            if self.repeat(key) {
+                return false;
+            }
+        }
+        if self.probe_answered(key, message) {
+            return false;
+        }
+        let Some(request) = self.requests.answered(key) else { return false };
+        if message.result().is_some() {
+            self.session.record(&request);
+        }
+        true
+    }
+
+    /// Responds to the request of a damaged message, on behalf of the other side.
+    fn damaged(&mut self, damaged: &Damaged, now: Instant) {
+        self.damage_seen(now);
+        let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };
+        match damaged.kind {
+            DamagedKind::Request => {
+                let line = error_response(id, code::PARSE_ERROR, "the request was damaged on the line");
+                self.to_board.extend(line.as_bytes());
+            }
+            DamagedKind::Response => {
+                let key = mcp_proto::json::Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
+                self.fail(&key, &format!("the board's response was damaged: {}", damaged.why));
+            }
+            DamagedKind::Unknown => {}
+        }
+    }
+}
+
+/// Whether a line may be a damaged message. Other lines are log output of the board.
+fn may_be_message(line: &[u8], damaged: &Damaged) -> bool {
+    if damaged.is_json && damaged.id.is_none() && damaged.kind == DamagedKind::Unknown {
+        return false;
+    }
+    let Ok(text) = std::str::from_utf8(line) else { return true };
+    ENVELOPE.iter().any(|part| text.contains(part))
+}

@@ -1,0 +1,103 @@
+//! Lines of the client.
+
+use std::time::Instant;
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind, code};
+
+use super::Router;
+use super::phase::Phase;
+use crate::lines::Line;
+use crate::message::{self, Damaged, DamagedKind, error_response, id_key};
+
+impl Router {
+    /// Handles input of the client, in any pieces.
+    pub(crate) fn client_input(&mut self, bytes: &[u8], now: Instant) {
+        let mut lines = std::mem::take(&mut self.client_lines);
+        lines.feed(bytes, |line| match line {
+            Line::Whole(line) => self.client_message(line, now),
+            Line::TooLong(damaged) => self.refuse(&damaged),
+        });
+        self.client_lines = lines;
+    }
+
+    /// Handles the end of the client's input. The last line may have no line break.
+    pub(crate) fn client_ended(&mut self, now: Instant) {
+        self.client_input(b"\n", now);
+    }
+
+    /// Passes a message on to the board, or stores it until the board is ready.
+    pub(super) fn client_message(&mut self, line: &[u8], now: Instant) {
+        if !matches!(self.phase, Phase::Running) {
+            self.held_bytes += line.len();
+            return self.held.push_back(line.to_owned());
+        }
+        let line = message::trim(line);
+        if line.is_empty() {
+            return;
+        }
+        let message = match message::parse(line) {
+            Ok(message) => message,
+            // Pass it on, because the board may accept a request without a version.
+            Err(damaged)
+                if damaged.is_json && damaged.kind == DamagedKind::Request && damaged.id.is_some() =>
+            {
+                if let Ok(message) = Message::parse(line) {
+                    self.requests.insert(&message, now);
+                    self.send_to_board(line);
+                }
+                return;
+            }
+            Err(damaged) => return self.refuse(&damaged),
+        };
+        let passes = match message.kind() {
+            MessageKind::Batch => {
+                let members = message::members(line).filter_map(|member| Message::parse(member.bytes()).ok());
+                members.for_each(|member| _ = self.record_client_message(&member, now));
+                true
+            }
+            _ => self.record_client_message(&message, now),
+        };
+        if passes {
+            self.send_to_board(line);
+        }
+    }
+
+    /// Records one message. Returns whether the board expects it.
+    fn record_client_message(&mut self, message: &Message<'_>, now: Instant) -> bool {
+        let method = message.method().and_then(|method| method.string());
+        let is = |name: &str| method.is_some_and(|method| method == *name);
+        match message.kind() {
+            MessageKind::Request => self.requests.insert(message, now),
+            MessageKind::Notification if is("notifications/initialized") => self.session.initialized(),
+            MessageKind::Notification if is("notifications/cancelled") => {
+                if let Some(id) = cancelled(message) {
+                    self.requests.abandon(&id_key(id));
+                }
+            }
+            // After a restart, a late response could match a new request of the board with the same id.
+            MessageKind::Response => {
+                return message.id().is_some_and(|id| self.board_requests.remove(&id_key(id)).is_some());
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Sends an error response for a dropped line, unless the line may be a response.
+    fn refuse(&mut self, damaged: &Damaged) {
+        self.note(&format!("a line of the client was dropped: {}", damaged.why));
+        if damaged.kind == DamagedKind::Response {
+            return;
+        }
+        let is_parse_error = !damaged.is_json && !damaged.why.starts_with("longer");
+        let code = if is_parse_error { code::PARSE_ERROR } else { code::INVALID_REQUEST };
+        let id = damaged.id.as_deref().unwrap_or("null");
+        self.to_client.extend(error_response(id, code, &damaged.why).as_bytes());
+    }
+}
+
+/// Returns the id of the request that a notification cancels.
+pub(super) fn cancelled<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("requestId")
+}

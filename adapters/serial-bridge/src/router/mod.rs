@@ -1,0 +1,188 @@
+//! Routes lines between the client and the board, without I/O.
+//!
+//! The caller passes input, the time, and the state of the link. The router fills three buffers: for the board, for the
+//! client, and for the log. Only complete messages pass, and each request of the client gets one response.
+//!
+//! - `phase`: opens a session with the board, and opens it again after a restart.
+//! - `client`, `board`: handle the lines of each side.
+//! - `probe`: finds out which requests were lost on a noisy line.
+//! - `requests`, `session`: record the client's requests in flight, and the requests to replay.
+
+mod board;
+mod client;
+mod phase;
+mod probe;
+mod requests;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use mcp_proto::rpc::code;
+
+use crate::lines::Lines;
+use crate::log_text;
+use crate::message::error_response;
+use phase::Phase;
+use probe::Probe;
+use requests::{Request, Requests};
+use session::Session;
+
+/// The line that begins a session, also for the board: four times ASCII *end of transmission*.
+pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
+
+/// Limit of the client's input that is stored while the board is not ready, in bytes.
+const LONGEST_HELD: usize = 1 << 20;
+/// Limit of the stored log, in bytes. The router drops the excess.
+const LONGEST_LOG: usize = 1 << 18;
+/// Maximum number of times that a damaged handshake, or any other damaged request, is sent again.
+const HANDSHAKE_TRIES: u32 = 20;
+const TRIES: u32 = 3;
+
+/// Options of the user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// Time limit for the first response of the board. Zero: the board is not pinged.
+    pub(crate) settle: Duration,
+    /// Whether to send session marks.
+    pub(crate) mark: bool,
+}
+
+/// The state between a client and a board.
+#[derive(Debug)]
+pub(crate) struct Router {
+    settings: Settings,
+    phase: Phase,
+    /// Time limit of a replay, after which it is repeated.
+    patience: Duration,
+    /// The part of the bridge's own ids that is random.
+    seed: u32,
+    issued_ids: u32,
+    client_lines: Lines,
+    board_lines: Lines,
+    requests: Requests,
+    /// The ids of the board's requests in flight, by key.
+    board_requests: BTreeMap<String, String>,
+    session: Session,
+    /// Lines of the client that wait until the board is ready.
+    held: VecDeque<Vec<u8>>,
+    held_bytes: usize,
+    probe: Probe,
+    /// Unsent output for the board.
+    pub(crate) to_board: VecDeque<u8>,
+    /// Unsent output for the client.
+    pub(crate) to_client: VecDeque<u8>,
+    /// Unwritten log.
+    pub(crate) log: VecDeque<u8>,
+}
+
+impl Router {
+    /// Creates a router without a link. `seed` makes the ids of the bridge different from those of a previous bridge.
+    pub(crate) fn new(settings: Settings, seed: u32) -> Router {
+        Router {
+            settings,
+            phase: Phase::Disconnected,
+            patience: phase::REPLAY,
+            seed,
+            issued_ids: 0,
+            client_lines: Lines::default(),
+            board_lines: Lines::default(),
+            requests: Requests::default(),
+            board_requests: BTreeMap::new(),
+            session: Session::default(),
+            held: VecDeque::new(),
+            held_bytes: 0,
+            probe: Probe::default(),
+            to_board: VecDeque::new(),
+            to_client: VecDeque::new(),
+            log: VecDeque::new(),
+        }
+    }
+
+    /// Whether the caller should pause reading from the client.
+    pub(crate) fn is_full(&self) -> bool {
+        self.held_bytes > LONGEST_HELD
+    }
+
+    /// Returns the number of requests and stored lines that wait for the board.
+    pub(crate) fn awaited(&self) -> usize {
+        self.requests.awaited() + self.held.len()
+    }
+
+    /// Ends the session on the board's side. The client may have left the board with a partial session.
+    pub(crate) fn end_session(&mut self) {
+        self.to_board.extend(self.boundary().as_bytes());
+    }
+
+    /// Adds a line of the bridge to the log.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.show(format!("mcp-serial-bridge: {text}").as_bytes());
+    }
+
+    /// Adds a line of the board to the log.
+    fn show(&mut self, line: &[u8]) {
+        if self.log.len() < LONGEST_LOG {
+            log_text::append(&mut self.log, line);
+        }
+    }
+
+    /// The bytes between two sessions. Even without a mark, the line break ends a partial line of the old session.
+    fn boundary(&self) -> &'static str {
+        if self.settings.mark { MARK } else { "\n" }
+    }
+
+    fn next_id(&mut self) -> String {
+        self.issued_ids += 1;
+        format!("b{:08x}-{}", self.seed, self.issued_ids)
+    }
+
+    fn is_own_key(&self, key: &str) -> bool {
+        key.strip_prefix('"').is_some_and(|key| key.starts_with(&format!("b{:08x}-", self.seed)))
+    }
+
+    fn send_to_board(&mut self, line: &[u8]) {
+        self.to_board.extend(line);
+        self.to_board.push_back(b'\n');
+    }
+
+    fn send_to_client(&mut self, line: &[u8]) {
+        self.to_client.extend(line);
+        self.to_client.push_back(b'\n');
+    }
+
+    fn respond(&mut self, request: &Request, why: &str) {
+        let line = error_response(&request.id, code::INTERNAL_ERROR, why);
+        self.to_client.extend(line.as_bytes());
+    }
+
+    /// Ends a request that was damaged on the line, or whose response was damaged. Repeats a handshake instead.
+    fn fail(&mut self, key: &str, why: &str) {
+        let is_handshake = self.requests.get(key).is_some_and(|request| request.is_handshake());
+        if is_handshake && self.repeat(key) {
+            return;
+        }
+        if let Some(request) = self.requests.abandon(key) {
+            self.respond(&request, why);
+        }
+    }
+
+    /// Sends a request again that the board has not executed. Returns `false` at the limit of attempts.
+    fn repeat(&mut self, key: &str) -> bool {
+        let Some(request) = self.requests.get(key) else { return false };
+        let limit = if request.is_handshake() { HANDSHAKE_TRIES } else { TRIES };
+        if request.resent >= limit {
+            return false;
+        }
+        request.resent += 1;
+        let line = request.line.clone();
+        self.send_to_board(&line);
+        true
+    }
+}
+
+/// The earlier of two optional times.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
+}

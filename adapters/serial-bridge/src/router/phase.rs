@@ -1,0 +1,216 @@
+//! Opens a session with the board, and opens it again after a restart.
+//!
+//! When a bridge starts, the board may still have state of the old client: half a line, a slow call, or unsent output.
+//! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
+//!
+//! A board that restarts has lost the client's session. The router detects this by the mark of a starting board, by a
+//! lost link, or by the error for a request without a session. Then requests in flight fail, and the router repeats the
+//! client's handshake before it passes on further lines.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use mcp_proto::rpc::{Message, code};
+
+use super::Router;
+use super::earlier;
+use super::session::ReplayLine;
+use crate::message::{error_code, request};
+
+/// Time without output after which a ping counts as lost.
+const SILENCE: Duration = Duration::from_millis(500);
+/// Time after which a replay counts as lost: the first time, and at most.
+pub(super) const REPLAY: Duration = Duration::from_secs(1);
+const LONGEST_REPLAY: Duration = Duration::from_secs(8);
+
+/// The state of the session with the board.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Disconnected,
+    /// The board must respond to a ping.
+    Opening {
+        id: String,
+        repeat_at: Instant,
+        /// The time at which the router continues without a response.
+        give_up_at: Option<Instant>,
+    },
+    /// The board must respond to the repeated requests of the session.
+    Replaying {
+        lines: VecDeque<ReplayLine>,
+        /// The request in flight: its id, and whether it is `initialize`.
+        awaited: (String, bool),
+        repeat_at: Instant,
+    },
+    Running,
+}
+
+impl Router {
+    /// Records that the link to the board is open.
+    pub(crate) fn connected(&mut self, now: Instant) {
+        let is_first = !self.session.is_open() && self.requests.is_empty();
+        self.open(now, is_first.then_some(now + self.settings.settle));
+    }
+
+    /// Records that the link to the board was lost.
+    pub(crate) fn disconnected(&mut self) {
+        self.board_lines.clear();
+        self.drop_requests("the board has disconnected");
+        self.phase = Phase::Disconnected;
+    }
+
+    /// Returns when to call [`tick`](Router::tick).
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Disconnected => None,
+            Phase::Opening { repeat_at, give_up_at, .. } => earlier(Some(*repeat_at), *give_up_at),
+            Phase::Replaying { repeat_at, .. } => Some(*repeat_at),
+            Phase::Running => self.probe.deadline(&self.requests),
+        }
+    }
+
+    /// Performs due actions.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        match self.phase {
+            Phase::Disconnected => {}
+            Phase::Opening { give_up_at: Some(at), .. } if now >= at => {
+                self.note("the board does not respond; the client is connected anyway");
+                self.settings.settle = Duration::ZERO;
+                self.replay(now);
+            }
+            Phase::Opening { give_up_at, .. } => self.ping(now, give_up_at),
+            Phase::Replaying { .. } => {
+                self.patience = (self.patience * 2).min(LONGEST_REPLAY);
+                self.open(now, None);
+            }
+            Phase::Running => self.send_probes(now),
+        }
+    }
+
+    /// Fails the requests in flight and opens the session again.
+    pub(super) fn restarted(&mut self, now: Instant) {
+        self.note("the board has restarted");
+        self.drop_requests("the board has restarted");
+        self.open(now, None);
+    }
+
+    /// Fails all requests except those that are sent again.
+    fn drop_requests(&mut self, why: &str) {
+        self.to_board.clear();
+        for request in self.requests.in_order() {
+            request.resend |= request.is_handshake();
+            request.probes = 0;
+        }
+        for request in self.requests.take_failed() {
+            self.respond(&request, why);
+        }
+        for id in std::mem::take(&mut self.board_requests).into_values() {
+            let method = "notifications/cancelled";
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id},"reason":"{why}"}}}}"#
+            );
+            self.send_to_client(line.as_bytes());
+        }
+    }
+
+    /// Begins a session on the board's side.
+    fn open(&mut self, now: Instant, give_up_at: Option<Instant>) {
+        if self.settings.settle.is_zero() {
+            self.end_session();
+            self.replay(now);
+        } else {
+            self.ping(now, give_up_at);
+        }
+    }
+
+    /// Sends the mark and a ping. The board may have lost the mark as well as the last ping.
+    fn ping(&mut self, now: Instant, give_up_at: Option<Instant>) {
+        self.end_session();
+        let id = self.next_id();
+        self.to_board.extend(request(&format!("\"{id}\""), "ping", None).as_bytes());
+        self.phase = Phase::Opening { id, repeat_at: now + SILENCE, give_up_at };
+    }
+
+    /// Records that the board has sent output of any kind.
+    pub(super) fn board_is_alive(&mut self, now: Instant) {
+        if let Phase::Opening { repeat_at, .. } = &mut self.phase {
+            *repeat_at = now + SILENCE;
+        }
+    }
+
+    /// Whether the line answers the ping. A partial line of the old session may precede the response.
+    pub(super) fn answers_ping(&self, line: &[u8]) -> bool {
+        let Phase::Opening { id, .. } = &self.phase else { return false };
+        line.windows(id.len()).any(|text| text == id.as_bytes())
+    }
+
+    /// Repeats the client's handshake, if there was one.
+    pub(super) fn replay(&mut self, now: Instant) {
+        let session = std::mem::take(&mut self.session);
+        let lines = VecDeque::from(session.replay(|| self.next_id()));
+        self.session = session;
+        self.send_next(lines, now);
+    }
+
+    /// Handles a response during a replay. Returns whether it belongs to the replay.
+    pub(super) fn replay_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
+        let Phase::Replaying { lines, awaited: (id, is_initialize), .. } = &mut self.phase else {
+            return false;
+        };
+        if key.strip_prefix('"') != Some(id) {
+            return false;
+        }
+        if *is_initialize && message.result().is_none() {
+            if is_unread(message) {
+                // The request was damaged on the line. The replay is repeated when its time limit expires.
+                return true;
+            }
+            // The board itself accepts or refuses the client's further requests.
+            self.note("the board refuses to open the session again");
+            self.send_next(VecDeque::new(), now);
+            return true;
+        }
+        let lines = std::mem::take(lines);
+        self.send_next(lines, now);
+        true
+    }
+
+    /// Sends lines up to the next request. After the last line, passes on the client's lines.
+    fn send_next(&mut self, mut lines: VecDeque<ReplayLine>, now: Instant) {
+        while let Some(ReplayLine { id, is_initialize, line }) = lines.pop_front() {
+            self.to_board.extend(line.as_bytes());
+            if let Some(id) = id {
+                let (awaited, repeat_at) = ((id, is_initialize), now + self.patience);
+                self.phase = Phase::Replaying { lines, awaited, repeat_at };
+                return;
+            }
+        }
+        self.phase = Phase::Running;
+        self.patience = REPLAY;
+        self.resend(now);
+    }
+
+    /// Sends the refused or interrupted requests again, then the stored lines of the client.
+    fn resend(&mut self, now: Instant) {
+        let mut lines = Vec::new();
+        for request in self.requests.in_order() {
+            if std::mem::take(&mut request.resend) {
+                request.checked = now;
+                lines.push(request.line.clone());
+            }
+        }
+        lines.iter().for_each(|line| self.send_to_board(line));
+        self.held_bytes = 0;
+        for line in std::mem::take(&mut self.held) {
+            self.client_message(&line, now);
+        }
+    }
+}
+
+/// Whether the error says that the board could not read the request.
+fn is_unread(response: &Message<'_>) -> bool {
+    let code = error_code(response);
+    [code::PARSE_ERROR, code::INVALID_REQUEST].iter().any(|unread| code == Some((*unread).into()))
+}

@@ -1,0 +1,71 @@
+//! Finds out which requests were lost on a noisy line.
+//!
+//! A damaged request may get an error without an id or no response, and a damaged response may have no readable id.
+//! Without a check, the client would wait forever. So after a damaged line, the router sends pings that repeat the ids
+//! of requests in flight. A server that still has the request refuses the ping, because the id is in flight. If the
+//! server answers the ping, the request is not in flight: the request or its response was lost.
+//!
+//! Without damage, the router sends no ping.
+
+use std::time::{Duration, Instant};
+
+use mcp_proto::rpc::{Message, code};
+
+use super::Router;
+use super::requests::Requests;
+use crate::message::{error_code, request};
+
+/// Delay of the first probe after damage, and the longest delay of later probes.
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(2);
+/// The number of requests that are probed at once. A board has a small receive buffer.
+const AT_ONCE: usize = 4;
+
+/// The schedule of probes.
+#[derive(Debug, Default)]
+pub(super) struct Probe {
+    /// The next probe, and the delay to the one after it. `None` until damage was seen.
+    next: Option<(Instant, Duration)>,
+}
+
+impl Probe {
+    pub(super) fn deadline(&self, requests: &Requests) -> Option<Instant> {
+        self.next.map(|(at, _)| at).filter(|_| !requests.is_empty())
+    }
+}
+
+impl Router {
+    /// Records that a line was damaged.
+    pub(super) fn damage_seen(&mut self, now: Instant) {
+        self.probe.next = Some((now + FIRST, FIRST * 2));
+    }
+
+    /// Probes the requests that were not probed for the longest time.
+    pub(super) fn send_probes(&mut self, now: Instant) {
+        let Some((_, delay)) = self.probe.next else { return };
+        self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));
+        let mut requests = self.requests.in_order();
+        requests.sort_by_key(|request| request.checked);
+        let mut pings = String::new();
+        for probed in requests.into_iter().take(AT_ONCE).filter(|probed| now - probed.checked >= FIRST) {
+            (probed.probes, probed.checked) = (probed.probes + 1, now);
+            pings += &request(&probed.id, "ping", None);
+        }
+        self.to_board.extend(pings.as_bytes());
+    }
+
+    /// Handles a response that may answer a probe. Returns whether it does.
+    pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>) -> bool {
+        let Some(request) = self.requests.get(key).filter(|request| request.probes > 0) else { return false };
+        if error_code(message) == Some(code::INVALID_REQUEST.into()) {
+            // The request is still in flight.
+            request.probes -= 1;
+            return true;
+        }
+        let is_empty = message.result().is_some_and(|result| result.members().next().is_none());
+        if is_empty {
+            self.fail(key, "the request or its response was lost on the line");
+        }
+        is_empty
+    }
+}

@@ -1,0 +1,156 @@
+//! The client's requests that have no response yet.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use mcp_proto::rpc::Message;
+
+use crate::message::id_key;
+
+const STATELESS: &str = "io.modelcontextprotocol/protocolVersion";
+/// The number of ended requests whose late responses are expected.
+const REMEMBERED: usize = 64;
+
+/// The purpose of a request, as far as the bridge distinguishes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Initialize,
+    Discover,
+    SetLevel,
+    Subscribe,
+    Unsubscribe,
+    /// A subscription of 2026-07-28. The board responds only when the subscription ends.
+    Listen,
+    Other,
+}
+
+impl Purpose {
+    fn from_method(method: &str) -> Purpose {
+        match method {
+            "initialize" => Purpose::Initialize,
+            "server/discover" => Purpose::Discover,
+            "logging/setLevel" => Purpose::SetLevel,
+            "resources/subscribe" => Purpose::Subscribe,
+            "resources/unsubscribe" => Purpose::Unsubscribe,
+            "subscriptions/listen" => Purpose::Listen,
+            _ => Purpose::Other,
+        }
+    }
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The JSON text of the id.
+    pub(crate) id: String,
+    /// The whole message.
+    pub(crate) line: Vec<u8>,
+    pub(crate) purpose: Purpose,
+    /// Whether the request names its revision, so that it needs no session.
+    pub(crate) is_stateless: bool,
+    /// Whether the request must be sent again when the board is ready.
+    pub(crate) resend: bool,
+    /// Number of times that the request was sent again because of damage.
+    pub(crate) resent: u32,
+    /// The number of probes without an answer.
+    pub(crate) probes: u32,
+    /// The time of the request or of its last probe.
+    pub(crate) checked: Instant,
+    /// The position in the order of requests.
+    order: u64,
+}
+
+impl Request {
+    /// Whether the request is a handshake, which the client cannot do without and which is safe to repeat.
+    pub(crate) fn is_handshake(&self) -> bool {
+        matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
+    }
+}
+
+/// The requests in flight by the keys of their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    in_flight: HashMap<String, Request>,
+    /// Keys of requests that have ended without a response of the board, or with an unanswered probe.
+    ended: VecDeque<String>,
+    next_order: u64,
+}
+
+impl Requests {
+    /// Records a message with an id and a method.
+    pub(crate) fn insert(&mut self, message: &Message<'_>, now: Instant) {
+        let Some(id) = message.id() else { return };
+        let method = message.method().and_then(|method| method.string());
+        let method = method.and_then(|method| method.as_str()).unwrap_or_default();
+        let meta = message.params().and_then(|params| params.get("_meta"));
+        let request = Request {
+            id: id.raw().to_owned(),
+            line: message.bytes().to_owned(),
+            purpose: Purpose::from_method(method),
+            is_stateless: meta.is_some_and(|meta| meta.get(STATELESS).is_some()),
+            resend: false,
+            resent: 0,
+            probes: 0,
+            checked: now,
+            order: self.next_order,
+        };
+        self.next_order += 1;
+        self.in_flight.insert(id_key(id), request);
+    }
+
+    pub(crate) fn get(&mut self, key: &str) -> Option<&mut Request> {
+        self.in_flight.get_mut(key)
+    }
+
+    /// Removes a request that the board has answered.
+    pub(crate) fn answered(&mut self, key: &str) -> Option<Request> {
+        let request = self.in_flight.remove(key)?;
+        if request.probes > 0 {
+            self.remember(key);
+        }
+        Some(request)
+    }
+
+    /// Removes a request that the board may still answer.
+    pub(crate) fn abandon(&mut self, key: &str) -> Option<Request> {
+        let request = self.in_flight.remove(key)?;
+        self.remember(key);
+        Some(request)
+    }
+
+    fn remember(&mut self, key: &str) {
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(key.to_owned());
+    }
+
+    /// Whether a late response for this key is expected.
+    pub(crate) fn has_ended(&self, key: &str) -> bool {
+        self.ended.iter().any(|ended| ended == key)
+    }
+
+    /// Removes the requests that are not sent again, in order.
+    pub(crate) fn take_failed(&mut self) -> Vec<Request> {
+        let mut failed: Vec<Request> =
+            self.in_flight.extract_if(|_, request| !request.resend).map(|(_, request)| request).collect();
+        failed.sort_by_key(|request| request.order);
+        failed
+    }
+
+    /// Returns all requests in order.
+    pub(crate) fn in_order(&mut self) -> Vec<&mut Request> {
+        let mut requests: Vec<&mut Request> = self.in_flight.values_mut().collect();
+        requests.sort_by_key(|request| request.order);
+        requests
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Returns the number of requests whose responses end a session gracefully.
+    pub(crate) fn awaited(&self) -> usize {
+        self.in_flight.values().filter(|request| request.purpose != Purpose::Listen).count()
+    }
+}

@@ -1,0 +1,254 @@
+//! New sessions, and boards that restart.
+
+use super::*;
+
+/// Answers the ping and the replayed lines of a session. Returns the replayed lines.
+fn reopen(bench: &mut Bench) -> Vec<String> {
+    let id = bench.ping_id();
+    bench.board(&pong(&id));
+    let mut replayed = Vec::new();
+    loop {
+        let mut lines = bench.board_output();
+        let Some(request) = lines.iter().find(|line| line.contains(r#""id":"b00000007-"#)).cloned() else {
+            // The notification has no response, so lines of the client may follow it at once.
+            let count = lines.iter().take_while(|line| **line == INITIALIZED).count();
+            replayed.extend(lines.drain(..count));
+            bench.router.to_board.extend(lines.iter().flat_map(|line| format!("{line}\n").into_bytes()));
+            return replayed;
+        };
+        replayed.extend(lines);
+        bench.board(&pong(&id_of(&request)));
+    }
+}
+
+/// The line with another id.
+fn renamed(line: &str, id: &str) -> String {
+    line.replacen(r#""id":0"#, &format!(r#""id":"{id}""#), 1)
+}
+
+#[test]
+fn messages_before_the_answer_to_the_ping_are_dropped() {
+    let mut bench = Bench::started();
+    let missed = bench.ping_id();
+    bench.client(INITIALIZE);
+    bench.board("rst:0x1 (POWERON)");
+    bench.advance(499);
+    assert_eq!(bench.board_output(), [""; 0]);
+    bench.advance(1);
+    let id = bench.ping_id();
+    assert_ne!(id, missed);
+    for line in [MARK_LINE, &result("0"), &pong(&missed), "{half"] {
+        bench.board(line);
+    }
+    assert_eq!(bench.board_output(), [""; 0], "the client's line is held back");
+    assert_eq!(bench.router.awaited(), 1);
+    bench.board(&format!("{{\"jsonrpc\":\"2.0\",\"id\":3,\"resu{}", pong(&id)));
+    assert_eq!(bench.board_output(), [INITIALIZE]);
+    assert_eq!(bench.client_output(), [""; 0]);
+    assert_eq!(bench.log(), ["rst:0x1 (POWERON)", "{half"]);
+}
+
+#[test]
+fn silent_board_gets_the_client_after_the_settle_time() {
+    let mut bench = Bench::started();
+    bench.client(&call("1"));
+    for _ in 0..9 {
+        bench.advance(500);
+        bench.ping_id();
+    }
+    bench.advance(500);
+    assert_eq!(bench.board_output(), [call("1")]);
+    assert_eq!(
+        bench.log(),
+        ["mcp-serial-bridge: the board does not respond; the client is connected anyway"]
+    );
+}
+
+#[test]
+fn restarted_board_gets_the_session_again() {
+    let mut bench = Bench::initialized();
+    let level = r#"{"jsonrpc":"2.0","id":0,"method":"logging/setLevel","params":{"level":"info"}}"#;
+    let subscribe = |uri: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#)
+    };
+    let unsubscribe = subscribe("b").replace("subscribe", "unsubscribe");
+    let refused = subscribe("d");
+    for line in [&level.replace("info", "debug"), level, &subscribe("a"), &subscribe("b"), &unsubscribe] {
+        bench.client(line);
+        bench.board(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    }
+    bench.client(&refused);
+    bench.board(&error("0", -32602, "no such resource"));
+    bench.client(&call("1"));
+    bench.client(&call("\"two\""));
+    bench.client_output();
+    bench.board_output();
+    bench.board(MARK_LINE);
+    let why = "the board has restarted";
+    assert_eq!(bench.client_output(), [error("1", -32603, why), error("\"two\"", -32603, why)]);
+    bench.client(&call("3"));
+    let replayed = reopen(&mut bench);
+    let ids: Vec<String> = (3..6).map(|number| format!("b00000007-{number}")).collect();
+    assert_eq!(
+        replayed,
+        [
+            renamed(INITIALIZE, &ids[0]),
+            INITIALIZED.into(),
+            renamed(level, &ids[1]),
+            renamed(&subscribe("a"), &ids[2])
+        ]
+    );
+    assert_eq!(bench.board_output(), [call("3")]);
+    bench.board(&result("3"));
+    assert_eq!(bench.client_output(), [result("3")]);
+    assert_eq!(bench.log(), ["mcp-serial-bridge: the board has restarted"]);
+}
+
+#[test]
+fn session_of_2026_07_28_needs_no_replay() {
+    let mut bench = Bench::new();
+    bench.client(&call("1"));
+    bench.board_output();
+    bench.board(MARK_LINE);
+    assert_eq!(bench.client_output(), [error("1", -32603, "the board has restarted")]);
+    bench.client(&call("2"));
+    assert_eq!(reopen(&mut bench), [""; 0]);
+    assert_eq!(bench.board_output(), [call("2")]);
+}
+
+#[test]
+fn interrupted_handshake_is_sent_again() {
+    for line in [INITIALIZE, &INITIALIZE.replace("initialize", "server/discover")] {
+        let mut bench = Bench::new();
+        bench.client(line);
+        bench.board_output();
+        bench.board(MARK_LINE);
+        assert_eq!(reopen(&mut bench), [""; 0]);
+        assert_eq!(bench.board_output(), [line]);
+        bench.board(INITIALIZED_RESULT);
+        assert_eq!(bench.client_output(), [INITIALIZED_RESULT]);
+    }
+}
+
+#[test]
+fn refusal_without_a_session_is_a_lost_mark() {
+    for (code, message) in [
+        (-32602, "Invalid params: `_meta` needs x, or send `initialize` first"),
+        (-32600, "send `initialize` first"),
+    ] {
+        let mut bench = Bench::initialized();
+        bench.client(&call("1"));
+        bench.client(&call("2"));
+        bench.board_output();
+        bench.board(&error("2", code, message));
+        assert_eq!(bench.client_output(), [error("1", -32603, "the board has restarted")]);
+        assert_eq!(reopen(&mut bench).len(), 2);
+        assert_eq!(bench.board_output(), [call("2")], "the refused request is sent again");
+        bench.board(&result("2"));
+        assert_eq!(bench.client_output(), [result("2")]);
+    }
+}
+
+#[test]
+fn refusal_that_the_client_has_caused_passes() {
+    let refusal = error("1", -32602, "send `initialize` first");
+    let mut bench = Bench::new();
+    bench.client(&call("1"));
+    bench.board(&refusal);
+    assert_eq!(bench.client_output(), [refusal.as_str()]);
+    let mut bench = Bench::initialized();
+    let meta = r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"#;
+    bench.client(&call("1").replace(r#""params":{"#, meta));
+    bench.board(&refusal);
+    assert_eq!(bench.client_output(), [refusal]);
+}
+
+#[test]
+fn unanswered_replay_is_repeated_with_a_mark_and_patience() {
+    let mut bench = Bench::initialized();
+    bench.board(MARK_LINE);
+    for patience in [1000, 2000, 4000, 8000, 8000] {
+        let id = bench.ping_id();
+        bench.board(&pong(&id));
+        assert_eq!(bench.board_output().len(), 1);
+        bench.advance(patience - 1);
+        assert_eq!(bench.board_output(), [""; 0]);
+        bench.advance(1);
+    }
+    bench.client(&call("1"));
+    assert_eq!(reopen(&mut bench).len(), 2);
+    assert_eq!(bench.board_output(), [call("1")]);
+    bench.board(MARK_LINE);
+    let id = bench.ping_id();
+    bench.board(&pong(&id));
+    let initialize = bench.board_output().remove(0);
+    bench.board(&error(&format!("\"{}\"", id_of(&initialize)), -32700, "damaged"));
+    assert_eq!(bench.board_output(), [""; 0]);
+    bench.board(MARK_LINE);
+    assert_eq!(reopen(&mut bench).len(), 2, "a second restart during a replay begins again");
+}
+
+#[test]
+fn refused_replay_leaves_the_decision_to_the_board() {
+    let mut bench = Bench::initialized();
+    let refusal = error("1", -32602, "send `initialize` first");
+    bench.client(&call("1"));
+    for _ in 0..3 {
+        bench.board_output();
+        bench.board(&refusal);
+        let id = bench.ping_id();
+        bench.board(&pong(&id));
+        let initialize = bench.board_output().remove(0);
+        bench.board(&error(&format!("\"{}\"", id_of(&initialize)), -32603, "no"));
+        assert_eq!((bench.client_output(), bench.board_output()), (vec![], vec![call("1")]));
+    }
+    bench.board(&refusal);
+    assert_eq!(bench.client_output(), [refusal]);
+}
+
+#[test]
+fn requests_of_a_restarted_board_are_cancelled() {
+    let mut bench = Bench::initialized();
+    for id in ["7", "\"x\""] {
+        bench.board(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{}}}}"#));
+    }
+    bench.board(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}"#);
+    assert_eq!(bench.client_output().len(), 3);
+    bench.board(MARK_LINE);
+    assert_eq!(
+        bench.client_output(),
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"the board has restarted"}}"#
+        ]
+    );
+    reopen(&mut bench);
+    bench.client(&result("7"));
+    assert_eq!(bench.board_output(), [""; 0], "a late response would answer another request");
+}
+
+#[test]
+fn lost_link_ends_requests_and_keeps_the_session() {
+    let mut bench = Bench::initialized();
+    bench.client(&call("1"));
+    bench.board_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"re");
+    bench.router.disconnected();
+    assert_eq!(bench.client_output(), [error("1", -32603, "the board has disconnected")]);
+    bench.client(&call("2"));
+    bench.advance(60_000);
+    assert_eq!((bench.board_output(), bench.router.deadline()), (vec![], None));
+    bench.router.connected(bench.now);
+    assert_eq!(reopen(&mut bench).len(), 2);
+    assert_eq!(bench.board_output(), [call("2")]);
+}
+
+#[test]
+fn held_lines_are_bounded() {
+    let mut bench = Bench::started();
+    bench.router.client_input(&vec![b'x'; 1 << 20], bench.now);
+    assert!(!bench.router.is_full(), "an incomplete line has its own bound");
+    bench.router.client_input(b"\ny\n", bench.now);
+    assert!(bench.router.is_full());
+    let id = bench.ping_id();
+    bench.board(&pong(&id));
+    assert!(!bench.router.is_full());
+}

@@ -1,0 +1,51 @@
+//! Tests of the modules below the router.
+
+use std::time::Duration;
+
+use crate::options::{Address, Options, USAGE, Wanted};
+
+fn parse(words: &str) -> Result<Wanted, String> {
+    Options::parse(words.split_whitespace().map(str::to_owned))
+}
+
+#[test]
+fn missing_options_have_defaults() {
+    let usual = Options {
+        address: Address::Serial("/dev/ttyACM0".into()),
+        baud: 115_200,
+        settle: Duration::from_millis(5000),
+        reopen: Duration::from_secs(10),
+        sends_break: true,
+        mark: true,
+        grace: Duration::from_millis(1500),
+    };
+    assert_eq!(parse("/dev/ttyACM0"), Ok(Wanted::Bridge(usual)));
+    let all = Options {
+        address: Address::Tcp("[::1]:4000".into()),
+        baud: 9600,
+        settle: Duration::from_secs(2),
+        reopen: Duration::from_millis(700),
+        sends_break: false,
+        mark: false,
+        grace: Duration::ZERO,
+    };
+    let words = "--baud 9600 --settle 2000 --reopen 700 tcp:[::1]:4000 --no-break --no-mark --grace 0";
+    assert_eq!(parse(words), Ok(Wanted::Bridge(all)));
+    assert_eq!(parse("a --help"), Ok(Wanted::Help));
+    for (words, why) in [
+        ("", "which port?"),
+        ("a b", "b is a second port, but only one is possible"),
+        ("a --baud", "--baud needs a number"),
+        ("a --settle -1", "--settle needs a number, not -1"),
+        ("a --quiet", "--quiet is not an option"),
+        ("tcp:board", "tcp:board has no port number: tcp:HOST:PORT is expected"),
+    ] {
+        assert_eq!(parse(words), Err(why.into()), "{words}");
+    }
+    // The help text names every option.
+    for option in
+        ["--baud", "--settle", "--reopen", "--no-break", "--no-mark", "--grace", "--help", "tcp:HOST:PORT"]
+    {
+        assert!(USAGE.contains(option), "{option}");
+    }
+}
