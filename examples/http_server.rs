@@ -1,4 +1,4 @@
-//! A server at a URL to start from: two tools, one of them slow.
+//! A server at a URL on axum to start from: two tools, one of them slow.
 //!
 //! ```sh
 //! cargo run --example http_server              # http://127.0.0.1:8080/mcp
@@ -19,12 +19,10 @@
 //!   "clientInfo":{"name":"curl","version":"8"}}}'
 //! ```
 
-use std::net::TcpListener;
 use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
-use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
-use mcp_proto_std::{Serve, ServerHandle};
+use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, ServerHandle, SessionMode};
 use serde::Deserialize;
 
 static TOOLS: Tools = Tools::new(&[
@@ -53,11 +51,10 @@ struct Count {
     to: u32,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".into());
-    let listener = TcpListener::bind(address)?;
-    eprintln!("http_server: http://{}/mcp", listener.local_addr()?);
-    Serve::new(&INFO).http(listener, HttpAccess::new(&HTTP), |event, server| match event {
+    let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),
         Event::Call(mut call) => match call.arguments() {
             Ok(Add { a, b }) => call.text(a.saturating_add(b)),
@@ -66,19 +63,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Event::ProtocolError(error) => eprintln!("http_server: {error}"),
         _ => {}
     })?;
+    let server = mcp.handle();
+    let router = axum::Router::new().route_service("/mcp", mcp);
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("http_server: http://{}/mcp", listener.local_addr()?);
+    axum::serve(listener, router)
+        .with_graceful_shutdown(async move {
+            tokio::signal::ctrl_c().await.ok();
+            server.shutdown();
+        })
+        .await?;
     Ok(())
 }
 
-/// Counts on a worker thread, because the handler must not wait.
+/// Counts in a task, because the handler must not wait. If the client leaves, the task ends at the next number.
 fn count(mut call: Call<'_>, server: &ServerHandle) {
     let to = match call.arguments() {
         Ok(Count { to }) => to,
         Err(error) => return call.invalid(error),
     };
-    server.run(call, move |responder| {
+    server.run(call, move |responder| async move {
         for number in 1..=to {
-            responder.progress(number, Some(to.into()), "counting");
-            if responder.sleep_unless_cancelled(Duration::from_secs(1)).is_err() {
+            responder.progress(number, Some(to.into()), "counting").await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if responder.is_cancelled() {
                 return;
             }
         }

@@ -26,6 +26,32 @@ enum After {
     Off,
 }
 
+/// Values that HTTP repeats in header fields.
+#[derive(ToolArguments)]
+struct Deploy<'a> {
+    #[tool(header = "Region")]
+    region: &'a str,
+    /// How many.
+    #[tool(header = "Count", range = 1..=9, default = 3)]
+    count: u8,
+    #[tool(header = "Dry-Run")]
+    dry_run: Option<bool>,
+    options: Option<Options>,
+}
+
+#[derive(ToolArguments)]
+struct Options {
+    #[tool(header = "Speed")]
+    speed: Speed,
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+#[serde(rename_all = "lowercase")]
+enum Speed {
+    Slow,
+    Fast,
+}
+
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
 static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
@@ -86,6 +112,35 @@ fn derived_tool_is_listed_with_its_schema() {
     );
     assert_eq!(tool["inputSchema"].get("description"), None);
     assert_eq!(tool["inputSchema"]["properties"]["then"]["oneOf"][2]["type"], "null");
+}
+
+// E-X10, E-X12
+#[test]
+fn fields_with_a_header_are_annotated_in_the_schema() {
+    static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<Deploy>("deploy")]);
+    assert!(TOOLS.get("deploy").is_some());
+    assert_eq!(
+        Deploy::INPUT_SCHEMA,
+        concat!(
+            r#"{"type":"object","properties":{"#,
+            r#""region":{"type":"string","x-mcp-header":"Region"},"#,
+            r#""count":{"type":"integer","description":"How many.","minimum":1,"maximum":9,"default":3,"#,
+            r#""x-mcp-header":"Count"},"#,
+            r#""dry_run":{"type":"boolean","x-mcp-header":"Dry-Run"},"#,
+            r#""options":{"type":["object","null"],"properties":{"#,
+            r#""speed":{"type":"string","enum":["slow","fast"],"x-mcp-header":"Speed"}"#,
+            r#"},"required":["speed"],"additionalProperties":false}"#,
+            r#"},"required":["region"],"additionalProperties":false}"#,
+        )
+    );
+    let mut text = *br#"{"region":"eu","dry_run":null,"options":{"speed":"fast"}}"#;
+    let Deploy { region, count, dry_run, options } = mcp_proto::json::decode_in_place(&mut text).unwrap();
+    let speed = options.map(|options| options.speed);
+    assert_eq!((region, count, dry_run, speed), ("eu", 3, None, Some(Speed::Fast)));
+    // The limits of a field with a header hold.
+    assert!(
+        mcp_proto::json::decode_in_place::<Deploy>(&mut br#"{"region":"eu","count":10}"#.to_vec()).is_err()
+    );
 }
 
 #[test]

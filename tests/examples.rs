@@ -3,7 +3,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-fn example(name: &str) -> Command {
+pub(crate) fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
     let path = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -134,9 +134,8 @@ cat > /dev/null"#;
     }
 }
 
-#[test]
-fn inspect_uses_features_and_answers_server_requests() {
-    let server = example("everything_server").get_program().to_owned();
+/// Uses every kind of feature of `everything_server` in both eras, with `inspect`.
+pub(crate) fn inspect_everything(server: &[String]) {
     let cases: [(&[&str], &[&str]); 7] = [
         (&["--read", "test://template/7/data"], &["application/json", "Data for ID: 7"]),
         (&["--prompt", "discuss_note", "--args", r#"{"name":"none"}"#, "--log-level", "info"], &["note"]),
@@ -155,7 +154,7 @@ fn inspect_uses_features_and_answers_server_requests() {
     for era in ["legacy", "modern"] {
         for (arguments, expected) in cases {
             let mut inspect = example("inspect");
-            let inspect = inspect.args(["--era", era]).args(arguments).arg("--").arg(&server);
+            let inspect = inspect.args(["--era", era]).args(arguments).arg("--").args(server);
             let output = inspect.stdin(Stdio::null()).output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             for words in expected {
@@ -165,8 +164,13 @@ fn inspect_uses_features_and_answers_server_requests() {
     }
 }
 
+#[test]
+fn inspect_uses_features_and_answers_server_requests() {
+    inspect_everything(&[example("everything_server").get_program().to_string_lossy().into_owned()]);
+}
+
 /// A server process that the test drives line by line.
-struct ServerProcess {
+pub(crate) struct ServerProcess {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -174,7 +178,10 @@ struct ServerProcess {
 
 impl ServerProcess {
     fn with(name: &str) -> ServerProcess {
-        let mut command = example(name);
+        ServerProcess::start(example(name))
+    }
+
+    pub(crate) fn start(mut command: Command) -> ServerProcess {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -182,7 +189,7 @@ impl ServerProcess {
     }
 
     /// Sends a message, and expects one line for each text in `answers`. Returns the last line.
-    fn send(&mut self, message: &str, answers: &[&str]) -> String {
+    pub(crate) fn send(&mut self, message: &str, answers: &[&str]) -> String {
         let mut line = String::new();
         writeln!(self.input.as_mut().unwrap(), r#"{{"jsonrpc":"2.0",{message}}}"#).unwrap();
         for expected in answers {
@@ -193,13 +200,20 @@ impl ServerProcess {
         line
     }
 
+    /// Returns the next line.
+    pub(crate) fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.output.read_line(&mut line).unwrap() > 0, "the process has exited");
+        line
+    }
+
     /// Responds to the server request in this line.
-    fn respond(&mut self, asked: &str, answer: &str, expected: &str) {
+    pub(crate) fn respond(&mut self, asked: &str, answer: &str, expected: &str) {
         let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         self.send(&format!(r#""id":{id},{answer}"#), &[expected]);
     }
 
-    fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         drop(self.input.take());
         assert!(self.child.wait().unwrap().success());
     }

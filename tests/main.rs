@@ -12,6 +12,6 @@ mod layers;
 mod memory;
 mod methods;
 mod pair;
-mod serial_bridge;
 mod server;
 mod support;
+mod url_bridge;

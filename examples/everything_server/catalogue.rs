@@ -1,10 +1,11 @@
 //! The tables of tools, resources and prompts that clients can list.
 
 use mcp_proto::server::{
-    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Tool, Tools,
+    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, TaskSupport, Tool, Tools,
 };
 
-use crate::tools::{Add, Echo, Log, RemoveNote, Slow, WriteNote};
+use crate::tasks::{Greet, SlowCompute};
+use crate::tools::{Add, Deploy, Echo, Log, RemoveNote, Slow, WriteNote};
 
 /// A scenario of the conformance suite calls the first tool without arguments.
 pub(crate) static TOOLS: Tools = Tools::new(&[
@@ -43,7 +44,8 @@ pub(crate) static TOOLS: Tools = Tools::new(&[
         .description("Notifies the client that the list of tools has changed"),
     Tool::new("test_trigger_prompt_change", "{}")
         .description("Notifies the client that the list of prompts has changed"),
-    Tool::new("test_x_mcp_header", HEADER).description("Has an argument that HTTP repeats in a header"),
+    Tool::new("test_reconnection", "{}").description("Closes its connection before it answers"),
+    Tool::with_arguments::<Deploy>("test_x_mcp_header"),
     Tool::new("test_input_required_result_elicitation", "{}").description("Asks the user for a name"),
     Tool::new("test_input_required_result_sampling", "{}").description("Asks the client's model"),
     Tool::new("test_input_required_result_list_roots", "{}").description("Asks for the roots"),
@@ -57,13 +59,27 @@ pub(crate) static TOOLS: Tools = Tools::new(&[
         .description("Rejects a tampered request state"),
     Tool::new("test_input_required_result_capabilities", "{}")
         .description("Requires only inputs that the client supports"),
+    Tool::with_arguments::<Greet>("greet"),
+    Tool::with_arguments::<SlowCompute>("slow_compute").task_support(TaskSupport::Optional),
+    Tool::new("failing_job", "{}").description("A task whose tool fails").task_support(TaskSupport::Required),
+    Tool::new("protocol_error_job", "{}")
+        .description("A task with a protocol error")
+        .task_support(TaskSupport::Required),
+    Tool::new("confirm_delete", "{}")
+        .description("A task that asks the user for a confirmation")
+        .task_support(TaskSupport::Required),
+    Tool::new("multi_input", "{}")
+        .description("A task that asks the user two questions")
+        .task_support(TaskSupport::Required),
+    Tool::new("test_tool_with_task", "{}")
+        .description("Requires input, then becomes a task")
+        .task_support(TaskSupport::Required),
 ])
 .list_changed();
 
 const PROMPT: &str = r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#;
 const MESSAGE: &str =
     r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
-const HEADER: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
 const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
 /// Resources with a dynamic list, because clients add notes.

@@ -1,7 +1,7 @@
 //! A server with every feature of the protocol, on stdin and stdout or over HTTP.
 //!
 //! The server supports every revision. The features are tools of every kind, changing resources, subscriptions,
-//! prompts, completion, log messages, and requests to the client.
+//! prompts, completion, log messages, requests to the client, and tasks.
 //!
 //! ```text
 //! cargo build --example everything_server
@@ -18,13 +18,14 @@ mod input_requests;
 mod multi_round;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 
 use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_proto::input::ListRoots;
-use mcp_proto::server::{Completion, Event, Logging, ServerConfig, Subscriptions};
+use mcp_proto::server::{Completion, Event, Logging, ServerConfig, Subscriptions, Tasks};
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{Serve, ServerHandle, serve};
 
@@ -39,6 +40,7 @@ static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_P
         &Completion,
         &Subscriptions,
         &Logging,
+        &Tasks::new().list(),
     ]);
 
 /// The state of the connection.
@@ -47,6 +49,7 @@ struct World {
     notes: resources::Notes,
     ticks: u64,
     seal: multi_round::Seal,
+    tasks: tasks::OpenTasks,
 }
 
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
@@ -73,6 +76,8 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
         Event::ReadResource(read) => resources::read(read, world),
         Event::GetPrompt(prompt) => prompts::answer(prompt, world),
         Event::Complete(request) => prompts::complete(request, world),
+        Event::TaskInput(input) => tasks::take_input(&input, server, &mut world.tasks),
+        Event::TaskCancelled(ticket) | Event::TaskExpired(ticket) => world.tasks.remove(ticket),
         Event::RootsChanged => list_roots(server.clone()),
         // Log to stderr, because stdout belongs to the protocol.
         Event::Subscribed(uri) => eprintln!("everything_server: {uri} is watched"),

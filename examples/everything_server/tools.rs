@@ -6,7 +6,7 @@ use mcp_proto::server::{Call, Change};
 use mcp_proto::{ClientCapabilities, Level, ToolArguments};
 use mcp_proto_std::{Responder, ServerHandle};
 
-use crate::{World, content, input_requests, multi_round, resources};
+use crate::{World, content, input_requests, multi_round, resources, tasks};
 
 /// Repeats a message.
 #[derive(ToolArguments)]
@@ -53,6 +53,13 @@ pub(crate) struct WriteNote<'a> {
 #[derive(ToolArguments)]
 pub(crate) struct RemoveNote<'a> {
     pub(crate) name: &'a str,
+}
+
+/// Has an argument that HTTP repeats in a header.
+#[derive(ToolArguments)]
+pub(crate) struct Deploy<'a> {
+    #[tool(header = "Region")]
+    region: Option<&'a str>,
 }
 
 #[derive(serde::Serialize)]
@@ -102,7 +109,14 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
                 "the client requested no message of this level"
             });
         }
-        "json_schema_2020_12_tool" | "test_x_mcp_header" => {
+        "test_reconnection" => server.run(call, |answer| {
+            answer.release_connection();
+            if answer.sleep_unless_cancelled(Duration::from_millis(500)).is_ok() {
+                answer.text("the client has connected again");
+            }
+        }),
+        "test_x_mcp_header" => call.with(|call, Deploy { region }| call.text(region.unwrap_or("no region"))),
+        "json_schema_2020_12_tool" => {
             let arguments = call.raw_arguments().to_string();
             call.text(arguments);
         }
@@ -119,6 +133,13 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
             call.changed(Change::Prompts);
             call.text("the client was notified");
         }
+        "greet"
+        | "slow_compute"
+        | "failing_job"
+        | "protocol_error_job"
+        | "confirm_delete"
+        | "multi_input"
+        | "test_tool_with_task" => tasks::answer(call, server, &mut world.tasks),
         "test_input_required_result_request_state"
         | "test_input_required_result_multiple_inputs"
         | "test_input_required_result_multi_round"

@@ -25,9 +25,11 @@ mod trace;
 use std::process::{Command, ExitCode};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
-use mcp_proto::client::{Listed, Reference, Timeouts};
-use mcp_proto::{Era, Millis, Revisions};
+use mcp_proto::client::{Listed, Reference, TaskLimits, Timeouts};
+use mcp_proto::server::TaskSupport;
+use mcp_proto::{Era, Millis, Revisions, ServerCapabilities};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, Subscription};
 
 use options::{Arguments, USAGE};
@@ -58,6 +60,7 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
         .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
         .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
         .longest_line(64 << 20)
+        .tasks(TaskLimits::DEFAULT)
         .on_server_request(declared, host)
         .on_notification(move |notice| {
             // The closure owns the sender, so that the sender is dropped after the last notification was shown.
@@ -125,6 +128,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
         say!("{tool} takes {}", found.view().input_schema());
     }
     for (tool, given) in &arguments.calls {
+        let options = if supports_tasks(client, tool)? { options.task(TASK_TTL) } else { options };
         let call = client.begin_json(tool, given, options).map_err(failed(tool))?;
         let result = call.wait_with(|step| show::progress(&step)).map_err(failed(tool))?;
         content::result(&result.view());
@@ -134,6 +138,18 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     }
     thread::sleep(arguments.listen);
     Ok(())
+}
+
+/// The time for which a server keeps a task (`2025-11-25`).
+const TASK_TTL: Duration = Duration::from_secs(600);
+
+/// Whether the client should request a task, which only `2025-11-25` leaves to clients.
+fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
+    if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
+        return Ok(false);
+    }
+    let found = client.find_tool(tool).map_err(failed("listing the tools"))?;
+    Ok(found.is_some_and(|tool| tool.view().task_support() != TaskSupport::Forbidden))
 }
 
 /// Subscribes to resources and, in the stateless era, to all lists.

@@ -1,7 +1,7 @@
 //! Prints a server's description, lists and notifications.
 
 use mcp_proto::json::{Json, Kind, Str};
-use mcp_proto::{Era, ServerCapabilities};
+use mcp_proto::{Era, ServerCapabilities, TaskStatus};
 use mcp_proto_std::{
     CallError, ClientHandle, Notification, Progress, PromptDescription, ResourceDescription, ServerDetails,
     TemplateDescription, ToolDescription,
@@ -131,11 +131,17 @@ pub(crate) fn notice(notice: &Notification) {
     }
 }
 
-/// Prints progress, such as `progress 5 of 10, working`.
+/// Prints progress, such as `progress 5 of 10, reading`, or the status of a task, such as `task 7f3a working, reading`.
 pub(crate) fn progress(step: &Progress) {
     let total = step.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = step.message.as_ref().map(|text| format!(", {text}")).unwrap_or_default();
-    say!("progress {}{total}{message}", step.progress);
+    match &step.task {
+        Some(task) => {
+            let status = task.status.map_or("with an unknown status", TaskStatus::as_str);
+            say!("task {} {status}{message}", task.id);
+        }
+        None => say!("progress {}{total}{message}", step.progress),
+    }
 }
 
 fn text(text: Option<Str<'_>>) -> String {

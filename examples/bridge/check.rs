@@ -1,0 +1,69 @@
+//! Checks of requests, before the bridge passes them to a server process.
+
+use mcp_proto::Revision;
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto_http::server::AllowList;
+
+use crate::connection::Request;
+use crate::message::{self, has_method};
+use crate::options::Served;
+
+pub(crate) const PATH: &str = "/mcp";
+
+/// A response without an exchange: its status, error code and reason.
+pub(crate) struct Refusal(pub(crate) u16, pub(crate) i32, pub(crate) &'static str);
+
+/// Checks the path, `Host` and `Origin`.
+pub(crate) fn head(served: &Served, request: &Request) -> Result<(), Refusal> {
+    let is_listed = |list: &[String], value: &str| list.iter().any(|known| known == value);
+    if request.path != PATH {
+        return Err(Refusal(404, code::INVALID_REQUEST, "the path is not /mcp"));
+    }
+    let host = request.host.as_deref().unwrap_or_default();
+    if !AllowList::Loopback.has_host(host.as_bytes()) && !is_listed(&served.hosts, host) {
+        return Err(Refusal(403, code::INVALID_REQUEST, "`Host` is not allowed: see --host"));
+    }
+    if let Some(origin) = &request.origin
+        && !AllowList::Loopback.has_origin(origin.as_bytes())
+        && !is_listed(&served.origins, origin)
+    {
+        return Err(Refusal(403, code::INVALID_REQUEST, "`Origin` is not allowed: see --origin"));
+    }
+    Ok(())
+}
+
+/// Compares the header fields with the body. Returns whether the message is of the stateless era.
+pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusal> {
+    let version = message::version(body).and_then(Json::string);
+    let Some(version) = version else {
+        let field = request.version.as_deref().and_then(Revision::parse);
+        return match field {
+            Some(Revision::V2026_07_28) => {
+                Err(Refusal(400, code::INVALID_PARAMS, "`_meta` has no protocol version"))
+            }
+            _ => Ok(false),
+        };
+    };
+    if request.version.as_ref().is_none_or(|field| version != **field) {
+        return Err(Refusal(400, code::HEADER_MISMATCH, "`MCP-Protocol-Version` differs from the body"));
+    }
+    // The specification requires no header fields for notifications.
+    if body.kind() != MessageKind::Request {
+        return Ok(true);
+    }
+    if !message::has_capabilities(body) {
+        return Err(Refusal(400, code::INVALID_PARAMS, "`_meta` has no client capabilities"));
+    }
+    if !request.mcp_method.as_ref().is_some_and(|method| has_method(body, method)) {
+        return Err(Refusal(400, code::HEADER_MISMATCH, "`Mcp-Method` differs from the body"));
+    }
+    if let Some(name) = message::name(body) {
+        let field = request.mcp_name.as_deref();
+        // Accept a name in base64 without a comparison, because the server process does not read header fields.
+        if !field.is_some_and(|field| field.starts_with("=?base64?") || name == *field) {
+            return Err(Refusal(400, code::HEADER_MISMATCH, "`Mcp-Name` differs from the body"));
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,52 @@
+//! A bridge between MCP over HTTP and MCP on stdin and stdout, in both directions.
+//!
+//! ```sh
+//! cargo build --release --example bridge
+//! target/release/examples/bridge http://127.0.0.1:8080/mcp            # a desktop client starts this as its server
+//! target/release/examples/bridge --http 127.0.0.1:8080 -- some-server # serves a server on stdio at a URL
+//! ```
+//!
+//! The bridge passes messages on unchanged, in every revision from 2025-03-26 on. It interprets only the methods that
+//! begin and end sessions, requests and subscriptions.
+//!
+//! - Towards a URL, the bridge calls `mcp_proto_std::http::relay`.
+//! - At a URL, it uses the modules of this example. `serve` and `check` handle requests, `connection` implements
+//!   HTTP/1.1, `process` runs servers, and `routes` finds the exchange of a message.
+//!
+//! `https://` needs the feature `https` of `mcp-proto-std`.
+
+mod check;
+mod connection;
+mod message;
+mod options;
+mod process;
+mod routes;
+mod serve;
+
+use std::process::ExitCode;
+
+use options::{Options, USAGE};
+
+fn main() -> ExitCode {
+    let result = match Options::parse(std::env::args().skip(1)) {
+        Ok(Options::Help) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Options::Relay(endpoint)) => {
+            mcp_proto_std::http::relay(endpoint, std::io::stdin(), std::io::stdout())
+        }
+        Ok(Options::Serve(served)) => serve::run(served),
+        Err(why) => {
+            eprintln!("bridge: {why}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("bridge: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Parts of messages that the bridge reads, and ids and tokens that it replaces.
+
+use mcp_proto::json::{Json, Str};
+use mcp_proto::rpc::Message;
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Whether the message has this method.
+pub(crate) fn has_method(message: &Message<'_>, name: &str) -> bool {
+    message.method().and_then(Json::string).is_some_and(|method| method == *name)
+}
+
+/// Returns the revision of a request of the stateless era.
+pub(crate) fn version<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("_meta")?.get(VERSION)
+}
+
+/// Whether a request of the stateless era declares the capabilities of its client.
+pub(crate) fn has_capabilities(message: &Message<'_>) -> bool {
+    let meta = message.params().and_then(|params| params.get("_meta"));
+    meta.is_some_and(|meta| meta.get(CAPABILITIES).is_some())
+}
+
+/// Returns the parameter that `Mcp-Name` repeats.
+pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
+    let is_named = ["tools/call", "prompts/get"].iter().any(|method| has_method(message, method));
+    let key = if is_named { "name" } else { "uri" };
+    let is_repeated = is_named || has_method(message, "resources/read");
+    message.params().filter(|_| is_repeated)?.get(key)?.string()
+}
+
+/// Returns the progress token of a request.
+pub(crate) fn requested_token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("_meta")?.get("progressToken")
+}
+
+/// Returns the minimum level of log messages that a request of the stateless era requests.
+pub(crate) fn log_level<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("_meta")?.get(LOG_LEVEL)
+}
+
+/// Returns the token of a progress notification.
+pub(crate) fn token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("progressToken")
+}
+
+/// Returns the request id of the subscription that a notification belongs to.
+pub(crate) fn subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.params()?.get("_meta")?.get(SUBSCRIPTION)
+}
+
+/// Returns the subscription that a result ends.
+pub(crate) fn ended_subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.result()?.get("_meta")?.get(SUBSCRIPTION)
+}
+
+/// Returns the message with some parts replaced. The parts are in the order of the text.
+pub(crate) fn replace(message: &Message<'_>, places: &[(Option<Json<'_>>, &[u8])]) -> Vec<u8> {
+    let (text, mut result, mut done) = (message.bytes(), Vec::new(), 0);
+    let mut places: Vec<_> =
+        places.iter().filter_map(|(part, value)| Some(((*part)?.bytes(), value))).collect();
+    // A part is a slice of the text, so its address gives its position.
+    places.sort_by_key(|(part, _)| part.as_ptr().addr());
+    for (part, value) in places {
+        let start = part.as_ptr().addr() - text.as_ptr().addr();
+        result.extend_from_slice(&text[done..start]);
+        result.extend_from_slice(value);
+        done = start + part.len();
+    }
+    result.extend_from_slice(&text[done..]);
+    result
+}
+
+/// Returns an error response. `reason` needs no escapes.
+pub(crate) fn error(id: &[u8], code: i32, reason: &str) -> Vec<u8> {
+    let id = String::from_utf8_lossy(id);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{reason}"}}}}"#).into_bytes()
+}

@@ -1,0 +1,160 @@
+//! Routes messages of a server process to HTTP exchanges.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::Sender;
+
+use mcp_proto::json::Json;
+use mcp_proto::rpc::{Message, MessageKind};
+
+use crate::message;
+
+/// Maximum number of messages that wait for the event stream of a session.
+const MOST_HELD: usize = 64;
+
+/// The exchanges of one server process.
+///
+/// A process on stdio has one client, so its messages do not identify one of several clients. With `is_shared`, the
+/// bridge therefore replaces the ids and progress tokens of requests by its own numbers.
+#[derive(Default)]
+pub(crate) struct Routes {
+    is_shared: bool,
+    next: u64,
+    exchanges: BTreeMap<u64, Exchange>,
+    /// The event stream of the session.
+    general: Option<Sender<Vec<u8>>>,
+    held: VecDeque<Vec<u8>>,
+}
+
+/// A request that waits for its response.
+struct Exchange {
+    messages: Sender<Vec<u8>>,
+    /// The id and the progress token that the client chose.
+    id: Vec<u8>,
+    token: Option<Vec<u8>>,
+    /// Whether the request is of the stateless era and requests log messages.
+    wants_logs: bool,
+}
+
+impl Routes {
+    /// Creates the routes of a process, which several clients may share.
+    pub(crate) fn new(is_shared: bool) -> Routes {
+        Routes { is_shared, ..Routes::default() }
+    }
+
+    /// Adds the exchange of a request. Returns its number, and the text for the process.
+    pub(crate) fn add(&mut self, request: &Message<'_>, messages: Sender<Vec<u8>>) -> (u64, Vec<u8>) {
+        self.next += 1;
+        let (id, token) = (request.id(), message::requested_token(request));
+        let bytes = |part: Json<'_>| part.bytes().to_vec();
+        let exchange = Exchange {
+            messages,
+            id: id.map(bytes).unwrap_or_default(),
+            token: token.map(bytes),
+            wants_logs: message::log_level(request).is_some(),
+        };
+        self.exchanges.insert(self.next, exchange);
+        if !self.is_shared {
+            return (self.next, request.bytes().to_vec());
+        }
+        let number = self.next.to_string();
+        (self.next, message::replace(request, &[(id, number.as_bytes()), (token, number.as_bytes())]))
+    }
+
+    /// Removes an exchange whose client has disconnected. Returns the cancellation for a shared process. In a session,
+    /// a lost connection is no cancellation.
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Vec<u8>> {
+        self.exchanges.remove(&number).filter(|_| self.is_shared)?;
+        let params = format!(r#"{{"requestId":{number}}}"#);
+        Some(
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#)
+                .into_bytes(),
+        )
+    }
+
+    /// Ends the exchange of a request that the client of a session has cancelled, because it gets no response.
+    pub(crate) fn cancel(&mut self, id: &[u8]) {
+        self.exchanges.retain(|_, exchange| exchange.id != id);
+    }
+
+    /// Makes an exchange the event stream of the session.
+    pub(crate) fn listen(&mut self, messages: Sender<Vec<u8>>) {
+        for held in self.held.drain(..) {
+            let _ = messages.send(held);
+        }
+        self.general = Some(messages);
+    }
+
+    /// Ends all exchanges, because the process has ended.
+    pub(crate) fn close(&mut self) {
+        self.exchanges.clear();
+        self.general = None;
+    }
+
+    /// Passes a message of the process to its exchange.
+    pub(crate) fn route(&mut self, line: &[u8]) {
+        let Ok(message) = Message::parse(line) else { return };
+        match message.kind() {
+            MessageKind::Response => self.respond(&message),
+            MessageKind::Request | MessageKind::Notification if self.is_shared => self.notify(&message),
+            MessageKind::Request | MessageKind::Notification => self.route_in_session(&message),
+            MessageKind::Batch | MessageKind::Invalid => {}
+        }
+    }
+
+    /// Returns the number of the exchange that a part of a message names.
+    fn find(&self, part: Option<Json<'_>>, named: fn(&Exchange) -> Option<&[u8]>) -> Option<u64> {
+        let part = part?.bytes();
+        match self.is_shared {
+            true => str::from_utf8(part).ok()?.parse().ok(),
+            false => self.exchanges.iter().find(|(_, it)| named(it) == Some(part)).map(|(number, _)| *number),
+        }
+    }
+
+    fn respond(&mut self, response: &Message<'_>) {
+        let number = self.find(response.id(), |exchange| Some(&exchange.id));
+        let Some(exchange) = number.and_then(|number| self.exchanges.remove(&number)) else { return };
+        let text = match self.is_shared {
+            true => {
+                let subscription = message::ended_subscription(response);
+                message::replace(response, &[(response.id(), &exchange.id), (subscription, &exchange.id)])
+            }
+            false => response.bytes().to_vec(),
+        };
+        let _ = exchange.messages.send(text);
+    }
+
+    /// Passes a notification of a shared process to the request or the subscription that it names. A log message names
+    /// none, so the latest request that requests log messages receives it.
+    fn notify(&mut self, notification: &Message<'_>) {
+        let (token, subscription) = (message::token(notification), message::subscription(notification));
+        let number = match token.or(subscription) {
+            Some(part) => self.find(Some(part), |_| None),
+            None => {
+                self.exchanges.iter().rfind(|(_, exchange)| exchange.wants_logs).map(|(number, _)| *number)
+            }
+        };
+        let Some(exchange) = number.and_then(|number| self.exchanges.get(&number)) else { return };
+        let own_token = exchange.token.as_deref().unwrap_or(b"null");
+        let places = [(token, own_token), (subscription, exchange.id.as_slice())];
+        let _ = exchange.messages.send(message::replace(notification, &places));
+    }
+
+    /// Passes a message of a session to the request that it names. Otherwise to the latest request, the event stream,
+    /// or the next event stream. The latest request has precedence, because log messages of a call must precede its
+    /// response.
+    fn route_in_session(&mut self, message: &Message<'_>) {
+        let text = message.bytes().to_vec();
+        let number = self.find(message::token(message), |exchange| exchange.token.as_deref());
+        let named = number.and_then(|number| self.exchanges.get(&number)).map(|exchange| &exchange.messages);
+        let latest = self.exchanges.values().next_back().map(|exchange| &exchange.messages);
+        let targets = named.or(latest).into_iter().chain(&self.general);
+        let mut unsent = Some(text);
+        for target in targets {
+            let Some(text) = unsent.take() else { return };
+            unsent = target.send(text).err().map(|error| error.0);
+        }
+        if let Some(text) = unsent.filter(|_| self.held.len() < MOST_HELD) {
+            self.held.push_back(text);
+        }
+    }
+}

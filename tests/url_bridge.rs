@@ -1,0 +1,234 @@
+//! The example `bridge` between clients and servers on stdio and over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::examples::{ServerProcess, example, inspect_everything};
+
+/// A process that serves a URL. It ends when this value is dropped.
+struct HttpProcess {
+    child: Child,
+    url: String,
+}
+
+impl HttpProcess {
+    fn start(mut command: Command) -> HttpProcess {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let url = line.trim().split_once(": ").unwrap().1.to_owned();
+        // A process whose stderr is full would stop.
+        thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+        HttpProcess { child, url }
+    }
+
+    fn everything() -> HttpProcess {
+        let mut command = example("everything_server");
+        command.args(["--http", "127.0.0.1:0"]);
+        HttpProcess::start(command)
+    }
+
+    /// A bridge to `everything_server` on stdio.
+    fn bridge() -> HttpProcess {
+        let mut command = example("bridge");
+        command.args(["--http", "127.0.0.1:0", "--"]).arg(example("everything_server").get_program());
+        HttpProcess::start(command)
+    }
+
+    /// Sends one request. Returns the response, without waiting for the end of an event stream.
+    fn request(&self, method: &str, fields: &str, body: &str) -> String {
+        let address = self.url.split('/').nth(2).unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        write!(
+            stream,
+            "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n{fields}\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).unwrap();
+        String::from_utf8(response).unwrap()
+    }
+}
+
+impl Drop for HttpProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn bridge_to(url: &str) -> Command {
+    let mut command = example("bridge");
+    command.arg(url);
+    command
+}
+
+fn words(command: &Command) -> Vec<String> {
+    let all = std::iter::once(command.get_program()).chain(command.get_args());
+    all.map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn stdio_client_uses_every_feature_of_an_http_server() {
+    let server = HttpProcess::everything();
+    inspect_everything(&words(&bridge_to(&server.url)));
+}
+
+#[test]
+fn http_client_uses_every_feature_of_a_stdio_server() {
+    let server = HttpProcess::bridge();
+    inspect_everything(std::slice::from_ref(&server.url));
+}
+
+#[test]
+fn stdio_client_uses_a_stdio_server_over_two_bridges() {
+    let server = HttpProcess::bridge();
+    inspect_everything(&words(&bridge_to(&server.url)));
+}
+
+const INITIALIZE: &str = r#""method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"mine"}"#;
+
+#[test]
+fn messages_of_a_session_pass_unchanged() {
+    let server = HttpProcess::everything();
+    let mut bridge = ServerProcess::start(bridge_to(&server.url));
+    bridge.send(&format!(r#""id":"first","x":1,{INITIALIZE}"#), &[r#""id":"first","result""#]);
+    bridge.send(r#""method":"notifications/initialized""#, &[]);
+    bridge.send(r#""id":-7,"method":"no/such/method""#, &[r#""id":-7,"error":{"code":-32601"#]);
+    let call = |id: &str, name: &str, arguments: &str| {
+        format!(
+            r#""id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{{"progressToken":"p"}}}}"#
+        )
+    };
+    let form = bridge.send(&call(r#""ask""#, "ask_form", "{}"), &[r#""method":"elicitation/create""#]);
+    bridge.respond(&form, r#""result":{"action":"decline"}"#, r#""id":"ask""#);
+    // A cancelled call has no response, so the next line is the response to the ping.
+    bridge.send(&call("8", "slow", r#"{"seconds":60}"#), &[r#""progressToken":"p""#]);
+    bridge.send(r#""method":"notifications/cancelled","params":{"requestId":8}"#, &[]);
+    bridge.send(r#""id":9,"method":"ping""#, &[]);
+    while !bridge.next_line().contains(r#""id":9,"result":{}"#) {}
+    bridge.send(r#""id":"#, &[r#""id":null,"error":{"code":-32700"#]);
+    bridge.finish();
+}
+
+#[test]
+fn stateless_messages_pass_unchanged_over_two_bridges() {
+    let server = HttpProcess::bridge();
+    let (mut one, mut other) =
+        (ServerProcess::start(bridge_to(&server.url)), ServerProcess::start(bridge_to(&server.url)));
+    let listen = format!(
+        r#""id":"s","method":"subscriptions/listen","params":{{{META},"notifications":{{"resourceSubscriptions":["clock://ticks"]}}}}"#
+    );
+    one.send(&listen, &[r#""io.modelcontextprotocol/subscriptionId":"s""#]);
+    // Both clients use one id and one token at once.
+    let slow = format!(
+        r#""id":1,"method":"tools/call","params":{{"name":"slow","arguments":{{"seconds":1}},{META}}}"#
+    );
+    one.send(&slow, &[r#""progressToken":"mine""#]);
+    other.send(&slow, &[r#""progressToken":"mine""#]);
+    while !one.next_line().contains(r#""id":1,"result""#) {}
+    while !other.next_line().contains(r#""id":1,"result""#) {}
+    let tick = format!(r#""id":"t","method":"tools/call","params":{{"name":"tick",{META}}}"#);
+    other.send(&tick, &[r#""id":"t","result""#]);
+    assert!(
+        one.next_line().contains(r#""io.modelcontextprotocol/subscriptionId":"s"},"uri":"clock://ticks""#)
+    );
+    one.send(r#""method":"notifications/cancelled","params":{"requestId":"s"}"#, &[]);
+    one.finish();
+    other.finish();
+}
+
+#[test]
+fn failed_request_gets_an_error_with_its_id() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{free}/mcp");
+    let mut bridge = ServerProcess::start(bridge_to(&url));
+    let line = bridge.send(r#""id":"a","method":"ping""#, &[r#""id":"a","error":{"code":-32603"#]);
+    assert!(line.contains(&url), "{line}");
+    bridge.finish();
+}
+
+#[test]
+fn ended_session_is_replaced_by_another() {
+    let server = HttpProcess::bridge();
+    let mut bridge = ServerProcess::start(bridge_to(&server.url));
+    bridge.send(&format!(r#""id":0,{INITIALIZE}"#), &[r#""id":0,"result""#]);
+    bridge.send(r#""method":"notifications/initialized""#, &[]);
+    bridge.send(r#""id":1,"method":"ping""#, &[r#""id":1,"result":{}"#]);
+    // Other sessions end that of the bridge.
+    for _ in 0..32 {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#);
+        assert!(server.request("POST", "", &body).starts_with("HTTP/1.1 200 "));
+    }
+    bridge.send(
+        r#""id":2,"method":"ping""#,
+        &[r#""id":2,"error":{"code":-32603,"message":"the server has ended"#],
+    );
+    bridge.send(r#""id":3,"method":"ping""#, &[r#""id":3,"result":{}"#]);
+    bridge.finish();
+}
+
+#[test]
+fn request_that_the_bridge_cannot_pass_on_is_refused() {
+    let server = HttpProcess::bridge();
+    let call = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{{{META}}}}}"#);
+    let modern = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
+    for (method, fields, body, status, text) in [
+        ("POST", modern, call.as_str(), 200, r#""id":4,"result""#),
+        ("POST", "Mcp-Method: tools/list\r\n", &call, 400, r#""id":4,"error":{"code":-32020"#),
+        ("POST", "MCP-Protocol-Version: 2026-07-28\r\n", &call, 400, "-32020"),
+        ("POST", modern, &call.replace("tools/list", "no/method"), 400, "-32020"),
+        (
+            "POST",
+            &modern.replace("tools/list", "no/method"),
+            &call.replace("tools/list", "no/method"),
+            404,
+            "-32601",
+        ),
+        (
+            "POST",
+            modern,
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/list"}"#,
+            400,
+            r#""id":4,"error":{"code":-32602"#,
+        ),
+        ("POST", "", "{", 400, "-32700"),
+        ("POST", "", "[]", 400, "one message"),
+        ("POST", "", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 400, "`Mcp-Session-Id` is missing"),
+        ("POST", "Mcp-Session-Id: x\r\n", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 404, "session"),
+        ("POST", "Origin: https://example.com\r\n", "{}", 403, "Origin"),
+        ("GET", "", "", 405, "Allow: POST"),
+        ("GET", "Mcp-Session-Id: x\r\n", "", 404, "session"),
+        ("DELETE", "Mcp-Session-Id: x\r\n", "", 404, "session"),
+        ("PUT", "", "", 405, "Allow: POST"),
+    ] {
+        let response = server.request(method, fields, body);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {fields} {body}\n{response}");
+        assert!(response.contains(text), "{method} {fields} {body}\n{response}");
+    }
+}
+
+#[test]
+fn bridge_explains_wrong_arguments() {
+    for (arguments, expected) in [
+        (&["--wrong"][..], "--wrong is not an option"),
+        (&[], "either a URL, or --http and a command"),
+        (&["http://a", "http://b"], "second URL"),
+        (&["--http", "127.0.0.1:0"], "needs `--` and a command"),
+        (&["--header", "a", "http://a"], "a is not NAME=VALUE"),
+        (&["--token-from", "NO_SUCH_VARIABLE", "http://a"], "NO_SUCH_VARIABLE"),
+    ] {
+        let output = example("bridge").args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(expected) && text.contains("usage:"), "{text}");
+    }
+}
