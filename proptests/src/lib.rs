@@ -4,6 +4,8 @@ pub mod differences;
 pub mod explore;
 #[cfg(feature = "arbitrary")]
 pub mod fuzz;
+#[cfg(feature = "arbitrary")]
+pub mod http;
 pub mod model;
 #[cfg(feature = "schemas")]
 pub mod schema;

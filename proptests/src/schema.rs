@@ -15,6 +15,9 @@ use serde_json::{Map, Value, json};
 /// The revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
+/// The schema of the extension *Tasks*.
+pub const TASKS: &str = "ext-tasks";
+
 /// Members with content that the protocol does not define. The checks skip names inside these members.
 const FREE: [&str; 9] = [
     "_meta",
@@ -60,6 +63,10 @@ impl Schemas {
         for revision in REVISIONS {
             let text = std::fs::read_to_string(spec_dir().join(format!("schema/{revision}.json"))).ok()?;
             revisions.insert(revision.to_owned(), serde_json::from_str(&text).expect("a schema is JSON"));
+        }
+        // The schema of the extension is a part of newer collections only.
+        if let Ok(text) = std::fs::read_to_string(spec_dir().join(format!("schema/{TASKS}.json"))) {
+            revisions.insert(TASKS.to_owned(), serde_json::from_str(&text).expect("a schema is JSON"));
         }
         Some(Self { revisions, validators: Mutex::default() })
     }
@@ -139,6 +146,10 @@ impl Schemas {
                 true => (unions[0], "JSONRPCRequest"),
                 false => (unions[1], "JSONRPCNotification"),
             };
+            if let Some(definition) = self.of_tasks(revision, method) {
+                self.check(revision, envelope, message)?;
+                return self.check(TASKS, &definition, message);
+            }
             let definition = self.of_union(revision, union, method)?;
             self.check(revision, envelope, message)?;
             self.exactly(revision, &definition, message)
@@ -153,6 +164,12 @@ impl Schemas {
             self.exactly_envelope(revision, envelope, message, &["jsonrpc", "id", "result"])?;
             let Some(method) = answers else { return Ok(()) };
             let result = object.get("result").unwrap_or(&Value::Null);
+            if let Some(definition) = self.of_tasks(revision, method) {
+                return self.check(TASKS, &definition.replace("Request", "Result"), result);
+            }
+            if stateless && result.get("resultType") == Some(&json!("task")) {
+                return self.check(TASKS, "CreateTaskResult", result);
+            }
             self.exactly(revision, &self.result_of(revision, method, result)?, result)
         }
     }
@@ -177,6 +194,20 @@ impl Schemas {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Finds the definition of a method of the extension *Tasks*, which extends 2026-07-28.
+    fn of_tasks(&self, revision: &str, method: &str) -> Option<String> {
+        if revision != "2026-07-28" || !method.trim_start_matches("notifications/").starts_with("tasks") {
+            return None;
+        }
+        let mut definitions = self.definitions(TASKS)?.iter();
+        definitions
+            .find(|(_, it)| {
+                let constant = ["/properties/method/const", "/allOf/1/properties/method/const"];
+                constant.iter().any(|path| it.pointer(path) == Some(&json!(method)))
+            })
+            .map(|(name, _)| name.clone())
     }
 
     /// Finds the definition of `method` among the requests or notifications of `union`.

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
-/// Methods that neither machine implements.
+/// Methods of tasks, which the client does not implement. `tasks.rs` checks what a server sends.
 const NOT_IMPLEMENTED: [Method; 7] = [
     methods::TASKS_GET,
     methods::TASKS_RESULT,

@@ -21,6 +21,7 @@ mod regressions;
 mod schema;
 mod serde;
 mod streams;
+mod tasks;
 mod transcripts;
 mod views;
 mod writer;

@@ -1,5 +1,6 @@
 //! Random operations against the models of both machines. `PROPTEST_CASES` sets their number.
 
+use mcp_proto_proptests::http::sessions;
 use mcp_proto_proptests::model::{Movement, Violation, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
@@ -18,8 +19,33 @@ fn fail(failure: Violation) -> TestCaseError {
     TestCaseError::fail(failure.to_string())
 }
 
+fn session_operation() -> impl Strategy<Value = sessions::Operation> {
+    use sessions::Operation::{Call, Close, Defer, Delete, Initialize, Listen, Respond, Wait};
+    let (session, user) = (any::<u8>(), proptest::sample::select(vec![0, 0, 0, 1, 2]));
+    let chosen = (session, user.clone());
+    prop_oneof![
+        3 => user.prop_map(Initialize),
+        3 => chosen.clone().prop_map(|(session, user)| Call(session, user)),
+        2 => chosen.clone().prop_map(|(session, user)| Defer(session, user)),
+        2 => session.prop_map(Respond),
+        2 => chosen.clone().prop_map(|(session, user)| Listen(session, user)),
+        1 => session.prop_map(Close),
+        1 => chosen.prop_map(|(session, user)| Delete(session, user)),
+        2 => session.prop_map(Wait),
+    ]
+}
+
 proptest! {
     #![proptest_config(cases(150))]
+
+    #[test]
+    fn sessions_and_exchanges_follow_their_model(
+        exchanges in 1..7u8,
+        count in 1..5u8,
+        operations in proptest::collection::vec(session_operation(), 0..80),
+    ) {
+        sessions::run(exchanges, count, &operations);
+    }
 
     #[test]
     fn server_follows_its_model(

@@ -6,6 +6,8 @@
 pub mod client;
 pub mod dialogue;
 pub mod http1_head;
+pub mod http_pair;
+pub mod http_server;
 pub mod line;
 pub mod moves;
 mod mutate;
@@ -25,7 +27,7 @@ use crate::model::{Movement, Summary, Violation, same};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 8] = [
+pub const TARGETS: [(&str, Check); 10] = [
     ("scan", scan::check),
     ("line", line::check),
     ("server", server::check),
@@ -34,6 +36,8 @@ pub const TARGETS: [(&str, Check); 8] = [
     ("dialogue", dialogue::check),
     ("http1_head", http1_head::check),
     ("sse", sse::check),
+    ("http_server", http_server::check),
+    ("http_pair", http_pair::check),
 ];
 
 /// Decodes an input. Returns `None` if there are too few bytes.

@@ -33,6 +33,8 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("dialogue", whole.collect()),
         ("http1_head", heads()),
         ("sse", streams()),
+        ("http_server", operations()),
+        ("http_pair", operations()),
     ]
 }
 

@@ -302,6 +302,11 @@ impl Obligations {
         } else if !is_error && line.contains("answer of ") {
             return Err("the application did not send this response, or it is a duplicate".into());
         }
+        // A parse error with an id belongs to a line that is not JSON. A request with the same id gets its own response.
+        if value["error"]["code"] == -32700 && self.not_json > 0 {
+            self.not_json -= 1;
+            account.may += 1;
+        }
         if account.answers > account.must + account.may {
             check(is_error && self.not_json > 0, || format!("{id} has too many responses"))?;
             self.not_json -= 1;

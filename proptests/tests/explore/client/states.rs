@@ -98,7 +98,7 @@ fn connecting_client_has_no_lost_request_or_dead_end() {
         "reset",
         "reconnect",
     ];
-    run(&AUTOMATIC, 1, &steps, &changes, [106, 7]);
+    run(&AUTOMATIC, 1, &steps, &changes, [144, 7]);
     run(&HANDSHAKE, 1, &steps, &changes, [16, 4]);
     assert_all_seen("client states", &changes.borrow());
 }

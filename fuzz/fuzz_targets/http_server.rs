@@ -1,0 +1,16 @@
+//! Entry point of the fuzz target `http_server`. Its body is in `proptests/src/fuzz/http_server.rs`.
+//!
+//! The server side of MCP over HTTP, with arbitrary clients in all eras. Input: requests, bodies in pieces, slow and
+//! disconnecting clients, actions of the application, and time.
+//!
+//! Invariants, which `proptests/src/http` checks:
+//!
+//! - An exchange has one head. Its body has the announced length, and nothing follows its end.
+//! - A response goes to the exchange of its request, or to the stream that continues it, once. Each request that nobody
+//!   cancels gets its response.
+//! - The server closes no connection of a client that reads. After a close, an exchange has no output.
+//! - The tables keep their bounds. At the end all exchanges, bodies and pages are free.
+//! - The server comes to rest after each operation, and never waits for a time in the past.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::http_server::check(bytes));
