@@ -19,7 +19,11 @@ NAMES = {
     "hand": "hand-written",
     "canned": "canned",
     "mcp-proto": "mcp-proto",
+    "tower": "`mcp-proto-tower`",
+    "rmcp, sessions": "rmcp, sessions",
+    "hyper": "hyper, a constant",
 }
+CROWDS = ["no others", "idle sessions", "abandoned sessions", "event streams", "slow heads", "deaf clients"]
 
 
 def name(contestant):
@@ -62,6 +66,42 @@ def stdio_dialects(numbers):
             times = [short(numbers.get("stdio", case, one, "µs")) for one in DIALECT_SERVERS]
             rows.append([f"{window.removeprefix('16 B, ')}, {dialect}", short(numbers.bytes("stdio", case)), *times])
     return table(["µs", "bytes of a request", *map(name, DIALECT_SERVERS)], rows)
+
+
+def http(numbers):
+    """A row for each case; CPU time, its ratio to the constant with the quartiles, and calls per second."""
+    contestants = numbers.contestants("http")
+    rows = []
+    for case in numbers.cases("http"):
+        cells = []
+        for one in contestants:
+            time, ratio = numbers.get("http", case, one, "µs"), numbers.get("http", case, one, "× hyper")
+            low, high = numbers.get("http", case, one, "× hyper", "quartiles") if not math.isnan(ratio) else (ratio, ratio)
+            cells.append(short(time) if one == "hyper" else f"{short(time)}<br>{ratio:.2f} × ({low:.2f} to {high:.2f})")
+        rows.append([case, *cells])
+    return table(["µs of CPU", *map(name, contestants)], rows)
+
+
+def http_rate(numbers):
+    contestants = numbers.contestants("http")
+    per_second = lambda case, one: f"{1e6 / numbers.get('http', case, one, 'µs elapsed'):,.0f}"
+    rows = [[case, *(per_second(case, one) for one in contestants)] for case in numbers.cases("http")]
+    return table(["calls per second", *map(name, contestants)], rows)
+
+
+def http_crowd(numbers):
+    get = lambda case, one, unit: numbers.get("http-crowd", case, one, unit)
+    rows = []
+    for one in numbers.contestants("http-crowd"):
+        for case in CROWDS:
+            growth = get(case, one, "KiB")
+            if math.isnan(growth):
+                growth = get(case, one, "B each") * get(case, one, "count") / 1024
+            each = growth * 1024 / get(case, one, "count")
+            times = [get(case, one, unit) for unit in ["ms p50", "ms p99", "ms maximum"]]
+            if not math.isnan(times[0]):
+                rows.append([f"{name(one)}, {case}", *map(short, [get(case, one, "count"), growth, each, *times])])
+    return table(["server, crowd", "count", "growth of memory, KiB", "B each", "median call, ms", "p99, ms", "maximum, ms"], rows)
 
 
 def pair(numbers):
@@ -183,6 +223,9 @@ def write(numbers, root):
         "pair": pair(numbers),
         "stdio": stdio(numbers),
         "stdio dialects": stdio_dialects(numbers),
+        "http": http(numbers),
+        "http rate": http_rate(numbers),
+        "http crowd": http_crowd(numbers),
         "pending": pending(numbers),
         "feed": feed(numbers),
         "instructions": instructions(numbers),

@@ -84,6 +84,7 @@ def goals(numbers):
             table.faster(f"64 KiB of {text}, written as {form}", "write", case, ["serde_json"], "ns", goal=3, ours=ours, beside="serde_json")
     in_memory(table)
     over_stdio(table)
+    over_http(table)
     many = "65000 pending"
     table.at_most("memory of a pending request: client", get("pending", many, "mcp-proto", "bytes of the client"), "B", goal=64)
     table.at_most("memory of a pending request: server, with its id", get("pending", many, "mcp-proto", "bytes of the server"), "B", goal=64 + 8)
@@ -129,3 +130,16 @@ def over_stdio(table):
             ratio = table.numbers.get("stdio", case, ours, "µs") / table.numbers.get("stdio", case, "hand", "µs")
             table.at_most(f"{name}: {what}", ratio, "×", gate, goal, "the hand-written server")
     table.faster("stdio server, tokio: 16 B, window 64", "stdio", WINDOW_64, ["rmcp"], "µs", goal=20, ours="tokio", beside="rmcp")
+
+
+def over_http(table):
+    for revision in ["2025-11-25", "2026-07-28"]:
+        for connections in [1, 64]:
+            case, what = f"16 B, {connections} open, {revision}", f"HTTP server on hyper: 16 B, {connections} open, {revision}"
+            table.at_most(what, table.numbers.get("http", case, "tower", "× hyper"), "×", goal=1.25, beside="hyper with a constant")
+            table.faster(what, "http", case, ["rmcp", "rmcp, sessions"], "µs", goal=3, ours="tower", beside="rmcp")
+    get = lambda case, unit: table.numbers.get("http-crowd", case, "tower", unit)
+    table.at_most("HTTP server: memory of an idle session", get("idle sessions", "B each"), "B", goal=128)
+    table.at_most("HTTP server: memory for 100,000 abandoned sessions", get("abandoned sessions", "KiB") / 1024, "MiB", goal=16)
+    for case in ["abandoned sessions", "slow heads", "deaf clients"]:
+        table.at_most(f"HTTP server: p99 of a call, {case}", get(case, "ms p99"), "ms", goal=50)

@@ -3,8 +3,10 @@
 //! Each part prints one line of JSON for each number; `run` writes the document from these lines.
 
 pub mod interleave;
+pub mod process;
 
 pub mod feed;
+pub mod http;
 pub mod pair;
 pub mod pending;
 pub mod rmcp_echo;

@@ -2,24 +2,21 @@
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
-use nix::unistd::Pid;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use workloads::dialect::Dialect;
 use workloads::inputs;
 
 use crate::interleave::{Effort, report};
+use crate::process::Process;
 
-/// A running server process.
+/// A running server behind pipes.
 pub struct Server {
-    name: String,
+    process: Process,
     dialect: Dialect,
-    child: Child,
-    clock: ClockId,
     input: ChildStdin,
     output: ChildStdout,
     /// Output after the last complete line.
@@ -64,17 +61,8 @@ impl Server {
     /// If the command does not start.
     #[must_use]
     pub fn start(named: &str, dialect: Dialect) -> Server {
-        let (name, command) = named.split_once('=').expect("NAME=COMMAND");
-        let mut words = command.split(' ');
-        let mut child = Command::new(words.next().expect("a command"))
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a server");
-        let clock = clock_getcpuclockid(Pid::from_raw(child.id().cast_signed())).expect("its clock");
-        let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        Server { name: name.into(), dialect, child, clock, input, output, received: Vec::new(), next_id: 1 }
+        let (process, input, output) = Process::start(named);
+        Server { process, dialect, input, output, received: Vec::new(), next_id: 1 }
     }
 
     /// Opens the connection: sends `initialize` or `server/discover`, and waits for the response.
@@ -86,36 +74,21 @@ impl Server {
         while !self.received.contains(&b'\n') {
             self.read();
         }
-        assert!(self.received.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":"#), "{}", self.name);
+        assert!(self.received.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":"#), "{}", self.process.name);
         self.received.clear();
     }
 
     /// The CPU time of the server, on all its threads.
-    ///
-    /// # Panics
-    /// If the server has exited.
     #[must_use]
     pub fn cpu_time(&self) -> Duration {
-        clock_gettime(self.clock).expect("a running server").into()
-    }
-
-    /// The peak memory of the server, in KiB.
-    ///
-    /// # Panics
-    /// If the server has exited.
-    #[must_use]
-    pub fn peak(&self) -> f64 {
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a running server");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its memory");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
+        self.process.cpu_time()
     }
 
     fn read(&mut self) {
         let from = self.received.len();
         self.received.resize(from + (1 << 16), 0);
         let n = self.output.read(&mut self.received[from..]).expect("its output");
-        assert!(n > 0, "{} has ended", self.name);
+        assert!(n > 0, "{} has ended", self.process.name);
         self.received.truncate(from + n);
     }
 
@@ -141,13 +114,8 @@ impl Server {
             self.read();
             let mut from = 0;
             while let Some(end) = self.received[searched..].iter().position(|byte| *byte == b'\n') {
-                let response: Response<'_> =
-                    serde_json::from_slice(&self.received[from..searched + end]).expect("a response");
-                let (id, result) = (response.number(), &response.result);
-                assert!(in_flight.remove(&id), "{}: id {id}", self.name);
-                assert!(result.content[0].text == numbered(id, text), "{}: another text", self.name);
-                // Results of 2026-07-28 have a type; those of the handshake era have none.
-                assert_eq!(result.result_type.is_some(), self.dialect.is_stateless(), "{}", self.name);
+                let id = check(&self.received[from..searched + end], &self.process.name, self.dialect, text);
+                assert!(in_flight.remove(&id), "{}: id {id}", self.process.name);
                 (from, searched) = (searched + end + 1, searched + end + 1);
                 done += 1;
             }
@@ -157,15 +125,18 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Checks the text and the revision of a response to `echo`, and returns the number in its id.
+pub(crate) fn check(response: &[u8], server: &str, dialect: Dialect, text: &str) -> usize {
+    let response: Response<'_> = serde_json::from_slice(response).expect("a response");
+    let (id, result) = (response.number(), &response.result);
+    assert!(result.content[0].text == numbered(id, text), "{server}: another text");
+    // Results of 2026-07-28 have a type; those of the handshake era have none.
+    assert_eq!(result.result_type.is_some(), dialect.is_stateless(), "{server}");
+    id
 }
 
 /// The text with the id at its beginning, so that each call has another text.
-fn numbered(id: usize, text: &str) -> String {
+pub(crate) fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
@@ -216,7 +187,7 @@ fn interleave(case: &str, effort: Effort, servers: &mut [Server], text: &str, wi
         }
     }
     for (server, (_, times)) in servers.iter().zip(times) {
-        report("stdio", case, &server.name, "µs", times);
-        report("stdio", case, &server.name, "peak KiB", vec![server.peak()]);
+        report("stdio", case, &server.process.name, "µs", times);
+        report("stdio", case, &server.process.name, "peak KiB", vec![server.process.peak()]);
     }
 }
