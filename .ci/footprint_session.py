@@ -1,5 +1,9 @@
 """A session with a board that uses every feature, in every revision."""
 
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 from board_line import META, STATELESS, text
 
 SETTINGS, LED = "board://settings", "board://pin/led"
@@ -90,3 +94,52 @@ def everything(line):
     stateless(line)
     line.begins()
     assert STATELESS in str(line.asks(1, "server/discover", _meta=META))
+
+
+def post(line, number, method, fields="", **params):
+    """Sends a request of 2026-07-28 over HTTP."""
+    meta = {**META, "io.modelcontextprotocol/clientInfo": {"name": "client", "version": "1.0.0"}, "progressToken": "p" * 20}
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}})
+    name = f"Mcp-Name: {params['name']}\r\n" if "name" in params else ""
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Method: {method}\r\n{name}{fields}"
+    head += "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nUser-Agent: " + "x" * 100
+    line.sends(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
+
+def response(line, status=200):
+    """Reads a response with a length or with chunks."""
+    text = b""
+    while b"\r\n\r\n" not in text:
+        text += line.socket.recv(4096)
+    head, body = text.split(b"\r\n\r\n", 1)
+    assert head.startswith(f"HTTP/1.1 {status} ".encode()), text
+    lengths = [int(field.split(b":")[1]) for field in head.split(b"\r\n") if field.startswith(b"content-length:")]
+    while len(body) < lengths[0] if lengths else not body.endswith(b"0\r\n\r\n"):
+        body += line.socket.recv(4096)
+    return body
+
+
+def http(one, two):
+    """A session over HTTP with two connections."""
+    post(one, 1, "server/discover")
+    assert b"2026-07-28" in response(one)
+    post(one, 2, "tools/list")
+    assert b"self_test" in response(one)
+    for on in (True, False, "yes"):
+        post(one, 3, "tools/call", name="led_set", arguments={"on": on})
+        assert (b"isError" in response(one)) == (on == "yes")
+    with ThreadPoolExecutor() as readers:
+        # QEMU stops while a socket is full, so both are read at the same time.
+        responses = readers.map(response, (one, two))
+        for line in (one, two):
+            post(line, "i" * 18, "tools/call", name="self_test", arguments={})
+            time.sleep(0.1)
+        assert [b"test passed" in it for it in responses] == [True, False]
+    post(one, 4, "no/such/method")
+    response(one, 404)
+    post(one, 5, "tools/call", name="nothing")
+    response(one)
+    post(one, 6, "tools/list", "Origin: http://evil.example\r\n")
+    response(one, 403)
+    two.sends(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Name: " + b"x" * 1000)
+    response(two, 431)

@@ -219,8 +219,9 @@ async def ignored(value, total, message):
 
 
 async def started_by_the_client(qemu, image):
-    """The SDK starts QEMU as its server. The shell sends marks first, because the board may lose a byte while it boots."""
-    script = '{ printf "\\n\\004\\004\\004\\004\\n\\004\\004\\004\\004\\n"; exec cat; } | exec "$@"'
+    """The SDK starts QEMU as its server. The shell sends marks first, because the board may lose a byte while it boots.
+    The shell also removes the board's mark, which is no message."""
+    script = '{ printf "\\n\\004\\004\\004\\004\\n\\004\\004\\004\\004\\n"; exec cat; } | "$@" | grep --line-buffered "^{"'
     for version in versions()[-1:]:
         async with On(["/bin/sh", "-c", script, "sh", qemu, image], version) as world:
             await dialogue(world)

@@ -75,7 +75,7 @@ def without_a_mark(path):
     new = Line(path)
     new.sends(b"\n")
     broken = new.hears()
-    expect("the broken line", (broken.get("id"), broken["error"]["code"]), (None, -32700))
+    expect("the broken line", (broken.get("id"), broken["error"]["code"]), (2, -32700))
     refused = new.calls(1, "led_set", {"on": True})
     expect("the id of the old call", refused["error"]["code"], -32600)
     expect("another id", text(new.calls(2, "led_set", {"on": True})), "the LED is on")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Drives a board in QEMU through the example `serial_bridge`, with the official Python SDK of this interpreter.
+"""Drives a board in QEMU through `mcp-serial-bridge`, with the official Python SDK of this interpreter.
 
     bridge_client.py BRIDGE IMAGE
 
 The board starts once; its UART is a pseudo-terminal. Several bridges are killed in the middle of a call. Then the SDK
-drives the board in each mode that it supports, each time with a new bridge. Prints each check, and stops at the first
+drives the board in each mode that it supports, each time with a new bridge. In each session the board is reset several
+times, and the session goes on. Prints each check, and stops at the first
 failure with exit code 1 and a line that starts with FAILED.
 """
 
@@ -16,6 +17,7 @@ import os
 import pathlib
 import re
 import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,17 +32,36 @@ from python_client import (
 QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # chooses the board of an image
 RUN_LIMIT = 60  # seconds for one whole run
 KILLS = 20
+RESETS = 6
 META = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 
 
+class Monitor:
+    """The monitor of QEMU, which resets the board."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(10)
+        self.socket.connect(path)
+        self.lines = self.socket.makefile("r")
+        self.execute("qmp_capabilities")
+
+    def execute(self, command):
+        self.socket.sendall(json.dumps({"execute": command}).encode())
+        while "return" not in json.loads(self.lines.readline()):
+            pass
+
+
 @contextlib.contextmanager
-def board(image):
-    """Starts the board, and yields the path of its port."""
+def board(image, folder):
+    """Starts the board, and yields the path of its port and its monitor."""
+    monitor = str(pathlib.Path(folder, "monitor"))
     process = subprocess.Popen(
-        [QEMU, image, "-serial", "pty"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [QEMU, image, "-serial", "pty", "-qmp", f"unix:{monitor},server=on,wait=off"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )
     try:
         said, path = "", None
@@ -57,7 +78,7 @@ def board(image):
         held = os.open(port, os.O_RDWR | os.O_NOCTTY)
         try:
             time.sleep(1.5)
-            yield port
+            yield port, Monitor(monitor)
         finally:
             os.close(held)
     finally:
@@ -165,7 +186,46 @@ async def progress(peer):
     ok(f"self_test reports progress that increases ({len(steps)} times)")
 
 
-async def run(command, mode):
+async def resets(peer, monitor, sends_marks, version):
+    """The board is reset in the middle of calls. A board without marks notices only that its session is gone."""
+    failed = interrupted = 0
+    for number in range(RESETS):
+        slow, running = None, asyncio.Event()
+        if sends_marks or version != STATELESS:
+
+            async def on_progress(value, total, message):
+                running.set()
+
+            slow = asyncio.create_task(peer.call("self_test", {}, timeout=20, progress=on_progress))
+            await asyncio.wait_for(running.wait(), 10)
+        monitor.execute("system_reset")
+        if number % 2:
+            await asyncio.sleep(0.3)
+        for _ in range(2):
+            # A call that is in flight during the reset gets an error.
+            try:
+                _, _, is_error = await peer.call("led_set", {"on": True}, timeout=10)
+                expect("isError of led_set", bool(is_error), False)
+                break
+            except peer.Error as error:
+                expect("error of a call during a reset", error.error.code, -32603)
+                failed += 1
+        else:
+            raise Failed("the session does not go on after a reset")
+        if slow:
+            try:
+                await slow
+            except peer.Error as error:
+                expect("error of the interrupted call", error.error.code, -32603)
+                interrupted += 1
+    # The self-test of blinky takes milliseconds, and may be over before the reset.
+    if sends_marks and interrupted < RESETS - 1:
+        raise Failed(f"only {interrupted} of {RESETS} calls were interrupted")
+    await listing(peer)
+    ok(f"{RESETS} resets of the board, and the session goes on ({interrupted} long and {failed} short calls failed)")
+
+
+async def run(command, mode, monitor, sends_marks):
     version = mode if mode in HANDSHAKE else STATELESS
     problems = Problems()
     logging.getLogger().handlers = [problems]
@@ -178,6 +238,7 @@ async def run(command, mode):
                 await listing(peer)
                 await calls(peer)
                 await progress(peer)
+                await resets(peer, monitor, sends_marks, version)
                 if version != STATELESS:
                     await peer.ping()
                     ok("ping is answered")
@@ -197,8 +258,9 @@ def main():
     watchdog.daemon = True
     watchdog.start()
     try:
-        with board(image) as port:
+        with tempfile.TemporaryDirectory() as folder, board(image, folder) as (port, monitor):
             command = [bridge, port]
+            sends_marks = pathlib.Path(image).name != "blinky"
             print(label)
             for round in range(KILLS):
                 killed(command, round)
@@ -206,7 +268,7 @@ def main():
             for mode in HANDSHAKE if SDK.startswith("1.") else [*HANDSHAKE, "auto", STATELESS]:
                 label = f"{label.split(' | ')[0]} | {mode}"
                 print(label)
-                asyncio.run(run(command, mode))
+                asyncio.run(run(command, mode, monitor, sends_marks))
     except Exception as error:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]

@@ -58,6 +58,10 @@ run_python_over_http() {
             run_client "python mcp $version over HTTP" "no such server" $era fails 'status 404' \
                 "http://127.0.0.1:$port/nothing"
         done
+        on_tokio() { check_run "our client, python mcp $version over HTTP" "$1, on tokio" auto "${@:2}"; }
+        on_tokio "a tool" ok 42 "$http_client" "http://127.0.0.1:$port/mcp" add '{"a":2,"b":40}'
+        on_tokio "progress" ok 'progress 3' "$http_client" "http://127.0.0.1:$port/mcp" count '{"to":3}'
+        on_tokio "no such server" fails 'status 404' "$http_client" "http://127.0.0.1:$port/nothing"
     done
 }
 

@@ -16,11 +16,15 @@ import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from
 
 // Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {
-  'server-sse-polling, 2025-11-25': {
+  'tasks-status-notifications, 2026-07-28': {
     result: 'saw nothing',
-    reason: 'it wants a tool to close the stream of its own response, which no event of the server offers',
+    reason: 'the suite skips it, because its check of the stream of a subscription is not written yet',
   },
 };
+
+// Extensions that the server has, by the start of the names of their scenarios. Such scenarios belong to no revision.
+const EXTENSIONS = ['tasks-'];
+const REVISION_OF_EXTENSIONS = '2026-07-28';
 
 const [suite, ...server] = process.argv.slice(2);
 const only = process.env.SCENARIO;
@@ -48,6 +52,26 @@ async function runRevision(revision, url) {
   if (names.length === 0) return [];
   const which = only === undefined ? ['--suite', 'all'] : ['--scenario', only];
   const ran = await runSuite(suite, ['server', '--url', url, '--spec-version', revision, '-o', folder, ...which]);
+  return rowsOf(names, revision, folder, ran);
+}
+
+// Runs the scenarios of extensions, one by one.
+async function runExtensions(url) {
+  const revision = REVISION_OF_EXTENSIONS;
+  const listed = await scenariosOf(suite, 'server');
+  const ours = listed.filter((name) => EXTENSIONS.some((start) => name.startsWith(start)));
+  const rows = [];
+  for (const name of ours.filter((name) => only === undefined || name === only)) {
+    const folder = join(work, name);
+    const which = ['--scenario', name, '--spec-version', revision, '--force'];
+    const ran = await runSuite(suite, ['server', '--url', url, '-o', folder, ...which]);
+    rows.push(...rowsOf([name], revision, folder, ran));
+  }
+  return rows;
+}
+
+// The rows of the table for these scenarios, whose results are in a folder.
+function rowsOf(names, revision, folder, ran) {
   const found = checksOf(folder);
   return names.map((name) => {
     const checks = found.get(name);
@@ -70,6 +94,7 @@ let rows;
 try {
   rows = [];
   for (const revision of REVISIONS) rows.push(...await runRevision(revision, url));
+  rows.push(...await runExtensions(url));
 } finally {
   child.kill();
 }

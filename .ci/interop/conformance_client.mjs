@@ -43,13 +43,7 @@ const SCENARIOS = {
 };
 
 // Scenarios that do not pass, each with its expected result. Any other result is an error.
-const EXCEPTIONS = {
-  'request-metadata': {
-    result: 'warned',
-    reason: 'a server refuses 2026-07-28, naming 2026-07-28 as what it speaks: the suite wants to be asked the same ' +
-      'again, but a revision that was refused is not tried twice, and the host hears of the error',
-  },
-};
+const EXCEPTIONS = {};
 
 // Scenarios that are not run, each with the reason.
 const NOT_APPLICABLE = [

@@ -19,9 +19,10 @@ export function runSuite(suite, args) {
   return new Promise((ended) => child.on('close', () => ended(written)));
 }
 
-// The names of the scenarios of a revision, for one role: `server` or `client`.
+// The names of the scenarios of a revision, for one role: `server` or `client`. Without a revision, all scenarios.
 export async function scenariosOf(suite, role, revision) {
-  const listed = await runSuite(suite, ['list', `--${role}`, '--spec-version', revision]);
+  const which = revision === undefined ? [] : ['--spec-version', revision];
+  const listed = await runSuite(suite, ['list', `--${role}`, ...which]);
   const names = [...listed.stdout.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
   if (names.length === 0) throw new Error(`the suite lists no scenarios: ${listed.stderr}`);
   return names;

@@ -38,8 +38,8 @@ step_firmware() {
     installed_targets
     cd examples/firmware
     say cargo fmt --check
-    say cargo clippy --quiet --locked --features device --all-targets -- -D warnings
-    say cargo test --quiet --locked --features device
+    say cargo clippy --quiet --locked --features device,http-device --all-targets -- -D warnings
+    say cargo test --quiet --locked --features device,http-device
     while read -r image _ target; do
         say cargo clippy --quiet --locked --features "$image" --lib --bin "$image" --target "$target" -- -D warnings
         say cargo build --quiet --locked --release --features "$image" --bin "$image" --target "$target"
@@ -58,6 +58,17 @@ step_firmware() {
     echo "blinky contains no unused features"
 }
 
+# MCP in picoserve: the library for a board, and the program on this computer.
+step_picoserve() {
+    need rustup
+    installed_target thumbv7m-none-eabi
+    cd examples/picoserve
+    say cargo fmt --check
+    say cargo clippy --quiet --locked --all-targets -- -D warnings
+    say cargo test --quiet --locked
+    say cargo clippy --quiet --locked --lib --no-default-features --target thumbv7m-none-eabi -- -D warnings
+}
+
 # Sizes of the images, checked against the limits in the script, and that no image can panic.
 step_footprint() {
     need rustup nm size python3
@@ -66,28 +77,28 @@ step_footprint() {
     say .ci/footprint --check
 }
 
-# The official Python clients drive boards in QEMU through their UART.
+# The official Python clients drive boards in QEMU through their UART, and one through its Ethernet.
 step_boards() {
     need rustup python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local image images=() folder
     installed_qemu
     folder=$(cd examples/firmware && target_directory)
-    for image in lm3s6965 embassy microbit virt; do
+    for image in lm3s6965 embassy microbit virt http; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done
     say .ci/interop/boards examples/firmware/boards/qemu "${images[@]}"
 }
 
-# The official Python clients drive a board in QEMU through the example `serial_bridge`.
+# The official Python clients drive a board in QEMU through `mcp-serial-bridge`.
 step_bridge() {
     need python3 rustup
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local bridge folder target image images=()
     installed_qemu
-    say cargo build --quiet --example serial_bridge
-    bridge=$(target_directory)/debug/examples/serial_bridge
+    say cargo build --quiet -p mcp-serial-bridge
+    bridge=$(target_directory)/debug/mcp-serial-bridge
     folder=$(cd examples/firmware && target_directory)
     # One image without support for the session mark, and one with it.
     for image in blinky lm3s6965; do

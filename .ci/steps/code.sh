@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # The published packages.
-published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-http mcp-proto-std mcp-proto-tokio mcp-proto-embedded)
+published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-http mcp-proto-std mcp-proto-tokio mcp-proto-tower mcp-proto-embedded)
 bare_targets=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf)
 # The core also runs in browsers.
 core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
@@ -11,13 +11,14 @@ step_test() {
     # README.md must name the command that runs here.
     grep -qF 'cargo test --workspace' README.md || { echo "README.md does not name 'cargo test --workspace'"; exit 1; }
     say cargo test --workspace
+    say cargo test --quiet -p mcp-proto-embedded --features http
 }
 
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {
     # Tests enable all features of the core; `powerset` checks the libraries alone.
-    say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless -- -D warnings
+    say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless,http -- -D warnings
     say cargo clippy --quiet --workspace --all-targets -- -D warnings
 }
 
@@ -25,15 +26,16 @@ step_clippy() {
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package
-    for package in mcp-proto mcp-proto-embedded mcp-proto-std; do
+    for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
         say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default -- -D warnings
     done
 }
 
-# Cargo options that select all published packages with all their features.
+# Cargo options that select all published packages, with all features of the libraries.
 published_options() {
-    printf -- '-p %s ' "${published[@]}"
-    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless} mcp-proto-std/https
+    printf -- '-p %s ' "${published[@]}" mcp-serial-bridge
+    printf -- '--lib --bins '
+    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless,http} mcp-proto-{std,tokio}/https
 }
 
 # The oldest Rust version that Cargo.toml promises.
@@ -44,7 +46,7 @@ step_msrv() {
     # The first patch release of that version.
     toolchain "$oldest.0"
     # shellcheck disable=SC2046  # the output is several words
-    say cargo "+$oldest.0" check --quiet --locked --lib $(published_options)
+    say cargo "+$oldest.0" check --quiet --locked $(published_options)
 }
 
 # The oldest versions of the direct dependencies that Cargo.toml allows.
@@ -53,13 +55,13 @@ step_minimal_versions() {
     local copy=.ci/.work/minimal-versions
     rm -rf "$copy" && mkdir -p "$copy"
     # In a copy, so that the lock file of the repository does not change.
-    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
+    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^examples/picoserve/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
     CARGO_TARGET_DIR=$(target_directory)/minimal-versions
     export CARGO_TARGET_DIR
     cd "$copy"
     say cargo "+$nightly" update --quiet -Z direct-minimal-versions
     # shellcheck disable=SC2046
-    say cargo "+$nightly" check --quiet --locked --lib $(published_options)
+    say cargo "+$nightly" check --quiet --locked $(published_options)
 }
 
 # Documentation with all features, with default features and with private items; broken links are errors.
@@ -131,7 +133,7 @@ step_nostd() {
     done
     for target in "${bare_targets[@]}"; do
         say cargo build --quiet -p mcp-proto-http --lib --target "$target"
-        for features in "" "--features log" "--features defmt" "--features heapless"; do
+        for features in "" "--features log" "--features defmt" "--features heapless" "--features http"; do
             # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
             [[ $target$features == riscv32imc*heapless ]] && continue
             # shellcheck disable=SC2086
@@ -141,16 +143,18 @@ step_nostd() {
 }
 
 step_packages() {
-    count_packages 3
-    count_packages 2 --no-default-features
+    count_packages mcp-proto 3
+    count_packages mcp-proto 2 --no-default-features
+    # On Linux: the core, memchr, and two libraries for ports with three packages each.
+    count_packages mcp-serial-bridge 9
 }
 
 count_packages() {
-    local most=$1 packages count
-    shift
-    packages=$(cargo tree -p mcp-proto -e normal,no-proc-macro --prefix none "$@" | sed 's/ (\*)$//' | sort -u)
+    local package=$1 most=$2 packages count
+    shift 2
+    packages=$(cargo tree -p "$package" -e normal,no-proc-macro --prefix none "$@" | sed 's/ (\*)$//' | sort -u)
     count=$(wc -l <<<"$packages")
-    echo "${*:-default features}: $count packages, at most $most"
+    echo "$package, ${*:-default features}: $count packages, at most $most"
     if ((count > most)); then
         echo "$packages"
         exit 1

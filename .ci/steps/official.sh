@@ -19,7 +19,8 @@ step_interop() {
     local target
     target=$(target_directory)
     say cargo build --quiet --example stdio_server --example everything_server --example inspect
-    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect} "$target/interop-rmcp"
+    say cargo build --quiet -p mcp-proto-tokio --features http --example http_client
+    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect,http_client} "$target/interop-rmcp"
 }
 
 # The suite installs its own recent Node if a package for this platform exists.
