@@ -1,4 +1,4 @@
-# The step that checks instruction counts, and the cost of HTTP.
+# The step that checks instruction counts.
 # shellcheck shell=bash
 
 # Instruction counts, not times, because machine load does not change them. benches/run compares times with other libraries.
@@ -9,6 +9,4 @@ step_speed() {
         not_run "valgrind cannot be installed"
     (cd benches && say cargo fmt --all --check)
     say benches/guard
-    # A ratio of the shortest of many times, so machine load changes it little.
-    say cargo test --quiet --release -p mcp-proto-http --test it post_costs_a_small_multiple_of_a_line -- --nocapture
 }

@@ -6,6 +6,7 @@ pub mod dialect;
 pub mod inputs;
 pub mod machine;
 pub mod pair;
+pub mod post;
 
 use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 

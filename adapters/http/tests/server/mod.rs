@@ -1,9 +1,9 @@
 //! Server side of MCP over HTTP, driven with a real core server.
 
+mod allocations;
 mod batches;
 mod calls;
 mod connection;
-mod cost;
 mod head;
 mod http_sse;
 mod limits;

@@ -3,7 +3,9 @@
 use std::hint::black_box;
 
 use mcp_proto::{Buffer, Server, json};
+use workloads::dialect::Dialect;
 use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
+use workloads::post::Posts;
 use workloads::{inputs, machine, scan};
 
 fn main() {
@@ -33,10 +35,12 @@ fn main() {
         }
         "trip-16-stateless" => Pair::stateless(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
+        "line-session" => lines(Dialect::Handshake, count),
+        "line-stateless" => lines(Dialect::Stateless, count),
+        "post-session" => posts(Dialect::Handshake, count),
+        "post-stateless" => posts(Dialect::Stateless, count),
         "feed-bytes" => {
-            let mut server =
-                Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
-            machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
+            let mut server = server(Dialect::Handshake);
             let line = [inputs::call(7, &inputs::prose(1000)), b"\n".to_vec()].concat();
             repeat(&mut || assert!(machine::feed(&mut server, &line, 1) > 1000));
         }
@@ -45,6 +49,27 @@ fn main() {
             exchange(pending.expect("a known workload"), count);
         }
     }
+}
+
+/// A server that is connected with a client.
+fn server(dialect: Dialect) -> Server<'static> {
+    let mut server =
+        Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
+    machine::feed(&mut server, &dialect.opening(), usize::MAX);
+    server
+}
+
+/// Sends calls as lines.
+fn lines(dialect: Dialect, count: usize) {
+    let mut server = server(dialect);
+    let line = [dialect.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();
+    (0..count).for_each(|_| assert!(machine::feed(&mut server, &line, usize::MAX) > 16));
+}
+
+/// Sends the same calls over HTTP.
+fn posts(dialect: Dialect, count: usize) {
+    let mut posts = Posts::new(dialect, &inputs::prose(16));
+    (0..count).for_each(|_| assert_eq!(posts.post().0, 200));
 }
 
 fn exchange(pending: usize, count: usize) {
