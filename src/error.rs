@@ -3,8 +3,14 @@
 //! A [`ProtocolError`] reports an error of the peer or of a handler. The machine has already handled this error.
 //! [`ConfigError`] and [`SendError`] are returned to the caller.
 
+mod entry_name;
+mod send_error;
+mod skill;
 mod tool_header;
 
+pub use crate::error::entry_name::EntryName;
+pub use crate::error::send_error::SendError;
+pub use crate::error::skill::InvalidSkill;
 pub use crate::error::tool_header::InvalidToolHeader;
 
 use crate::json::{ScanError, WriteText, prints};
@@ -15,6 +21,7 @@ use crate::rpc::code;
 /// [`by_host`](ProtocolError::by_host) distinguishes errors of the application from errors of the peer.
 /// [`code`](ProtocolError::code) returns the code of the error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ProtocolError {
     /// A line that is not valid JSON, or [has a gap](crate::json::ScanErrorKind::GivenUp).
@@ -110,7 +117,14 @@ pub enum ProtocolError {
         code: i32,
     },
     /// A cancellation that matches no request in flight.
+    ///
+    /// Usually the cancellation crossed the response. The machine emits no event: see
+    /// [`is_late`](ProtocolError::is_late).
     UnknownCancel,
+    /// Progress of a request that has ended.
+    ///
+    /// The machine emits no event: see [`is_late`](ProtocolError::is_late).
+    LateProgress,
     /// A progress notification without a request in flight that accepts progress.
     UnknownProgress,
     /// A subscription notification without an acknowledged open subscription.
@@ -137,6 +151,12 @@ pub enum ProtocolError {
     /// The method or revision does not permit input requests, a key repeats, or the handler passed neither inputs nor
     /// state.
     NoRoundTrip,
+    /// Application error: a static list that needs several pages, because the transmit buffer is too small. Some
+    /// clients read only the first page.
+    ///
+    /// The machine responded with the first page. It does not report further pages of the list.
+    /// [`Tools::list_size`](crate::server::Tools::list_size) returns a sufficient size.
+    ListSplit,
     /// Application error: list entries that are larger than a page. The machine omitted these entries.
     EntriesLeftOut {
         /// Number of omitted entries.
@@ -192,6 +212,15 @@ impl ProtocolError {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
+    /// Returns whether the message came too late, as the messages of two peers can cross.
+    ///
+    /// The machine emits no event for such a message. It reports the message to the [observer](crate::Observer) and, with
+    /// the feature `alloc`, counts it: `Server::late_messages`, `Client::late_messages`.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        matches!(self, ProtocolError::UnknownCancel | ProtocolError::LateProgress)
+    }
+
     /// Returns whether the application, not the peer, caused the error.
     #[must_use]
     pub fn by_host(&self) -> bool {
@@ -201,6 +230,7 @@ impl ProtocolError {
                 | ProtocolError::ReplyTooLarge { .. }
                 | ProtocolError::InvalidReply
                 | ProtocolError::NoRoundTrip
+                | ProtocolError::ListSplit
                 | ProtocolError::EntriesLeftOut { .. }
         )
     }
@@ -270,10 +300,12 @@ impl ProtocolError {
             ProtocolError::MalformedResponse => "a response needs either a result or an error",
             ProtocolError::ErrorWithoutId { .. } => "the peer reported an error without a request id",
             ProtocolError::UnknownCancel => "a cancellation that matches no request in flight",
+            ProtocolError::LateProgress => "progress of a request that has ended",
             ProtocolError::UnknownProgress => "progress that matches no request in flight",
             ProtocolError::UnknownSubscription => "a notification that matches no open subscription",
             ProtocolError::UnknownNotification => "a notification without meaning for this role or revision",
             ProtocolError::Muted => "too many invalid messages in a row; further ones get no error response",
+            ProtocolError::ListSplit => "the transmit buffer is too small for a whole list",
             ProtocolError::EntriesLeftOut { .. } => "list entries that are too large for a page were omitted",
             _ => "",
         }
@@ -306,6 +338,7 @@ impl core::error::Error for ProtocolError {}
 
 /// Error in the configuration of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A transmit buffer that is too small for the machine's own messages.
@@ -342,6 +375,16 @@ pub enum ConfigError {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
+    /// A name, URI or URI template that two features of one kind have.
+    RepeatedEntry {
+        /// The name, URI or URI template.
+        name: EntryName,
+    },
+    /// A feature with a dynamic list beside another feature of its kind. Only static catalogues can be joined.
+    JoinedDynamicList,
+    /// Resources with [`subscribe`](crate::server::Resources::subscribe), but without the feature
+    /// [`Subscriptions`](crate::server::Subscriptions).
+    SubscriptionsMissing,
     /// A URI template that the server cannot match.
     ///
     /// Braces must enclose names, as in `{name}` or `{+name}`. No `{name}` may follow a `{+name}`.
@@ -360,6 +403,13 @@ pub enum ConfigError {
         entry: usize,
         /// The rule that the annotation breaks.
         error: InvalidToolHeader,
+    },
+    /// An invalid skill.
+    InvalidSkill {
+        /// Index of the skill.
+        entry: usize,
+        /// The rule that the skill breaks.
+        error: InvalidSkill,
     },
     /// A configuration without a protocol revision.
     NoRevision,
@@ -392,6 +442,15 @@ impl WriteText for ConfigError {
             ConfigError::DuplicateName { entry } => {
                 ("catalogue entry ", *entry, " has a duplicate name").pieces(put);
             }
+            ConfigError::RepeatedEntry { name } => {
+                ("two features have an entry `", name, "`: names and URIs must be unique").pieces(put);
+            }
+            ConfigError::JoinedDynamicList => {
+                put("a feature with a dynamic list must be the only feature of its kind");
+            }
+            ConfigError::SubscriptionsMissing => {
+                put("resources declare `subscribe`, but the server has no feature `Subscriptions`");
+            }
             ConfigError::InvalidName { entry } => {
                 let why = " has an invalid name; a valid example is `com.example/name`";
                 ("catalogue entry ", *entry, why).pieces(put);
@@ -399,6 +458,7 @@ impl WriteText for ConfigError {
             ConfigError::InvalidToolHeader { entry, error } => {
                 ("the input schema of catalogue entry ", *entry, ": ", error).pieces(put);
             }
+            ConfigError::InvalidSkill { entry, error } => ("skill ", *entry, ": ", error).pieces(put),
             ConfigError::NoRevision => put("no protocol revision is enabled"),
         }
     }
@@ -406,46 +466,4 @@ impl WriteText for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// Reason why a message was not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SendError {
-    /// Too little free space in the transmit buffer. An event reports when the space is sufficient.
-    Busy,
-    /// An ended request.
-    ///
-    /// A response, a cancellation, a timeout or the end of the connection has ended the request.
-    Gone,
-    /// No free slot for a request in flight.
-    Full,
-    /// An incomplete handshake, or a closing connection.
-    NotConnected,
-    /// A message that is not valid JSON, or is too large. The transmit buffer limits the size. A retry fails again.
-    Unwritable,
-    /// A message that the peer or the revision does not support.
-    ///
-    /// The peer did not declare the required capability, or the revision lacks the message.
-    Unsupported,
-    /// A notification that the peer does not expect.
-    ///
-    /// The peer did not request the notification, its progress has not increased, or its log level is too low.
-    NotWanted,
-}
-
-impl WriteText for SendError {
-    fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        put(match self {
-            SendError::Busy => "the transmit buffer has too little space",
-            SendError::Gone => "the request has ended",
-            SendError::Full => "all slots for requests in flight are taken",
-            SendError::NotConnected => "not connected",
-            SendError::Unwritable => "the message is too large or not valid JSON",
-            SendError::Unsupported => "the peer does not support the message",
-            SendError::NotWanted => "the peer did not request the notification",
-        });
-    }
-}
-
-impl core::error::Error for SendError {}
-
-prints!(ProtocolError, ConfigError, SendError);
+prints!(ProtocolError, ConfigError);

@@ -47,7 +47,7 @@ mod time;
 
 pub use buffer::Buffer;
 pub use client::Client;
-pub use error::{ConfigError, InvalidToolHeader, ProtocolError, SendError};
+pub use error::{ConfigError, EntryName, InvalidSkill, InvalidToolHeader, ProtocolError, SendError};
 pub use framing::outbound_message::{OutboundMessage, OutboundMessageKind, Relation, SessionKey, StreamId};
 pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
@@ -68,7 +68,8 @@ pub use protocol::methods;
 pub use protocol::objects::annotations::{Annotations, Role};
 pub use protocol::objects::content::ContentBlock;
 pub use protocol::objects::icon::{Icon, Theme};
-pub use protocol::objects::task::TaskStatus;
+pub use protocol::objects::sha256::sha256;
+pub use protocol::objects::task::{TaskStatus, TaskSupport};
 pub use protocol::revision::{Era, Revision, Revisions, WireFeature};
 pub use protocol::sampling::options::{IncludeContext, ToolChoice};
 #[cfg(feature = "derive")]

@@ -7,11 +7,22 @@
 /// other, so the origin does not matter. The machine never reads a clock. The same input at the same times therefore
 /// gives the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Millis(pub u64);
+
+/// Returns the earliest of several times.
+#[cfg(feature = "alloc")]
+#[inline]
+pub(crate) fn earliest<const N: usize>(times: [Option<Millis>; N]) -> Option<Millis> {
+    times.into_iter().flatten().min()
+}
 
 impl Millis {
     /// The duration of zero, or the point of origin.
     pub const ZERO: Millis = Millis(0);
+
+    /// The longest duration: a timeout that never expires.
+    pub const MAX: Millis = Millis(u64::MAX);
 
     /// Converts seconds to milliseconds.
     #[must_use]

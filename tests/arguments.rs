@@ -4,7 +4,7 @@
 
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Millis, Next, Server, ToolArguments};
+use mcp_proto::{Action, Decimal, Millis, Next, Server, ToolArguments};
 
 /// Sets one of the lights.
 ///
@@ -165,7 +165,7 @@ fn invalid_derived_arguments_are_answered_with_the_field_name() {
     for (arguments, why) in [
         ("{}", "missing field `name`"),
         (r#"{"name":"a","percent":101}"#, "`percent`: expected an integer from 0 to 100"),
-        (r#"{"name":"a","percent":256}"#, "`percent`: expected u8, found 256"),
+        (r#"{"name":"a","percent":256}"#, "`percent`: expected an integer from 0 to 255, found 256"),
         (r#"{"name":"a","name":"b"}"#, "duplicate field `name`"),
         (r#"{"name":"a","level":1}"#, "unknown field `level`, expected one of `name`, `percent`, `then`"),
         (r#"{"name":"a","then":[]}"#, "`then`: expected an object, found []"),
@@ -182,7 +182,7 @@ fn invalid_derived_arguments_are_answered_with_the_field_name() {
         (r#"{"name":"a","then":{"what":"off","what":"off"}}"#, "`then`: duplicate field `what`"),
         (
             r#"{"name":"a","then":{"seconds":[1,-1],"what":"fade"}}"#,
-            "`then.seconds[1]`: expected u16, found -1",
+            "`then.seconds[1]`: expected an integer from 0 to 65535, found -1",
         ),
     ] {
         let escaped = why.replace('"', "\\\"");
@@ -213,5 +213,109 @@ fn members_beside_derived_arguments_are_still_read() {
     for end in ["}", " }", r#","then":null}"#, r#","then":{"what":"off"}}"#, r#","then":{"what":"off"} }"#] {
         assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7]"#)), Some((2, 7)));
         assert_eq!(read(&format!(r#"[{{"name":"a","percent":2{end},7.0]"#)), None);
+    }
+}
+
+/// Sets the temperature of a room.
+#[derive(Debug, PartialEq, ToolArguments)]
+struct SetTarget {
+    #[tool(range = 5.0..=30.5)]
+    celsius: Decimal,
+    #[tool(minimum = -0.5, default = 1.5)]
+    tolerance: Decimal,
+    limit: Option<Decimal>,
+}
+
+#[test]
+fn decimal_argument_has_a_schema_with_decimal_bounds() {
+    assert_eq!(
+        SetTarget::INPUT_SCHEMA,
+        concat!(
+            r#"{"type":"object","properties":{"#,
+            r#""celsius":{"type":"number","minimum":5.0,"maximum":30.5},"#,
+            r#""tolerance":{"type":"number","minimum":-0.5,"default":1.5},"#,
+            r#""limit":{"type":["number","null"]}"#,
+            r#"},"required":["celsius"],"additionalProperties":false}"#,
+        )
+    );
+}
+
+#[test]
+fn decimal_argument_is_exact_and_within_its_bounds() {
+    let decode = |arguments: &str| {
+        mcp_proto::json::decode_in_place::<SetTarget>(&mut arguments.as_bytes().to_vec())
+            .map_err(|error| error.to_string())
+    };
+    let exact = |text| Decimal::parse(text).unwrap();
+    for (arguments, [celsius, tolerance], limit) in [
+        (r#"{"celsius":21.5}"#, ["21.5", "1.5"], None),
+        (r#"{"celsius":5,"tolerance":-0.5,"limit":null}"#, ["5", "-0.5"], None),
+        (r#"{"celsius":3.05e1,"limit":0.1}"#, ["30.5", "1.5"], Some("0.1")),
+        (r#"{"celsius":20.000000000000000001}"#, ["20", "1.5"], None),
+    ] {
+        let [celsius, tolerance] = [celsius, tolerance].map(exact);
+        let expected = SetTarget { celsius, tolerance, limit: limit.map(exact) };
+        assert_eq!(decode(arguments), Ok(expected), "{arguments}");
+    }
+    for (arguments, error) in [
+        (r#"{"celsius":30.51}"#, "`celsius`: expected a number of at least 5.0 and at most 30.5"),
+        (r#"{"celsius":4.999999999}"#, "`celsius`: expected a number of at least 5.0 and at most 30.5"),
+        (r#"{"celsius":"21.5"}"#, "`celsius`: expected a number, found \"21.5\""),
+        (r#"{"celsius":20,"tolerance":-1}"#, "`tolerance`: expected a number of at least -0.5"),
+        (r#"{"celsius":20,"limit":true}"#, "`limit`: expected a number, found true"),
+    ] {
+        assert_eq!(decode(arguments), Err(error.to_owned()), "{arguments}");
+    }
+}
+
+#[test]
+fn decimal_decodes_from_other_formats_like_from_text() {
+    for text in ["21.5", "-3", "0.1", "1e300", "-2.2250738585072014e-308", "18446744073709551610"] {
+        assert_eq!(serde_json::from_str::<Decimal>(text).unwrap(), Decimal::parse(text).unwrap());
+    }
+    assert!(serde_json::from_str::<Decimal>("\"21.5\"").is_err());
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Display {
+    title: heapless::String<4>,
+    #[tool(min_length = 1, max_length = 2)]
+    unit: Option<heapless::String<8>>,
+    #[tool(min_items = 1)]
+    colors: heapless::Vec<u8, 3>,
+    #[tool(max_items = 2)]
+    rows: heapless::Vec<heapless::String<2>, 4>,
+}
+
+#[test]
+fn heapless_arguments_keep_the_limits_of_their_schema() {
+    assert_eq!(
+        Display::INPUT_SCHEMA,
+        concat!(
+            r#"{"type":"object","properties":{"title":{"type":"string","maxLength":4},"#,
+            r#""unit":{"type":["string","null"],"minLength":1,"maxLength":2},"#,
+            r#""colors":{"type":"array","items":{"type":"integer","minimum":0,"maximum":255},"minItems":1,"maxItems":3},"#,
+            r#""rows":{"type":"array","items":{"type":"string","maxLength":2},"maxItems":2}"#,
+            r#"},"required":["title","colors","rows"],"additionalProperties":false}"#,
+        )
+    );
+    let decodes = |title: &str, unit: &str, colors: &str, rows: &str| {
+        let text = format!(r#"{{"title":"{title}","unit":{unit},"colors":{colors},"rows":{rows}}}"#);
+        mcp_proto::json::decode_in_place::<Display>(&mut text.into_bytes()).is_ok()
+    };
+    for (title, unit, colors, rows, is_valid) in [
+        ("abcd", "null", "[1]", "[]", true),
+        ("\u{e4}\u{e4}", "\"\u{1F4A1}\u{1F4A1}\"", "[1,2,3]", r#"["ab","c"]"#, true),
+        // Three characters in six bytes.
+        ("\u{e4}\u{e4}\u{e4}", "null", "[1]", "[]", false),
+        ("abcde", "null", "[1]", "[]", false),
+        ("a", "\"\"", "[1]", "[]", false),
+        ("a", "\"abc\"", "[1]", "[]", false),
+        ("a", "null", "[]", "[]", false),
+        ("a", "null", "[1,2,3,4]", "[]", false),
+        ("a", "null", "[1]", r#"["a","b","c"]"#, false),
+        ("a", "null", "[1]", r#"["abc"]"#, false),
+    ] {
+        assert_eq!(decodes(title, unit, colors, rows), is_valid, "{title} {unit} {colors} {rows}");
     }
 }

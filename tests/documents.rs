@@ -261,3 +261,41 @@ fn attacks_name_existing_tests() {
         }
     }
 }
+
+/// The lines of code in the examples of a file that rustdoc shows.
+fn shown_code(source: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let mut lines = Vec::new();
+    for line in source.lines() {
+        let line = line.trim_start();
+        let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            is_code = false;
+            continue;
+        };
+        let text = text.trim();
+        if text.starts_with("```") {
+            is_code = !is_code;
+        } else if is_code && !text.starts_with("# ") {
+            lines.push(text);
+        }
+    }
+    lines
+}
+
+#[test]
+fn examples_of_an_adapter_use_only_the_adapter() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
+    let mut wrong = Vec::new();
+    for adapter in ["handles", "std", "tokio", "tower"] {
+        let mut files = Vec::new();
+        rust_files(&root.join(adapter).join("src"), &mut files);
+        for path in files {
+            let source = read_to_string(&path).unwrap();
+            let foreign = |line: &&str| line.contains("mcp_proto::") || line.contains("mcp_proto_handles::");
+            wrong.extend(
+                shown_code(&source).into_iter().filter(foreign).map(|line| (path.clone(), line.to_owned())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -19,6 +19,7 @@ fn local_protocol_errors_describe_the_cause() {
             "the peer reported an error without a request id (code -32700)",
         ),
         (&ProtocolError::UnknownCancel, "a cancellation that matches no request in flight"),
+        (&ProtocolError::LateProgress, "progress of a request that has ended"),
         (&ProtocolError::UnknownProgress, "progress that matches no request in flight"),
         (&ProtocolError::UnknownSubscription, "a notification that matches no open subscription"),
         (&ProtocolError::UnknownNotification, "a notification without meaning for this role or revision"),

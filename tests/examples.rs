@@ -17,7 +17,15 @@ fn demo_passes_all_its_checks() {
     let output = example("demo").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
-    assert_eq!(text.matches("✓").count(), 30, "{text}");
+    assert_eq!(text.matches("✓").count(), 32, "{text}");
+}
+
+#[test]
+fn events_are_delivered_in_both_eras() {
+    let output = example("events").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches("✓").count(), 15, "{text}");
 }
 
 #[test]

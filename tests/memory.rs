@@ -1,4 +1,4 @@
-//! Costs: no allocation per message, no memory for oversized lines, linear time.
+//! Memory: no allocation per message, and none for oversized lines.
 
 use crate::support::transport::{exchange, give_input};
 use allocation_counter::measure;
@@ -145,6 +145,45 @@ fn grown_buffer_shrinks_after_a_large_message() {
 }
 
 #[test]
+fn grown_buffer_of_an_idle_connection_shrinks_by_a_deadline() {
+    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    pump(&mut server, OPEN.as_bytes(), 4096);
+    let text = "x".repeat(2_000_000);
+    let large = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"large\",\"arguments\":{{\"x\":\"{text}\"}}}}}}\n",
+    );
+    let idle = |server: &mut Server<'_>, now| match server.poll(now) {
+        Action::Io(io) => io.deadline(),
+        other => panic!("{other:?}"),
+    };
+    let info = measure(|| {
+        pump(&mut server, large.as_bytes(), 65536);
+        let at = idle(&mut server, Millis(0)).expect("a deadline of the buffers");
+        assert_eq!(at, Millis::seconds(5));
+        assert_eq!(idle(&mut server, Millis(at.0 - 1)), Some(at));
+        assert_eq!(idle(&mut server, at), None);
+    });
+    assert!(info.bytes_max > 2_000_000, "{info:?}");
+    assert!(info.bytes_current < 16 * 1024, "{info:?}");
+    // The buffers work as before.
+    assert_eq!(pump(&mut server, TRAFFIC.as_bytes(), 97).0, ANSWERS);
+}
+
+#[test]
+fn trim_frees_all_unused_memory() {
+    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    let info = measure(|| {
+        pump(&mut server, OPEN.as_bytes(), 4096);
+        let line = "x".repeat(1_000_000);
+        pump(&mut server, format!("{line}\n").as_bytes(), 65536);
+        drop(line);
+        server.trim();
+    });
+    assert!(info.bytes_current < 128, "{info:?}");
+    assert!(pump(&mut server, TRAFFIC.as_bytes(), 65536).0 > 0);
+}
+
+#[test]
 fn line_of_64_mib_uses_no_memory_and_is_answered() {
     const PIECE: usize = 64 * 1024;
     let filler = vec![b'x'; PIECE];
@@ -195,87 +234,4 @@ fn say(server: &mut Server<'_>, input: &[u8]) -> String {
             Action::Closed => return String::from_utf8(output).unwrap(),
         }
     }
-}
-
-/// The processor time of this thread, in seconds.
-///
-/// Wall-clock time would depend on other tests, which run at the same time.
-#[cfg(unix)]
-fn processor_time() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-#[cfg(unix)]
-#[test]
-fn bytewise_line_takes_time_linear_in_its_length() {
-    let time = |length: usize| {
-        let line = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}\n",
-            "x".repeat(length)
-        );
-        let (mut rx, mut tx) = (vec![0; length + 100], [0; 1024]);
-        let mut server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap();
-        let start = processor_time();
-        assert_eq!(pump(&mut server, line.as_bytes(), 1).0, 1);
-        processor_time() - start
-    };
-    time(1000);
-    // The second line has 16 times the bytes of the first. Quadratic work would take 256 times as long.
-    let (short, long) = (time(30_000), time(480_000));
-    assert!(long < short * 100.0, "{short} {long}");
-}
-
-/// Defers `count` calls, shuts down, and lets the grace period pass. Every call gets a response.
-#[cfg(unix)]
-fn end_with_in_flight(count: usize) -> f64 {
-    let mut server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
-    server = server.in_flight_grown(count).unwrap();
-    pump(&mut server, OPEN.as_bytes(), 4096);
-    let mut lines = String::new();
-    for id in 0..count {
-        lines +=
-            &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer"}}}}"#);
-        lines += "\n";
-    }
-    let mut input = lines.as_bytes();
-    while server.deferred() < count {
-        match server.poll(Millis(0)) {
-            Action::Io(io) => {
-                give_input(io.split().1, usize::MAX, &mut input);
-            }
-            _ => match server.event() {
-                Some(Event::Call(call)) => _ = call.defer(None).unwrap(),
-                other => panic!("{other:?}"),
-            },
-        }
-    }
-    let start = processor_time();
-    server.shutdown(Millis(0));
-    let (mut answers, mut now) = (0, 0);
-    loop {
-        match server.poll(Millis(now)) {
-            Action::Io(io) => {
-                now += 60_000;
-                let (out, _) = io.split();
-                let n = out.bytes().len();
-                answers += out.bytes().iter().filter(|byte| **byte == b'\n').count();
-                out.sent(n);
-            }
-            Action::Event => drop(server.event()),
-            Action::Closed => break,
-        }
-    }
-    assert_eq!(answers, count);
-    processor_time() - start
-}
-
-#[cfg(unix)]
-#[test]
-fn shutdown_takes_time_linear_in_requests_in_flight() {
-    end_with_in_flight(100);
-    let (few, many) = (end_with_in_flight(500), end_with_in_flight(32_000));
-    // The second server has 64 times the calls of the first. A scan of all slots per call would take 4096 times as
-    // long.
-    assert!(many < few * 500.0, "{few} {many}");
 }

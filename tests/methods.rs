@@ -8,8 +8,8 @@ use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Optio
 use mcp_proto::input::{CreateMessage, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::methods::{self, Method};
 use mcp_proto::server::{
-    self, Completion, Feature, Logging, Prompts, RequestOptions, Resources, ServerConfig, Subscriptions,
-    Tasks, Tool, Tools,
+    self, Completion, Feature, Logging, Prompts, RequestOptions, Resources, ServerConfig, Skills,
+    Subscriptions, Tasks, Tool, Tools,
 };
 use mcp_proto::{
     Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
@@ -27,11 +27,12 @@ const CLIENT_RAW: &[Method] = &[methods::TASKS_LIST, methods::ELICITATION_COMPLE
 
 /// A server with all features.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
+static SKILLS: Skills = Skills::new(&[]).directory_read();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
 static PROMPTS: Prompts = Prompts::dynamic_list().list_changed();
 static TASKS: Tasks = Tasks::new().list();
-static FEATURES: [&dyn Feature; 7] =
-    [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging, &TASKS];
+static FEATURES: [&dyn Feature; 8] =
+    [&TOOLS, &SKILLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging, &TASKS];
 
 /// Moves bytes in both directions. Returns whether a byte moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {

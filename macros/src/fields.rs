@@ -134,7 +134,7 @@ impl Value {
         let check = if attributes.has_range() {
             let (minimum, maximum) =
                 (option(attributes.minimum.as_ref()), option(attributes.maximum.as_ref()));
-            quote_spanned!(span=> __derived::Number::lies_within(__value, #minimum, #maximum))
+            quote_spanned!(span=> __derived::Number::lies_within(__value, #minimum, #maximum, __NODE.decimal_range()))
         } else if attributes.has_length() {
             let (shortest, longest) = lengths(&attributes.shortest, &attributes.longest);
             quote_spanned!(span=> __derived::Characters::has_length(__value, #shortest, #longest))
@@ -319,6 +319,10 @@ fn default_value(default: &DefaultValue) -> TokenStream {
         DefaultValue::Function(path) => quote!(#path()),
         DefaultValue::Literal { expression, .. } => match Literal::parse(expression) {
             Some(Literal::String(text)) => quote!(::core::convert::From::from(#text)),
+            Some(Literal::Float(text)) => quote!({
+                const __DECIMAL: __derived::Decimal = __derived::decimal_literal(#text);
+                __derived::Number::from_literal(#expression, __DECIMAL)
+            }),
             _ => quote!(#expression),
         },
     }

@@ -33,10 +33,10 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float must be literals |
+/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec`, also of `heapless` |
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |

@@ -3,10 +3,13 @@
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
+#[cfg(feature = "alloc")]
+use crate::time::Millis;
+
 /// Buffer for sent or received bytes of a connection.
 ///
 /// A buffer is a slice that the caller lends. With the feature `alloc`, a buffer can also be a `Vec`. The `Vec` grows
-/// up to a limit and shrinks when idle.
+/// up to a limit. It shrinks after many small messages, or when the connection is idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;
@@ -30,6 +33,8 @@ enum Store<'b> {
         used: usize,
         /// Number of consecutive uses of only a small part of the buffer.
         small_uses: u8,
+        /// The time since which only a small part of the buffer is in use.
+        idle_since: Option<Millis>,
     },
 }
 
@@ -43,12 +48,16 @@ const FLOOR: usize = 4096;
 #[cfg(feature = "alloc")]
 const SMALL_USES: u8 = 32;
 
+/// Time after which a grown buffer of an idle connection shrinks.
+#[cfg(feature = "alloc")]
+const IDLE_TIME: Millis = Millis::seconds(5);
+
 impl<'b> Buffer<'b> {
     /// Creates a heap buffer that grows on demand, up to `limit` bytes.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, small_uses: 0 } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, small_uses: 0, idle_since: None } }
     }
 
     /// Returns the maximum number of bytes that the buffer can hold.
@@ -126,6 +135,36 @@ impl<'b> Buffer<'b> {
             Store::Lent(_) => _ = used,
             #[cfg(feature = "alloc")]
             Store::Grown { used: max, .. } => *max = used.max(*max),
+        }
+    }
+
+    /// Returns whether the buffer has grown beyond the size that it keeps when idle.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        match &self.store {
+            Store::Lent(_) => false,
+            Store::Grown { bytes, .. } => bytes.len() > FLOOR,
+        }
+    }
+
+    /// Shrinks a large buffer of which only `used` bytes, a small part, were in use for [`IDLE_TIME`]. Returns the time of
+    /// the next call, if the buffer is larger than needed.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
+        match &mut self.store {
+            Store::Lent(_) => None,
+            Store::Grown { bytes, idle_since, .. } => shrink_by_deadline(bytes, used, idle_since, now),
+        }
+    }
+
+    /// Frees the memory of a grown buffer behind the first `used` bytes.
+    pub(crate) fn trim(&mut self, used: usize) {
+        match &mut self.store {
+            Store::Lent(_) => _ = used,
+            #[cfg(feature = "alloc")]
+            Store::Grown { bytes, .. } => truncate(bytes, used),
         }
     }
 
@@ -219,10 +258,41 @@ fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
     *small_uses = small_uses.saturating_add(1);
     if *small_uses >= SMALL_USES {
         *small_uses = 0;
-        let keep = FLOOR.max(used.saturating_mul(2));
-        bytes.truncate(keep);
-        bytes.shrink_to(keep);
+        truncate(bytes, size_for(used));
     }
+}
+
+#[cfg(feature = "alloc")]
+#[cold]
+fn shrink_by_deadline(
+    bytes: &mut Vec<u8>,
+    used: usize,
+    idle_since: &mut Option<Millis>,
+    now: Millis,
+) -> Option<Millis> {
+    if used > bytes.len() / 4 {
+        *idle_since = None;
+        return None;
+    }
+    let deadline = idle_since.get_or_insert(now).plus(IDLE_TIME);
+    if deadline > now {
+        return Some(deadline);
+    }
+    *idle_since = None;
+    truncate(bytes, size_for(used));
+    None
+}
+
+/// Returns the size of a shrunk buffer with `used` bytes.
+#[cfg(feature = "alloc")]
+fn size_for(used: usize) -> usize {
+    FLOOR.max(used.saturating_mul(2))
+}
+
+#[cfg(feature = "alloc")]
+fn truncate(bytes: &mut Vec<u8>, length: usize) {
+    bytes.truncate(length);
+    bytes.shrink_to(length);
 }
 
 /// Grows the buffer to at least `end` bytes. Returns `None` in the same cases as [`BufferMut::ensure`]. Not inlined,

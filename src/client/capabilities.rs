@@ -39,6 +39,27 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
+    /// Sets the methods of extensions in requests of a server (up to `2025-11-25`).
+    ///
+    /// The client emits an [`Event::ServerRequest`](crate::client::Event::ServerRequest) with an
+    /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. It refuses other unknown methods.
+    #[must_use]
+    pub const fn methods(mut self, methods: &'i [&'i str]) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// Sets the values of `resultType` that the extensions define (`2026-07-28`).
+    ///
+    /// A result of such a type ends its request with an [`Event::Response`](crate::client::Event::Response).
+    /// [`Response::result_type`](crate::client::Response::result_type) returns the type. A result of any other unknown
+    /// type is invalid, as the specification requires.
+    #[must_use]
+    pub const fn result_types(mut self, types: &'i [&'i str]) -> Self {
+        self.result_types = types;
+        self
+    }
+
     /// Sets the experimental capabilities. Each pair is a name and the settings as a JSON object.
     #[must_use]
     pub const fn experimental(mut self, experimental: &'i [(&'i str, &'i str)]) -> Self {

@@ -14,6 +14,7 @@ use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::input::write_notification;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
@@ -23,7 +24,6 @@ use crate::client::connect;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
 use crate::client::request_data::{SentRequest, stream_of};
-use crate::client::send_notification::write_notification;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 

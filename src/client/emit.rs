@@ -82,11 +82,12 @@ impl Client<'_> {
             PendingEvent::Cancelled { ticket, reason } => {
                 Event::Cancelled { ticket, reason: view(reason).string() }
             }
-            PendingEvent::ServerRequest { id, params, context } => {
-                Event::ServerRequest(state.server_request(view(id).bytes(), known(params), context))
+            PendingEvent::ServerRequest { id, method, params, context } => {
+                let method = rpc::text(line, method);
+                Event::ServerRequest(state.server_request(view(id).bytes(), method, known(params), context))
             }
-            PendingEvent::Notification { method, params } => {
-                Event::Notification { method: rpc::text(line, method), params: known(params) }
+            PendingEvent::Notification { method, params, subscription } => {
+                Event::Notification { method: rpc::text(line, method), params: known(params), subscription }
             }
         })
     }

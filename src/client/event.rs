@@ -11,13 +11,14 @@ use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
 use crate::client::method_properties::Method;
 use crate::client::notification::Updated;
-use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+use crate::client::page::{PromptsPage, ResourcesPage, SkillsPage, TemplatesPage, ToolsPage};
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::completion::CompletionView;
 use crate::protocol::objects::log_message::LogMessage;
 use crate::protocol::objects::prompt_result::PromptResultView;
 use crate::protocol::objects::resource_contents::ReadResultView;
+use crate::protocol::objects::skill_view::{DirectoryView, SkillView};
 use crate::protocol::objects::task::TaskView;
 use crate::protocol::objects::tool_result::ToolResultView;
 
@@ -41,6 +42,8 @@ pub enum Event<'a> {
     Templates(TemplatesPage<'a>),
     /// A page of the list of prompts.
     Prompts(PromptsPage<'a>),
+    /// A page of the list of skills.
+    Skills(SkillsPage<'a>),
     /// Progress of a request.
     Progress(Progress<'a>),
     /// A log message of the server.
@@ -72,7 +75,8 @@ pub enum Event<'a> {
         /// The task. The application may store its id for [`resume_task`](crate::Client::resume_task).
         task: TaskView<'a>,
     },
-    /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input.
+    /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input, or
+    /// the [method](crate::client::ClientConfig::methods) of an extension.
     ServerRequest(ServerRequest<'a>),
     /// The cancellation of a [deferred](ServerRequest::defer) request.
     ///
@@ -92,6 +96,9 @@ pub enum Event<'a> {
         method: Str<'a>,
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
+        /// The request that the notification belongs to, by the subscription id in its `_meta`. The request is a
+        /// [subscription](crate::Client::listen), or a request of an extension.
+        subscription: Option<Ticket>,
     },
     /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy).
     Writable,
@@ -185,6 +192,14 @@ impl<'a> Response<'a> {
         self.outcome
     }
 
+    /// The `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result then has no
+    /// typed view.
+    #[must_use]
+    pub fn result_type(&self) -> Option<Str<'a>> {
+        let result_type = self.result?.get("resultType")?.string()?;
+        Some(result_type).filter(|result_type| !result_type.is_name("complete"))
+    }
+
     /// Whether the request [failed](Outcome::Failed) and can be repeated safely.
     ///
     /// The application can repeat lists, reads, prompts, completions, pings and `subscriptions/listen`. Other requests,
@@ -206,6 +221,21 @@ impl<'a> Response<'a> {
     pub fn resource(&self) -> Option<ReadResultView<'a>> {
         match (self.method, self.outcome) {
             (Method::ReadResource, Outcome::Result(result)) => Some(ReadResultView::from_json(result)),
+            _ => None,
+        }
+    }
+
+    /// The skill, if the request was `skills/get` and succeeded.
+    #[must_use]
+    pub fn skill(&self) -> Option<SkillView<'a>> {
+        self.member.filter(|_| self.method == Method::GetSkill).map(SkillView::from_json)
+    }
+
+    /// A page of a folder, if the request was `resources/directory/read` and succeeded.
+    #[must_use]
+    pub fn directory(&self) -> Option<DirectoryView<'a>> {
+        match (self.method, self.outcome) {
+            (Method::ReadDirectory, Outcome::Result(result)) => Some(DirectoryView::from_json(result)),
             _ => None,
         }
     }

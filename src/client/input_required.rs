@@ -58,7 +58,7 @@ impl<'a> InputRequired<'a> {
         requests.filter(|(key, _)| !self.answered.contains(*key)).filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
             let kind = check::kind_of(method?.string()?, params)?;
-            Some((key, InputRequest::from_json(kind, params.unwrap_or(Json::EMPTY_OBJECT))))
+            Some((key, InputRequest::from_json(kind, "", params.unwrap_or(Json::EMPTY_OBJECT))))
         })
     }
 

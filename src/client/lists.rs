@@ -13,7 +13,7 @@ use crate::rpc::Object;
 
 use crate::client::client_state::ClientState;
 use crate::client::event::Event;
-use crate::client::page::{PromptsPage, ResourcesPage, TemplatesPage, ToolsPage};
+use crate::client::page::{PromptsPage, ResourcesPage, SkillsPage, TemplatesPage, ToolsPage};
 use crate::client::pending_event::PendingEvent;
 
 /// A paginated list.
@@ -23,6 +23,7 @@ pub(crate) enum List {
     Resources,
     Templates,
     Prompts,
+    Skills,
 }
 
 impl List {
@@ -32,6 +33,7 @@ impl List {
             List::Resources => methods::RESOURCES_LIST.name,
             List::Templates => methods::RESOURCES_TEMPLATES_LIST.name,
             List::Prompts => methods::PROMPTS_LIST.name,
+            List::Skills => methods::SKILLS_LIST.name,
         }
     }
 
@@ -42,6 +44,7 @@ impl List {
             List::Resources => "resources",
             List::Templates => "resourceTemplates",
             List::Prompts => "prompts",
+            List::Skills => "skills",
         }
     }
 
@@ -51,6 +54,7 @@ impl List {
             List::Tools => ServerCapabilities::TOOLS,
             List::Resources | List::Templates => ServerCapabilities::RESOURCES,
             List::Prompts => ServerCapabilities::PROMPTS,
+            List::Skills => ServerCapabilities::SKILLS,
         }
     }
 
@@ -61,6 +65,7 @@ impl List {
             List::Resources => Event::Resources(ResourcesPage { ticket, result, last }),
             List::Templates => Event::Templates(TemplatesPage { ticket, result, last }),
             List::Prompts => Event::Prompts(PromptsPage { ticket, result, last }),
+            List::Skills => Event::Skills(SkillsPage { ticket, result, last }),
         }
     }
 }

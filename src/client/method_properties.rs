@@ -15,7 +15,11 @@ pub(crate) enum Method {
     ReadResource,
     GetPrompt,
     Complete,
+    GetSkill,
+    ReadDirectory,
     Listen,
+    /// A subscription of the client to its own task.
+    TaskListen,
     /// A poll of a task (`tasks/get`), or the time between two polls.
     TaskGet,
     /// The input responses for a task (`tasks/update`).
@@ -28,16 +32,19 @@ pub(crate) enum Method {
 }
 
 /// Method names whose kind is not [`Method::Other`].
-const KNOWN: [(&str, Method); 11] = [
+const KNOWN: [(&str, Method); 14] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),
     (methods::PROMPTS_GET.name, Method::GetPrompt),
     (methods::COMPLETION_COMPLETE.name, Method::Complete),
+    (methods::SKILLS_GET.name, Method::GetSkill),
+    (methods::RESOURCES_DIRECTORY_READ.name, Method::ReadDirectory),
     (methods::SUBSCRIPTIONS_LISTEN.name, Method::Listen),
     (methods::TOOLS_LIST.name, Method::ReadOnly),
     (methods::PROMPTS_LIST.name, Method::ReadOnly),
     (methods::RESOURCES_LIST.name, Method::ReadOnly),
     (methods::RESOURCES_TEMPLATES_LIST.name, Method::ReadOnly),
+    (methods::SKILLS_LIST.name, Method::ReadOnly),
     (methods::PING.name, Method::ReadOnly),
     (methods::SERVER_DISCOVER.name, Method::ReadOnly),
 ];
@@ -76,13 +83,15 @@ impl Method {
     #[inline]
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
-            Method::Listen | Method::ReadOnly | Method::Other => None,
+            Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => None,
             Method::TaskGet | Method::TaskUpdate | Method::TaskResult => None,
             Method::List(list) => Some(list.member()),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
             Method::GetPrompt => Some("messages"),
             Method::Complete => Some("completion"),
+            Method::GetSkill => Some("skill"),
+            Method::ReadDirectory => Some("resources"),
         }
     }
 
@@ -92,9 +101,12 @@ impl Method {
         match self {
             // Some servers send `null` for a result without members.
             _ if result.kind() != Kind::Object => self.member().is_none() && result.kind() == Kind::Null,
-            Method::Listen | Method::ReadOnly | Method::Other => true,
+            Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => true,
             Method::TaskGet | Method::TaskUpdate | Method::TaskResult => true,
-            Method::List(_) | Method::ReadResource | Method::GetPrompt => kind == Kind::Array,
+            Method::List(_) | Method::ReadResource | Method::GetPrompt | Method::ReadDirectory => {
+                kind == Kind::Array
+            }
+            Method::GetSkill => kind == Kind::Object,
             // Some servers omit an empty content array.
             Method::CallTool => matches!(kind, Kind::Array | Kind::Null),
             Method::Complete => {

@@ -58,6 +58,12 @@ impl<'o> Options<'o> {
         self
     }
 
+    /// Removes both timeouts. For example, a request may stay open as a subscription of an extension.
+    #[must_use]
+    pub const fn without_timeout(self) -> Self {
+        self.timeout(Millis::MAX).maximum(Millis::MAX)
+    }
+
     /// Requests progress notifications.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {

@@ -5,6 +5,7 @@ use crate::peer::slots::Ticket;
 use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::prompt::PromptView;
 use crate::protocol::objects::resource::{ResourceTemplateView, ResourceView};
+use crate::protocol::objects::skill_view::SkillView;
 use crate::protocol::objects::tool::ToolView;
 use crate::protocol::objects::view::{entries, object};
 
@@ -126,4 +127,17 @@ page! {
     prompts,
     /// Finds the first prompt of this name on the page.
     find by name
+}
+
+page! {
+    /// A page of the list of skills.
+    ///
+    /// The list may be partial: [`Client::get_skill`](crate::Client::get_skill) also returns skills that are not listed.
+    ///
+    /// Specification: the extension *Skills*, *Listing skills*; *Pagination*.
+    SkillsPage of SkillView from "skills",
+    /// The skills of the page, in the server's order.
+    skills,
+    /// Finds the first skill with this URI on the page.
+    find by uri
 }

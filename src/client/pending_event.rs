@@ -27,12 +27,12 @@ pub(crate) enum PendingEvent {
     Changed { listed: Listed, subscription: Option<Ticket> },
     Updated { params: Span, subscription: Option<Ticket> },
     Acknowledged { ticket: Ticket, params: Span },
-    ServerRequest { id: Span, params: Span, context: Context },
+    ServerRequest { id: Span, method: Span, params: Span, context: Context },
     Cancelled { ticket: Ticket, reason: Span },
     Expired(Ticket),
     InputRequired { ticket: Ticket, result: Span },
     Task { ticket: Ticket, task: Span },
-    Notification { method: Span, params: Span },
+    Notification { method: Span, params: Span, subscription: Option<Ticket> },
 }
 
 /// The outcome of a request.

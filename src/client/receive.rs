@@ -157,7 +157,7 @@ fn handle_request(
         Some(kind) => match state.check_server_request(kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
-                return Handled::Event(PendingEvent::ServerRequest { id, params, context });
+                return Handled::Event(PendingEvent::ServerRequest { id, method, params, context });
             }
             Err(error) => error,
         },
@@ -216,14 +216,22 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
         Some(Notification::ListChanged(listed)) => state.handle_list_change(rpc::view(line, object), listed),
         Some(Notification::Updated) => state.handle_update(line, object),
         Some(Notification::Acknowledged) if !state.responds_to_requests() => {
-            state.handle_acknowledgment(line, object)
+            let acknowledged = state.handle_acknowledgment(line, object);
+            return acknowledged.map_or_else(Handled::ProtocolError, Handled::from);
         }
         Some(Notification::Acknowledged) | None => {
             let task = Object::new(line, object, None);
             let handled = state.config.tasks.and_then(|tasks| tasks.hooks.on_notification(state, name, task));
             match handled {
                 Some(handled) => return handled,
-                None => Ok(PendingEvent::Notification { method, params }),
+                None => {
+                    let subscription = state.find_tagged_request(rpc::view(line, object));
+                    subscription.map(|subscription| PendingEvent::Notification {
+                        method,
+                        params,
+                        subscription,
+                    })
+                }
             }
         }
     };
@@ -233,7 +241,7 @@ fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, p
 /// Handles a cancellation by the server.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
-        return Handled::ProtocolError(ProtocolError::UnknownCancel);
+        return Handled::ProtocolError(ProtocolError::InvalidParams);
     };
     if !state.responds_to_requests() {
         // In the stateless era a server can only cancel a subscription.
@@ -321,6 +329,13 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
             Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
         });
     }
+    if state.is_extension_result(kind) && result.kind() == Kind::Object {
+        state.peer.in_flight.release(ticket);
+        let outcome =
+            PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
+        // The method decides the typed views, and this result has none.
+        return Handled::Event(PendingEvent::Response { ticket, method: Method::Other, outcome });
+    }
     if !method.accepts_result(result, member) || !is_complete(kind) {
         return Handled::Event(end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)));
     }
@@ -368,6 +383,11 @@ impl ClientState<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether an extension of the application defines this `resultType`.
+    fn is_extension_result(&self, kind: Json<'_>) -> bool {
+        kind.string().is_some_and(|kind| self.config.result_types.iter().any(|known| kind.is_name(known)))
     }
 
     /// Whether the connecting request has this sequence number and was sent. A message cannot respond to an unsent

@@ -112,7 +112,9 @@ impl ClientState<'_> {
             next = ticket.slot.saturating_add(1);
             match self.peer.in_flight.get(ticket).copied() {
                 Some(Request::Inbound(inbound)) => match inbound.state {
-                    InboundState::Deferred => self.peer.drop_deferred(ticket),
+                    InboundState::Deferred | InboundState::DeferredWhileActive | InboundState::Open => {
+                        self.peer.drop_deferred(ticket);
+                    }
                     InboundState::Expired => self.peer.in_flight.release(ticket),
                     InboundState::Dropped => {}
                 },

@@ -4,7 +4,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
 use crate::json::Writer;
 use crate::peer::transmit_buffer::Overflow;
-use crate::protocol::input::write_request;
+use crate::protocol::input::write_notification;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
@@ -13,13 +13,14 @@ use crate::client::client_state::ClientState;
 impl Client<'_> {
     /// Sends any notification of the application. `params` writes the keys and values of the parameters.
     ///
-    /// Use this function for messages outside the protocol. For example, a server modeled on the Language Server
+    /// Use this function for messages of an extension, or outside the protocol. For example, a server modeled on the Language Server
     /// Protocol expects the [`request`](Client::request) `shutdown`. After the response, this server expects the
     /// notification `exit`.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28` clients
-    /// send no notifications except cancellations. [`SendError::Busy`]: the transmit buffer lacks space.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28`, only
+    /// clients that declare [extensions](crate::client::ClientConfig::extensions) send notifications of their own.
+    /// [`SendError::Busy`]: the transmit buffer lacks space.
     /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the parameters
     /// are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
@@ -37,7 +38,7 @@ impl ClientState<'_> {
         if !self.is_connected() {
             return Err(SendError::NotConnected);
         }
-        if !self.has(WireFeature::Handshake) {
+        if !self.has(WireFeature::Handshake) && self.config.extensions.is_empty() {
             return Err(SendError::Unsupported);
         }
         self.writable_session()?;
@@ -60,18 +61,4 @@ impl ClientState<'_> {
         }
         self.peer.busy()
     }
-}
-
-/// Writes a notification. The closure `params` writes the parameters. It returns `false` if the parameters are not
-/// valid. If the closure writes nothing, the message has no member `params`.
-pub(crate) fn write_notification(
-    out: &mut Writer<'_>,
-    method: &str,
-    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
-    out.token(r#"{"jsonrpc":"2.0""#);
-    if !write_request(out, method, params) {
-        out.fail();
-    }
-    out.token("}");
 }

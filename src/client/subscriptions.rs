@@ -16,6 +16,7 @@ use crate::rpc;
 use crate::time::Millis;
 
 use crate::client::Client;
+use crate::client::capabilities::RawMembers;
 use crate::client::client_state::ClientState;
 use crate::client::event::Listed;
 use crate::client::method_properties::Method;
@@ -36,12 +37,13 @@ pub struct Filter<'f> {
     resources: bool,
     uris: &'f [&'f str],
     tasks: &'f [&'f str],
+    members: RawMembers<'f>,
 }
 
 impl<'f> Filter<'f> {
     /// An empty filter.
     pub const NOTHING: Filter<'static> =
-        Filter { tools: false, prompts: false, resources: false, uris: &[], tasks: &[] };
+        Filter { tools: false, prompts: false, resources: false, uris: &[], tasks: &[], members: &[] };
 
     /// Adds changes of the list of tools.
     #[must_use]
@@ -85,7 +87,20 @@ impl<'f> Filter<'f> {
         Filter { tasks: ids, ..self }
     }
 
-    fn write(&self, out: &mut Writer<'_>) {
+    /// Sets the members of extensions. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
+    ///
+    /// The server ignores members that it does not know. [`Acknowledged::raw`] has the members that it accepted, and
+    /// [`Event::Notification`](crate::client::Event::Notification) reports the notifications of an extension.
+    #[must_use]
+    pub const fn members<'n>(self, members: &'n [(&'n str, &'n str)]) -> Filter<'n>
+    where
+        'f: 'n,
+    {
+        Filter { members, ..self }
+    }
+
+    /// Writes the filter. Returns `false` if a member of an extension is not valid.
+    fn write(&self, out: &mut Writer<'_>) -> bool {
         out.begin_object();
         let lists = [(TOOLS, self.tools), (PROMPTS, self.prompts), (RESOURCES, self.resources)];
         for (name, _) in lists.into_iter().filter(|(_, wanted)| *wanted) {
@@ -99,7 +114,13 @@ impl<'f> Filter<'f> {
                 out.end_array();
             }
         }
+        let mut valid = true;
+        for (name, value) in self.members {
+            out.key(name);
+            valid &= out.raw(value).is_ok();
+        }
         out.end_object();
+        valid
     }
 }
 
@@ -148,18 +169,27 @@ impl<'a> Acknowledged<'a> {
 
     /// The ids of the tasks that the acknowledged filter covers.
     pub fn tasks(&self) -> impl Iterator<Item = Str<'a>> {
-        list(self.raw(), TASKS).filter_map(Json::string)
+        granted_tasks(self.params)
     }
 
     /// The acknowledged filter, as raw JSON.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
-        self.params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
+        filter_of(self.params)
     }
 
     fn has(&self, name: &str) -> bool {
         self.raw().get(name).and_then(Json::boolean) == Some(true)
     }
+}
+
+fn filter_of(params: Json<'_>) -> Json<'_> {
+    params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
+}
+
+/// The ids of tasks in an acknowledgment.
+pub(crate) fn granted_tasks<'a>(params: Json<'a>) -> impl Iterator<Item = Str<'a>> {
+    list(filter_of(params), TASKS).filter_map(Json::string)
 }
 
 impl Client<'_> {
@@ -189,15 +219,19 @@ impl Client<'_> {
         options.progress = false;
         let ticket = self.state.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
-            filter.write(out);
-            true
+            filter.write(out)
         })?;
-        self.state.peer.in_flight.write_text(ticket, 0, &mut |out| filter.write(out));
+        self.state.peer.in_flight.write_text(ticket, 0, &mut |out| _ = filter.write(out));
         Ok(ticket)
     }
 }
 
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
+
+/// The id of the request that a notification belongs to.
+fn subscription_id(params: Json<'_>) -> Option<Json<'_>> {
+    params.get("_meta")?.get(meta::SUBSCRIPTION_ID)
+}
 
 impl Outbound<SentRequest> {
     /// Whether this request is a subscription that has not ended.
@@ -212,14 +246,30 @@ impl ClientState<'_> {
     /// Finds the subscription of a notification. The state of the subscription must be `state`. The id in the
     /// notification must be a number, because the client sent a number.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
-        let id = params.get("_meta").and_then(|meta| meta.get(meta::SUBSCRIPTION_ID));
-        id.filter(|id| id.kind() == Kind::Number)
+        subscription_id(params)
+            .filter(|id| id.kind() == Kind::Number)
             .and_then(|id| self.peer.find_request(id))
             .filter(|ticket| {
                 let open = self.peer.in_flight.outbound(*ticket);
-                open.is_some_and(|it| it.data.method == Method::Listen && it.state == state)
+                open.is_some_and(|it| {
+                    matches!(it.data.method, Method::Listen | Method::TaskListen) && it.state == state
+                })
             })
             .ok_or(ProtocolError::UnknownSubscription)
+    }
+
+    /// Finds the request of a notification of an extension. Returns `Ok(None)` if the notification names no request. In
+    /// revisions without subscriptions, an unknown id also means no request.
+    ///
+    /// The request is a subscription, or any other request that awaits its response.
+    pub(crate) fn find_tagged_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+        let Some(id) = subscription_id(params) else { return Ok(None) };
+        let ticket =
+            Some(id).filter(|id| id.kind() == Kind::Number).and_then(|id| self.peer.find_awaiting(id));
+        match ticket {
+            None if self.has(WireFeature::Subscriptions) => Err(ProtocolError::UnknownSubscription),
+            ticket => Ok(ticket),
+        }
     }
 
     /// Handles an acknowledgment. From now on, the subscription has no deadline.
@@ -227,11 +277,17 @@ impl ClientState<'_> {
         &mut self,
         line: &[u8],
         params: Span,
-    ) -> Result<PendingEvent, ProtocolError> {
+    ) -> Result<Option<PendingEvent>, ProtocolError> {
         let ticket = self.find_subscription(rpc::view(line, params), OutboundState::AwaitingResponse)?;
         self.peer.in_flight.set_state(ticket, OutboundState::Listening);
         self.peer.in_flight.set_deadline(ticket, None);
-        Ok(PendingEvent::Acknowledged { ticket, params })
+        if let Some(tasks) = self.config.tasks
+            && self.method_of(ticket) == Method::TaskListen
+        {
+            tasks.hooks.on_watched(self, ticket, rpc::view(line, params));
+            return Ok(None);
+        }
+        Ok(Some(PendingEvent::Acknowledged { ticket, params }))
     }
 
     /// Finds the subscription of a change notification. Returns `Ok(None)` in revisions without `subscriptions/listen`.
@@ -264,6 +320,12 @@ impl ClientState<'_> {
             .find_request(id)
             .and_then(|ticket| Some((ticket, *self.peer.in_flight.outbound(ticket)?)));
         match open {
+            Some((ticket, outbound))
+                if outbound.data.method == Method::TaskListen && !outbound.state.is_closed() =>
+            {
+                self.peer.in_flight.release(ticket);
+                Ok(None)
+            }
             Some((ticket, outbound)) if outbound.is_subscription() => {
                 self.peer.in_flight.release(ticket);
                 let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
@@ -272,7 +334,7 @@ impl ClientState<'_> {
             // The server ended the subscription before the client sent a cancellation. The client therefore sends no
             // cancellation.
             Some((ticket, outbound))
-                if outbound.data.method == Method::Listen
+                if matches!(outbound.data.method, Method::Listen | Method::TaskListen)
                     && outbound.state == OutboundState::CancelPending =>
             {
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);

@@ -8,6 +8,7 @@ use crate::json::{WriteText, prints};
 /// does not offer a tool with an invalid annotation. Specification (`2026-07-28`): *Custom Headers from Tool
 /// Parameters*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum InvalidToolHeader {
     /// The name is not a token of RFC 9110, or is longer than 64 bytes.

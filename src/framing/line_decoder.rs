@@ -6,6 +6,8 @@ use crate::buffer::Buffer;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
+#[cfg(feature = "alloc")]
+use crate::time::Millis;
 
 /// Receiving side of a connection, used by a pump. [`Receive`](crate::Receive) documents the methods.
 pub(crate) trait InputSink {
@@ -286,6 +288,18 @@ impl<'b> LineDecoder<'b> {
             self.start = self.start.wrapping_add(self.release_length).min(self.end);
             self.start_line();
         }
+    }
+
+    /// Shrinks the buffer of an idle connection: see [`Buffer::shrink_by_deadline`].
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn shrink_by_deadline(&mut self, now: Millis) -> Option<Millis> {
+        if self.buffer.is_large() { self.buffer.shrink_by_deadline(self.end, now) } else { None }
+    }
+
+    /// Frees the memory behind the received bytes.
+    pub(crate) fn trim(&mut self) {
+        self.buffer.trim(self.end);
     }
 
     /// Starts a new line at `start`.

@@ -185,12 +185,15 @@ impl<R: Role> Peer<'_, R> {
     ) -> Result<(), SendError> {
         let space = self.available().saturating_sub(reserved);
         let token = source.progress_token(&self.in_flight);
+        if token.is_empty() {
+            return Err(SendError::NotWanted);
+        }
         let last_progress = match source {
             Source::Line { last_progress, .. } => *last_progress,
             Source::Slot(ticket) => self.in_flight.inbound(*ticket).ok_or(SendError::Gone)?.last_progress,
         };
         let key = progress.sort_key();
-        if token.is_empty() || key <= last_progress {
+        if key <= last_progress {
             return Err(SendError::NotWanted);
         }
         let mut out = self.output.begin_message(space);

@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum State {
     /// Server: waits for `initialize`.

@@ -54,6 +54,9 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) event_holds_line: bool,
     /// Whether to emit `Writable`, because `SendError::Busy` was returned.
     pub(crate) report_writable: bool,
+    /// Number of messages that came too late. Small boards do not count them.
+    #[cfg(feature = "alloc")]
+    pub(crate) late_messages: u16,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
     /// Maximum end, in the transmit buffer, of the current request's messages.
@@ -75,6 +78,8 @@ impl<'b, R: Role> Peer<'b, R> {
             response_pending: false,
             event_holds_line: false,
             report_writable: false,
+            #[cfg(feature = "alloc")]
+            late_messages: 0,
             session: None,
             output,
             pending_error: None,
@@ -93,12 +98,24 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
+    /// Returns the event for an error. A message that came too late is only counted.
+    pub(crate) fn reported(&mut self, error: ProtocolError) -> Option<ProtocolError> {
+        if !error.is_late() {
+            return Some(error);
+        }
+        #[cfg(feature = "alloc")]
+        {
+            self.late_messages = self.late_messages.saturating_add(1);
+        }
+        None
+    }
+
     /// Returns the earliest deadline of the requests in flight and of `others`.
     ///
     /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(&self, others: [Option<Millis>; N]) -> Option<Millis> {
-        let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now);
+        let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now && *at < Millis(u64::MAX));
         for at in others {
             if let Some(at) = at
                 && at > self.now

@@ -4,6 +4,7 @@ use crate::error::ProtocolError;
 
 /// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Direction {
     /// From the peer.
     In,
@@ -19,4 +20,12 @@ pub trait Observer {
     ///
     /// `outcome` is the error if the message was refused or dropped.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);
+
+    /// Receives one piece of a [chunked](crate::server::Call::chunked) response, as the server writes it. The pieces up
+    /// to the last one are the message, which `line` does not receive.
+    ///
+    /// By default, the observer ignores the piece.
+    fn piece(&mut self, piece: &[u8], is_last: bool) {
+        let _ = (piece, is_last);
+    }
 }

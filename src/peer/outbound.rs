@@ -83,12 +83,17 @@ impl<R: Role> Peer<'_, R> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);
         let (token, progress) = token.zip(progress).ok_or(ProtocolError::InvalidParams)?;
-        let ticket = self.find_request(token).ok_or(ProtocolError::UnknownProgress)?;
+        let ticket = match self.find_issued(token) {
+            IssuedId::Request(ticket) => ticket,
+            IssuedId::Ended => return Err(ProtocolError::LateProgress),
+            IssuedId::Other(_) | IssuedId::Unknown => return Err(ProtocolError::UnknownProgress),
+        };
         let outbound = self.in_flight.outbound_mut(ticket).ok_or(ProtocolError::UnknownProgress)?;
-        if outbound.timing.progress() == Progress::Ignored
-            || outbound.state != OutboundState::AwaitingResponse
-        {
+        if outbound.timing.progress() == Progress::Ignored {
             return Err(ProtocolError::UnknownProgress);
+        }
+        if outbound.state != OutboundState::AwaitingResponse {
+            return Err(ProtocolError::LateProgress);
         }
         if progress.sort_key() > outbound.last_progress {
             outbound.last_progress = progress.sort_key();

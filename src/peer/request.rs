@@ -34,10 +34,24 @@ pub struct Inbound<I> {
 pub(crate) enum InboundState {
     /// The application must respond. The slot's text is the id and the progress token.
     Deferred,
+    /// Like `Deferred`. Progress restarts the timeout.
+    #[cfg_attr(
+        not(feature = "alloc"),
+        expect(dead_code, reason = "boards without a heap do not restart timeouts")
+    )]
+    DeferredWhileActive,
+    /// The response is open: the application writes it in chunks. The slot's text is the id.
+    Open,
     /// The timeout expired and was reported. The error response awaits transmit space. The slot's text is the id.
     Expired,
     /// The connection has ended. The end of the request is not reported yet.
     Dropped,
+}
+
+impl InboundState {
+    pub(crate) fn is_deferred(self) -> bool {
+        matches!(self, InboundState::Deferred | InboundState::DeferredWhileActive)
+    }
 }
 
 /// A request to the peer.
@@ -233,7 +247,7 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
 
     /// Returns a request of the peer to which the application must respond.
     pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
-        self.inbound(ticket).filter(|inbound| inbound.state == InboundState::Deferred)
+        self.inbound(ticket).filter(|inbound| inbound.state.is_deferred())
     }
 
     /// Returns the requests of the peer in flight.

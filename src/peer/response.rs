@@ -24,6 +24,7 @@ pub enum Outcome<'a> {
 /// Reason why a request ended without a valid response. The machine determines the reason, so a failure has no error
 /// code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum RequestFailure {
     /// The timeout expired. The machine sent a cancellation to the peer.
@@ -79,6 +80,7 @@ pub struct RpcError<'a> {
 ///
 /// A hint is meant for messages to a person, not for decisions. The error keeps its code, message and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ErrorHint {
     /// -32000: the tool does not exist.

@@ -1,11 +1,15 @@
 //! `TransmitBuffer`: queue of complete outbound messages. A message that does not fit is refused.
 
+mod open_message;
+
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, Routing};
 use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::shift;
+#[cfg(feature = "alloc")]
+use crate::time::Millis;
 
 /// Maximum number of unsent bytes before another reply in a growing buffer.
 const UNSENT_LIMIT: usize = 64 * 1024;
@@ -31,6 +35,10 @@ struct Link {
     has_sent: bool,
     /// The connection refuses further bytes.
     broken: bool,
+    /// The last message is [open](open_message).
+    is_open: bool,
+    /// A piece of the open message did not fit.
+    awaits_space: bool,
 }
 
 /// An observer, and the function that passes sent messages to the observer.
@@ -152,6 +160,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end, self.observed) = (0, 0, 0);
+        self.link.is_open = false;
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -163,8 +172,11 @@ impl<'b> TransmitBuffer<'b> {
         self.has_space(self.max_reply_size)
     }
 
-    /// Returns whether `bytes` contiguous bytes are free. Compacts the buffer if necessary.
+    /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary.
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
+        if self.link.is_open {
+            return false;
+        }
         self.rewind();
         // Common case: enough free bytes follow the unsent ones.
         let limit = self.buffer.limit();
@@ -197,6 +209,31 @@ impl<'b> TransmitBuffer<'b> {
     /// Returns the number of free bytes, before and after the unsent ones.
     pub(crate) fn free(&self) -> usize {
         self.buffer.limit().saturating_sub(self.unsent())
+    }
+
+    /// Shrinks the buffer of an idle connection: see [`Buffer::shrink_by_deadline`].
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn shrink_by_deadline(&mut self, now: Millis) -> Option<Millis> {
+        if !self.buffer.is_large() {
+            return None;
+        }
+        self.rewind_if_observed();
+        self.buffer.shrink_by_deadline(self.end, now)
+    }
+
+    /// Frees the memory behind the unsent bytes.
+    pub(crate) fn trim(&mut self) {
+        self.rewind_if_observed();
+        self.buffer.trim(self.end);
+    }
+
+    /// Resets all offsets to 0 if all bytes are sent, and the observer has seen them.
+    #[cold]
+    fn rewind_if_observed(&mut self) {
+        if self.observer.is_none() || self.observed >= self.end {
+            self.rewind();
+        }
     }
 
     /// Resets all offsets to 0 once all bytes are sent.

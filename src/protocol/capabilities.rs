@@ -1,6 +1,7 @@
 //! Capabilities of clients and servers, as bit sets.
 
 use crate::json::{Json, Kind, Writer};
+use crate::protocol::objects::skill::{DIRECTORY_READ, EXTENSION as SKILLS_EXTENSION};
 use crate::protocol::objects::task::EXTENSION;
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -158,10 +159,15 @@ impl ServerCapabilities {
     pub const TASKS_CANCEL: ServerCapabilities = ServerCapabilities(1024);
     /// `tasks.list` (`2025-11-25`)
     pub const TASKS_LIST: ServerCapabilities = ServerCapabilities(2048);
+    /// The extension of skills (`2026-07-28`; some servers of earlier revisions declare it too).
+    pub const SKILLS: ServerCapabilities = ServerCapabilities(4096);
+    /// `directoryRead` of the extension of skills
+    pub const SKILLS_DIRECTORY_READ: ServerCapabilities = ServerCapabilities(8192);
 
     pub(crate) fn from_json(declared: Json<'_>) -> ServerCapabilities {
-        let [tools, resources, prompts, completions, logging] =
-            declared.pick(["tools", "resources", "prompts", "completions", "logging"]);
+        let [tools, resources, prompts, completions, logging, extensions] =
+            declared.pick(["tools", "resources", "prompts", "completions", "logging", "extensions"]);
+        let skills = extensions.and_then(|extensions| extensions.get(SKILLS_EXTENSION));
         let mut bits = ServerCapabilities::NONE;
         bits.add(ServerCapabilities::TOOLS, is_declared(tools));
         bits.add(ServerCapabilities::TOOLS_LIST_CHANGED, has_flag(tools, "listChanged"));
@@ -172,6 +178,8 @@ impl ServerCapabilities {
         bits.add(ServerCapabilities::PROMPTS_LIST_CHANGED, has_flag(prompts, "listChanged"));
         bits.add(ServerCapabilities::COMPLETIONS, is_declared(completions));
         bits.add(ServerCapabilities::LOGGING, is_declared(logging));
+        bits.add(ServerCapabilities::SKILLS, is_declared(skills));
+        bits.add(ServerCapabilities::SKILLS_DIRECTORY_READ, has_flag(skills, DIRECTORY_READ));
         bits
     }
 

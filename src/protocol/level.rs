@@ -6,6 +6,7 @@ use crate::json::Str;
 ///
 /// Specification: *Logging*; RFC 5424 (names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Level {
     /// Details for debugging.
     Debug,

@@ -3,7 +3,7 @@
 //! The server and the client read the revisions of a method from this table. A test compares the table with the
 //! official schemas, and generates the tables in `docs/protocol.md`. Proxies and routers can also use the table.
 //!
-//! Specification: every revision, *Schema*; the extension *Tasks* of `2026-07-28`.
+//! Specification: every revision, *Schema*; the extensions *Tasks* and *Skills* of `2026-07-28`.
 
 use crate::protocol::revision::{Revisions, WireFeature};
 
@@ -59,7 +59,7 @@ impl Method {
     }
 
     const fn with_extension(mut self) -> Method {
-        self.by_extension = WireFeature::TasksExtension.revisions();
+        self.by_extension = WireFeature::Extensions.revisions();
         self
     }
 
@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// The method, whose requests of clients include those of the extension *Tasks*.
+    /// The method, whose requests of clients include those of an extension.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self
@@ -106,8 +106,8 @@ impl Method {
         self.in_results
     }
 
-    /// The revisions in which only the extension *Tasks* defines the method. Clients send the requests of the
-    /// extension, and servers send its notifications.
+    /// The revisions in which only an extension, *Tasks* or *Skills*, defines the method. Clients send the requests of
+    /// the extension, and servers send its notifications.
     #[must_use]
     pub const fn by_extension(&self) -> Revisions {
         self.by_extension
@@ -115,7 +115,8 @@ impl Method {
 
     /// The required capability, such as `server.tools.listChanged`.
     ///
-    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix.
+    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills` is
+    /// the extension.
     /// `completion/complete` requires no capability before `2025-03-26`.
     #[must_use]
     pub const fn capability(&self) -> Option<&'static str> {
@@ -197,6 +198,13 @@ table! {
         .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).with_extension().needs("tasks.cancel");
     /// Sends the input that a task requires.
     TASKS_UPDATE = request("tasks/update").with_extension().needs("tasks");
+    /// Lists the skills.
+    SKILLS_LIST = request("skills/list").with_extension().needs("server.skills");
+    /// Gets a skill by its URI.
+    SKILLS_GET = request("skills/get").with_extension().needs("server.skills");
+    /// Lists the files of a folder.
+    RESOURCES_DIRECTORY_READ =
+        request("resources/directory/read").with_extension().needs("server.skills.directoryRead");
 
     /// Completes the handshake.
     INITIALIZED = notification("notifications/initialized").sent_by_client(HANDSHAKE);

@@ -13,6 +13,7 @@ macro_rules! revisions {
         ///
         /// Specification: every revision, *Versioning*.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         #[non_exhaustive]
         pub enum Revision {
             $($(#[$doc])* $revision,)*
@@ -171,6 +172,7 @@ impl WireFeature {
 
 /// The connection model: a handshake with a session, or stateless requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Era {
     /// Sessions that `initialize` opens (up to `2025-11-25`).
     Handshake,

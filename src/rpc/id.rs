@@ -42,13 +42,25 @@ pub(crate) fn hash_id(seed: u64, id: Json<'_>) -> u32 {
 
 /// Hashes the decoded text of a string. A leading quote distinguishes the string from a number.
 pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
-    let mut hasher = Hasher::new(seed);
-    hasher.add(b"\"");
+    let mut hasher = text_hasher(seed);
     match text.as_str() {
         Some(plain) => hasher.add(plain.as_bytes()),
         None => text.chars().for_each(|char| hasher.add(char.encode_utf8(&mut [0; 4]).as_bytes())),
     }
     hasher.finish()
+}
+
+/// Hashes a text that is already decoded, like [`hash_text`].
+pub(crate) fn hash_decoded(seed: u64, text: &str) -> u32 {
+    let mut hasher = text_hasher(seed);
+    hasher.add(text.as_bytes());
+    hasher.finish()
+}
+
+fn text_hasher(seed: u64) -> Hasher {
+    let mut hasher = Hasher::new(seed);
+    hasher.add(b"\"");
+    hasher
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ mod id;
 mod message;
 mod object;
 
-pub(crate) use id::{hash_id, hash_text, is_id, issued_number, same_id};
+pub(crate) use id::{hash_decoded, hash_id, hash_text, is_id, issued_number, same_id};
 pub(crate) use message::{Class, Invalid, Outcome};
 pub use message::{Message, MessageKind};
-pub(crate) use object::{Object, kind, text, view};
+pub(crate) use object::{Object, kind, text, view, with_quotes};
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,11 @@ pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     Str::trusted(span.bytes(line))
 }
 
+/// Extends the span of a string's text by its quotes.
+pub(crate) fn with_quotes(text: Span) -> Span {
+    Span { start: text.start.wrapping_sub(1), end: text.end.wrapping_add(1) }
+}
+
 /// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
 #[derive(Clone, Copy)]
 pub(crate) struct Object<'l> {

@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 pub use crate::json::de::derived::{ONE_OF, STRUCT};
-pub use crate::schema::node::Bound;
+pub use crate::json::decimal::Decimal;
+pub use crate::schema::node::{Bound, decimal_literal};
 pub use crate::schema::text::{
     as_text, input_schema, requirement, requirement_length, schema, schema_length,
 };
@@ -156,11 +157,20 @@ pub fn no_variant<E: Error>() -> E {
     label = "not for `{Self}`"
 )]
 pub trait Number {
-    /// The type of the bounds.
+    /// The type of the literals in attributes.
     type Bound: PartialOrd;
 
-    /// Returns whether the number lies within the inclusive bounds.
-    fn lies_within(&self, minimum: Option<Self::Bound>, maximum: Option<Self::Bound>) -> bool;
+    /// Returns the value of a default. `decimal` has the same value as `literal`.
+    fn from_literal(literal: Self::Bound, decimal: Decimal) -> Self;
+
+    /// Returns whether the number lies within the inclusive bounds. `decimals` has the same bounds if they are
+    /// fractions.
+    fn lies_within(
+        &self,
+        minimum: Option<Self::Bound>,
+        maximum: Option<Self::Bound>,
+        decimals: [Option<Decimal>; 2],
+    ) -> bool;
 }
 
 macro_rules! numbers {
@@ -168,8 +178,13 @@ macro_rules! numbers {
         impl Number for $number {
             type Bound = $number;
 
-            fn lies_within(&self, minimum: Option<$number>, maximum: Option<$number>) -> bool {
-                minimum.is_none_or(|minimum| *self >= minimum) && maximum.is_none_or(|maximum| *self <= maximum)
+            fn from_literal(literal: $number, _: Decimal) -> $number {
+                literal
+            }
+
+            #[inline]
+            fn lies_within(&self, minimum: Option<$number>, maximum: Option<$number>, _: [Option<Decimal>; 2]) -> bool {
+                is_within(self, minimum, maximum)
             }
         }
     )*};
@@ -177,12 +192,41 @@ macro_rules! numbers {
 
 numbers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 
+/// The literals are floats, but only their decimals are used at run time.
+impl Number for Decimal {
+    type Bound = f64;
+
+    fn from_literal(_: f64, decimal: Decimal) -> Decimal {
+        decimal
+    }
+
+    #[inline]
+    fn lies_within(&self, _: Option<f64>, _: Option<f64>, [minimum, maximum]: [Option<Decimal>; 2]) -> bool {
+        is_within(self, minimum, maximum)
+    }
+}
+
 impl<N: Number> Number for Option<N> {
     type Bound = N::Bound;
 
-    fn lies_within(&self, minimum: Option<N::Bound>, maximum: Option<N::Bound>) -> bool {
-        self.as_ref().is_none_or(|number| number.lies_within(minimum, maximum))
+    fn from_literal(literal: N::Bound, decimal: Decimal) -> Option<N> {
+        Some(N::from_literal(literal, decimal))
     }
+
+    #[inline]
+    fn lies_within(
+        &self,
+        minimum: Option<N::Bound>,
+        maximum: Option<N::Bound>,
+        decimals: [Option<Decimal>; 2],
+    ) -> bool {
+        self.as_ref().is_none_or(|number| number.lies_within(minimum, maximum, decimals))
+    }
+}
+
+#[inline]
+fn is_within<N: PartialOrd>(number: &N, minimum: Option<N>, maximum: Option<N>) -> bool {
+    minimum.is_none_or(|minimum| *number >= minimum) && maximum.is_none_or(|maximum| *number <= maximum)
 }
 
 /// A string, or an `Option` of a string.
@@ -227,6 +271,24 @@ pub trait List {
 impl<T: List> List for Option<T> {
     fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
         self.as_ref().is_none_or(|list| list.has_elements(fewest, most))
+    }
+}
+
+#[cfg(feature = "heapless")]
+mod lent {
+    use super::{Characters, List};
+    use heapless::{String, Vec};
+
+    impl<const N: usize> Characters for String<N> {
+        fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+            self.as_str().has_length(shortest, longest)
+        }
+    }
+
+    impl<T, const N: usize> List for Vec<T, N> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            self.len() >= fewest && most.is_none_or(|most| self.len() <= most)
+        }
     }
 }
 

@@ -51,24 +51,60 @@
 //! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
 //!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
 //!   as 0.5.
+//! - A [`Decimal`] keeps the first 18 digits of a number, and links no floating-point code.
+//!   Its bounds and its default are literals with a decimal point, as for floats.
+//!
+//!   ```
+//!   use mcp_proto::{Decimal, ToolArguments, json};
+//!
+//!   #[derive(ToolArguments)]
+//!   struct SetTarget {
+//!       #[tool(range = 5.0..=30.5, default = 21.5)]
+//!       celsius: Decimal,
+//!   }
+//!   assert!(SetTarget::INPUT_SCHEMA.contains(r#"{"type":"number","minimum":5.0,"maximum":30.5,"default":21.5}"#));
+//!   let target: SetTarget = json::decode_in_place(&mut *br#"{"celsius":20.25}"#.to_vec())?;
+//!   assert_eq!(target.celsius, Decimal::new(2025, -2));
+//!   # Ok::<(), json::TypedError>(())
+//!   ```
+//!
+//! # Lists and strings without a heap
+//!
+//! With the feature `heapless`, a field may be a `Vec` or a `String` of that crate. The schema contains its capacity.
+//!
+//! ```
+//! # #[cfg(feature = "heapless")] {
+//! use mcp_proto::ToolArguments;
+//!
+//! #[derive(ToolArguments)]
+//! struct Greet {
+//!     name: heapless::String<32>,
+//!     #[tool(min_items = 1)]
+//!     colors: heapless::Vec<u8, 3>,
+//! }
+//! assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":32}"#));
+//! assert!(Greet::INPUT_SCHEMA.contains(r#""minItems":1,"maxItems":3}"#));
+//! # }
+//! ```
+//!
+//! A schema counts characters, and the capacity of a `String` counts bytes. The decoder refuses a string with more
+//! bytes. A character has up to four bytes, so `max_length` with a quarter of the capacity accepts all strings.
 //!
 //! # Types of other crates
 //!
 //! A field may have any type that implements `Deserialize`. An attribute then gives a [`Node`] that describes the
-//! accepted values:
+//! accepted values. The decoder does not compare values with this description:
 //!
 //! ```
-//! # mod heapless { pub type String<const N: usize> = std::string::String; }
 //! use mcp_proto::ToolArguments;
 //! use mcp_proto::schema::Node;
 //!
 //! #[derive(ToolArguments)]
-//! struct Greet {
-//!     // A character has up to four bytes in UTF-8.
-//!     #[tool(schema = Node::string(0, Some(8)))]
-//!     name: heapless::String<32>,
+//! struct Dial {
+//!     #[tool(schema = Node::string(7, Some(15)))]
+//!     address: core::net::Ipv4Addr,
 //! }
-//! # assert!(Greet::INPUT_SCHEMA.contains(r#""name":{"type":"string","maxLength":8}"#));
+//! # assert!(Dial::INPUT_SCHEMA.contains(r#""address":{"type":"string","minLength":7,"maxLength":15}"#));
 //! ```
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 
@@ -78,6 +114,7 @@ pub mod derived;
 mod node;
 pub(crate) mod text;
 
+use crate::json::Decimal;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
 /// A type with a JSON Schema for its values. Implement this trait manually for a type with a manual `Deserialize`.
@@ -136,6 +173,10 @@ impl Schema for f64 {
     const NODE: Node = Node::Number { minimum: None, maximum: None };
 }
 
+impl Schema for Decimal {
+    const NODE: Node = Node::Number { minimum: None, maximum: None };
+}
+
 impl Schema for char {
     const NODE: Node = Node::string(1, Some(1));
 }
@@ -158,6 +199,21 @@ impl<T: Schema> Schema for Option<T> {
 
 impl<T: Schema, const N: usize> Schema for [T; N] {
     const NODE: Node = Node::array(&T::NODE, N, Some(N));
+}
+
+#[cfg(feature = "heapless")]
+mod lent {
+    use super::{Node, Schema};
+    use heapless::{String, Vec};
+
+    /// A string of more than `N` characters has more than `N` bytes.
+    impl<const N: usize> Schema for String<N> {
+        const NODE: Node = Node::string(0, Some(N));
+    }
+
+    impl<T: Schema, const N: usize> Schema for Vec<T, N> {
+        const NODE: Node = Node::array(&T::NODE, 0, Some(N));
+    }
 }
 
 #[cfg(feature = "alloc")]

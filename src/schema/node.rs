@@ -3,6 +3,8 @@
 //! The description is a tree, because a generic `impl` cannot concatenate string constants, but can refer to other
 //! constants.
 
+use crate::json::Decimal;
+
 /// The description of a type's values. The JSON Schema is generated from this description.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -227,14 +229,27 @@ impl Node {
         }
     }
 
+    /// Returns the bounds of a number.
+    #[must_use]
+    pub const fn decimal_range(self) -> [Option<Decimal>; 2] {
+        match self {
+            Node::Number { minimum, maximum } => [decimal(minimum), decimal(maximum)],
+            _ => [None, None],
+        }
+    }
+
     #[must_use]
     pub const fn with_length(self, least: usize, greatest: Option<usize>) -> Node {
         if let Some(greatest) = greatest {
             assert!(least <= greatest, "the minimum is greater than the maximum");
         }
         match self {
-            Node::String { .. } => Node::String { shortest: least, longest: greatest },
-            Node::Array { items, .. } => Node::Array { items, fewest: least, most: greatest },
+            Node::String { longest, .. } => {
+                Node::String { shortest: least, longest: within(least, greatest, longest) }
+            }
+            Node::Array { items, most, .. } => {
+                Node::Array { items, fewest: least, most: within(least, greatest, most) }
+            }
             node => node,
         }
     }
@@ -301,9 +316,42 @@ const fn whole_or(bound: Option<Bound>, otherwise: Whole) -> Whole {
     }
 }
 
+/// Returns the maximum of an attribute or, without one, the capacity of the type.
+const fn within(least: usize, greatest: Option<usize>, capacity: Option<usize>) -> Option<usize> {
+    match (greatest, capacity) {
+        (Some(greatest), Some(capacity)) => {
+            assert!(greatest <= capacity, "the maximum is more than the type can hold");
+            Some(greatest)
+        }
+        (None, Some(capacity)) => {
+            assert!(least <= capacity, "the minimum is more than the type can hold");
+            Some(capacity)
+        }
+        (greatest, None) => greatest,
+    }
+}
+
 const fn text_of(bound: Option<Bound>) -> Option<&'static str> {
     match bound {
         Some(Bound::Text(text)) => Some(text),
         _ => None,
+    }
+}
+
+const fn decimal(text: Option<&str>) -> Option<Decimal> {
+    match text {
+        Some(text) => Some(decimal_literal(text)),
+        None => None,
+    }
+}
+
+/// Returns the value of a literal with a decimal point.
+#[doc(hidden)]
+#[must_use]
+#[expect(clippy::panic, reason = "the panic occurs only at compile time")]
+pub const fn decimal_literal(text: &str) -> Decimal {
+    match Decimal::parse(text) {
+        Some(decimal) => decimal,
+        None => panic!("the literal is not a number in JSON"),
     }
 }

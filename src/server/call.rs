@@ -109,6 +109,11 @@ impl<'a> Call<'a> {
         self.reply.structured_with(body);
     }
 
+    /// Responds with a result of an extension's own type: see [`Reply::result_of_type`].
+    pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
+        self.reply.result_of_type(result_type, members);
+    }
+
     /// Responds that the arguments are not valid: see [`Reply::invalid`].
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {

@@ -2,12 +2,15 @@
 
 use crate::json::{DEPTH_LIMIT, Writer};
 use crate::protocol::meta;
+use crate::protocol::methods::Method;
 use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
+use crate::server::change_set::ChangeSet;
 use crate::server::compatibility::CompatOptions;
 use crate::server::feature::Feature;
+use crate::server::features::catalogue::JOINS;
 use crate::server::server_state::Shape;
 use crate::time::Millis;
 
@@ -48,9 +51,12 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The default timeout of a deferred request, in milliseconds. The default applies if `defer` names no timeout.
-    /// Default: one minute.
-    pub deferred_timeout: Millis,
+    /// The timeout of a deferred request for which `defer` names none, in milliseconds. With the
+    /// feature `alloc` of this crate, progress restarts the timeout.
+    ///
+    /// Default: `None`. With slots of the caller, the timeout is then one minute, so that a forgotten request does not
+    /// take a slot forever. With slots on the heap, there is no timeout.
+    pub deferred_timeout: Option<Millis>,
     /// The default timeout, in milliseconds, of a request that the server sends. The default applies if
     /// [`RequestOptions`](crate::server::RequestOptions) names no timeout. Default: one minute.
     pub request_timeout: Millis,
@@ -68,7 +74,7 @@ impl Limits {
     pub const DEFAULT: Limits = Limits {
         id: 64,
         depth: DEPTH_LIMIT,
-        deferred_timeout: Millis::seconds(60),
+        deferred_timeout: None,
         request_timeout: Millis::seconds(60),
         grace: Millis::seconds(2),
         invalid_in_a_row: 8,
@@ -88,10 +94,10 @@ impl Limits {
         self
     }
 
-    /// Sets the timeout of deferred requests.
+    /// Sets the timeout of deferred requests: see [`deferred_timeout`](Limits::deferred_timeout).
     #[must_use]
     pub const fn with_deferred_timeout(mut self, time: Millis) -> Self {
-        self.deferred_timeout = time;
+        self.deferred_timeout = Some(time);
         self
     }
 
@@ -170,6 +176,17 @@ impl<'i> ServerConfig<'i> {
     }
 
     /// Sets the features. A server links only the features that its configuration names.
+    ///
+    /// With the feature `alloc` of this crate, features of one kind are joined, so that a server consists of parts: a list
+    /// has the entries of all, in order. The server refuses a configuration in which two parts have an entry with the
+    /// same name. Without `alloc`, name one feature of each kind.
+    ///
+    /// ```
+    /// use mcp_proto::server::{ServerConfig, Tool, Tools};
+    /// static LED: Tools = Tools::new(&[Tool::new("led_set", "{}")]);
+    /// static SENSOR: Tools = Tools::new(&[Tool::new("temperature", "{}")]);
+    /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&LED, &SENSOR]);
+    /// ```
     #[must_use]
     pub const fn features(mut self, features: &'i [&'i dyn Feature]) -> Self {
         self.features = features;
@@ -309,10 +326,38 @@ impl<'i> ServerConfig<'i> {
     pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
         out.key("capabilities");
         out.begin_object();
-        for feature in self.features {
-            feature.write_capability(self, revision, out);
+        for (index, feature) in self.features.iter().enumerate() {
+            // The first feature of a kind declares the capability of all.
+            if !JOINS || self.is_first_of_kind(index, *feature) {
+                feature.write_capability(self, revision, out);
+            }
         }
         out.end_object();
+    }
+
+    /// The lists with `listChanged`.
+    pub(crate) fn declared_lists(&self) -> ChangeSet {
+        let mut lists = ChangeSet::NONE;
+        for (change, _) in self.features.iter().filter_map(|feature| feature.change_notification()) {
+            lists.add(change.list());
+        }
+        lists
+    }
+
+    fn is_first_of_kind(&self, index: usize, feature: &dyn Feature) -> bool {
+        let earlier = self.features.get(..index).unwrap_or_default();
+        feature.methods().first().is_none_or(|method| !has_feature(earlier, method.name))
+    }
+
+    /// Whether a feature declares `listChanged` for this list. `own` is the setting of the feature that writes the
+    /// capability.
+    pub(crate) fn declares_changes(&self, own: bool, list: ChangeSet) -> bool {
+        own || JOINS && self.declared_lists().any(list)
+    }
+
+    /// Whether the server has a feature whose first method is this one.
+    pub(crate) fn has_feature(&self, first: Method) -> bool {
+        has_feature(self.features, first.name)
     }
 
     pub(crate) fn write_instructions(&self, out: &mut Writer<'_>) {
@@ -321,6 +366,12 @@ impl<'i> ServerConfig<'i> {
             out.string(instructions);
         }
     }
+}
+
+/// Whether one of the features has this name as the name of its first method.
+fn has_feature(features: &[&dyn Feature], first: &str) -> bool {
+    let mut names = features.iter().filter_map(|feature| feature.methods().first());
+    names.any(|method| method.name == first)
 }
 
 impl core::fmt::Debug for ServerConfig<'_> {

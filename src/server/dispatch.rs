@@ -87,7 +87,7 @@ pub(crate) fn handle_message(
     }
     match class {
         Class::Request { id, method, params } => {
-            spans.id = id;
+            (spans.id, spans.subject) = (id, rpc::with_quotes(method));
             let id = rpc::view(line, id).bytes();
             let pending = Pending::from_line(id, stream, state.batches.in_line());
             let params = Object::new(line, params, index);
@@ -96,6 +96,7 @@ pub(crate) fn handle_message(
             handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
+            spans.subject = rpc::with_quotes(method);
             handle_notification(state, line, rpc::text(line, method), params, stream, spans)
         }
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, spans),
@@ -257,7 +258,7 @@ fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: Reques
 
 /// The code that handles a method.
 enum Handler<'b> {
-    /// A feature, with the index of the method in it.
+    /// A feature, with the index of the method in it. A method of an extension has no index.
     Feature(&'b dyn Feature, usize),
     Initialize,
     Ping,
@@ -293,8 +294,21 @@ fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, nam
         () if name.is_name(methods::PING.name) => Handler::Ping,
         () if name.is_name(methods::SERVER_DISCOVER.name) => Handler::Discover,
         () if compatibility::is_shutdown(state, name) => Handler::Shutdown,
-        () => Handler::Unknown,
+        () => match find_extension(features, name, true) {
+            Some(feature) => Handler::Feature(feature, usize::MAX),
+            None => Handler::Unknown,
+        },
     }
+}
+
+/// Finds the feature with this method of an extension.
+#[inline(never)]
+fn find_extension<'b>(
+    features: &'b [&'b dyn Feature],
+    name: Str<'_>,
+    is_request: bool,
+) -> Option<&'b dyn Feature> {
+    features.iter().copied().find(|feature| feature.has_extension_method(name, is_request))
 }
 
 /// Handles a request of the handshake era.
@@ -382,6 +396,10 @@ fn handle_notification(
     if compatibility::is_exit(state, method, rpc::view(line, params)) {
         return Received::Exit;
     }
+    if let Some(feature) = find_extension(state.config.features, method, false) {
+        spans.arguments = params;
+        return feature.emit_notification(state);
+    }
     Received::ProtocolError(ProtocolError::UnknownNotification)
 }
 
@@ -400,7 +418,9 @@ fn handle_cancelled(
     let Some(ticket) = find(stream).or_else(|| find(state.session_key.stream())) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
-    state.end_in_flight(ticket);
+    if !state.poll_chunks(ticket) {
+        state.end_in_flight(ticket);
+    }
     spans.arguments = reason;
     state.emit(PendingEvent::Cancelled(ticket))
 }

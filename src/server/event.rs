@@ -13,6 +13,7 @@ use crate::server::Server;
 use crate::server::call::{Call, Connected};
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
+use crate::server::features::extension_request::ExtensionRequest;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::features::subscriptions::notify::Listening;
@@ -53,6 +54,15 @@ pub enum Event<'a> {
     ListTemplates(ListTemplates<'a>),
     /// The client requests a page of the dynamic list of prompts.
     ListPrompts(ListPrompts<'a>),
+    /// The client sent a request with a method of an [extension](crate::server::Extensions::methods).
+    Request(ExtensionRequest<'a>),
+    /// The client sent a notification of an [extension](crate::server::Extensions::notifications).
+    Notification {
+        /// The method.
+        method: &'a str,
+        /// The parameters, if the notification has any.
+        params: Option<Json<'a>>,
+    },
     /// A client opened a subscription (`2026-07-28`). The server has acknowledged it.
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
@@ -63,7 +73,8 @@ pub enum Event<'a> {
     /// The client cancelled a deferred request or a subscription. A client also cancels a request when it closes the
     /// request's [stream](crate::Receive::stream_closed).
     ///
-    /// The application must stop working on the request, because the server sends no response. The event also occurs
+    /// The application must stop working on the request, because the server sends no response. A
+    /// [chunked](Call::chunked) response ends as a failure instead. The event also occurs
     /// for a request that waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
         /// The request. Its ticket is no longer valid.
@@ -71,11 +82,12 @@ pub enum Event<'a> {
         /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred request expired. The server responds with an error, and the ticket is no longer valid.
+    /// The timeout of a deferred request expired. The server responds with an error, or ends a
+    /// [chunked](Call::chunked) response as a failure. The ticket is no longer valid.
     Expired(Ticket),
     /// The client requests the result of a task that the application [keeps](crate::server::Task::finish).
     TaskResult(TaskResult<'a>),
-    /// The client responded to [questions](crate::server::Task::require_input) of a task.
+    /// The client responded to [input requests](crate::server::Task::require_input) of a task.
     TaskInput(TaskInput<'a>),
     /// The client cancelled a task. The application must stop working on it.
     TaskCancelled(TaskTicket),
@@ -88,7 +100,8 @@ pub enum Event<'a> {
     /// The client's roots have changed: [request](Server::request) them again. The server emits this event only after
     /// it has sent its first request.
     RootsChanged,
-    /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy).
+    /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy), or after a chunk that it
+    /// did not take [as a whole](crate::server::Chunks::text).
     Writable,
     /// The client does not respond to pings.
     PeerUnresponsive,
@@ -124,15 +137,7 @@ impl Server<'_> {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
             PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
-            PendingEvent::Listening(ticket) => Event::Listening(Listening {
-                ticket,
-                in_flight: &state.peer.in_flight,
-                registry: &state.registry,
-            }),
-            PendingEvent::Watched { on } => {
-                let uri = text_of(part(input, spans_of(input).subject).bytes());
-                if on { Event::Subscribed(uri) } else { Event::Unsubscribed(uri) }
-            }
+            PendingEvent::Feature { event, ticket } => return event(input, state, ticket),
             PendingEvent::Connected(revision) => Event::Connected(Connected {
                 revision,
                 client_info: part(input, spans_of(input).arguments),
@@ -165,12 +170,12 @@ fn request_event<'a>(
     event(RequestParts { subject, arguments, input_responses }, reply)
 }
 
-fn spans_of(input: &LineDecoder<'_>) -> Spans {
+pub(crate) fn spans_of(input: &LineDecoder<'_>) -> Spans {
     Spans::new(*input.event_spans())
 }
 
 /// A part of the event's line, empty if the span is empty.
-fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
+pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
     rpc::view(input.bytes(), span)
 }
 
@@ -179,6 +184,10 @@ fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// Each feature names its own function, so that unused features are not linked. The function returns the same type as
 /// `Server::event`, so that the large value is constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
+
+/// Function that constructs an event of a feature that needs no response. The ticket is that of a subscription.
+pub(crate) type MakeFeatureEvent =
+    for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 
 /// The bytes of a line around a part decoded in place.
 struct Surroundings<'a> {

@@ -22,7 +22,8 @@ use crate::server::server_state::{ServerState, Shape};
 /// Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
 /// [`Completion`](crate::server::Completion), [`Subscriptions`](crate::server::Subscriptions),
-/// [`Logging`](crate::server::Logging), [`Extensions`](crate::server::Extensions) and
+/// [`Logging`](crate::server::Logging), [`Skills`](crate::server::Skills), [`Tasks`](crate::server::Tasks),
+/// [`Extensions`](crate::server::Extensions) and
 /// [`Experimental`](crate::server::Experimental). Name the features of a server in
 /// [`ServerConfig::features`](crate::server::ServerConfig::features).
 #[expect(private_bounds, reason = "only this crate implements features")]
@@ -43,6 +44,16 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
+    /// Whether the feature has this method of an extension.
+    fn has_extension_method(&self, _: Str<'_>, _is_request: bool) -> bool {
+        false
+    }
+
+    /// Emits a notification of an extension. The span `subject` is the method, the span `arguments` is the parameters.
+    fn emit_notification(&self, _: &mut ServerState<'_>) -> Received {
+        Received::Done
+    }
+
     /// Finds the first catalogue entry whose key satisfies the predicate.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
@@ -60,6 +71,9 @@ pub(crate) trait Sealed {
 
     /// Writes the feature's pending notifications while the output has space.
     fn write_notifications(&self, _: &mut ServerState<'_>) {}
+
+    /// Writes the members of this filter of `subscriptions/listen` that belong to the feature.
+    fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
     /// Whether the feature declares `resources.subscribe`.
     fn can_watch(&self) -> bool {
@@ -93,6 +107,7 @@ pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Write
 
 /// A change that the application reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Change<'a> {
     /// The list of tools.
@@ -108,7 +123,7 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes an event.
+    /// The spans of the event, if the request causes an event. At first the method is the subject.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
     /// Frequent members of `params`. One search finds all three, because each search visits all members.

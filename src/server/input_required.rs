@@ -135,6 +135,11 @@ impl Reply<'_> {
     ///
     /// The member `data.requiredCapabilities` names the missing capabilities.
     pub fn require_capability(self, missing: ClientCapabilities) {
+        self.require_declared(&mut |out| missing.write(out));
+    }
+
+    /// Responds that the client did not declare the capabilities that `missing` writes.
+    pub(crate) fn require_declared(self, missing: &mut dyn FnMut(&mut Writer<'_>)) {
         let code = if self.pending.context.revision.has(WireFeature::MissingCapabilityCode) {
             code::MISSING_CLIENT_CAPABILITY
         } else {
@@ -143,7 +148,7 @@ impl Reply<'_> {
         self.error_with(code, "Missing required client capability", |out| {
             out.begin_object();
             out.key("requiredCapabilities");
-            missing.write(out);
+            missing(out);
             out.end_object();
         });
     }

@@ -1,11 +1,15 @@
 //! Minimum buffer sizes, measured by writing the server's own messages.
 
 use crate::error::ConfigError;
+use crate::framing::outbound_message::HEADER_SIZE;
 use crate::json::Writer;
 use crate::json::writer::member_cache::MemberCache;
 use crate::peer::inbound::END;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::meta;
+use crate::protocol::revision::{Era, Revision, WireFeature};
 use crate::server::config::ServerConfig;
+use crate::server::features::catalogue::check_joined;
+use crate::server::features::pagination::TAIL;
 use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::begin_result;
@@ -32,6 +36,69 @@ impl ServerState<'_> {
     }
 }
 
+/// Maximum size of a list response without its entries, with its id and framing, in bytes.
+pub(crate) const fn list_overhead(config: &ServerConfig<'_>, key: &str) -> usize {
+    let mut size = r#"{"jsonrpc":"2.0","id":,"result":{"":["#
+        .len()
+        .saturating_add(config.limits.id)
+        .saturating_add(key.len())
+        .saturating_add(TAIL.len())
+        .saturating_add(HEADER_SIZE);
+    if config.revisions.intersects(WireFeature::ResultTypes.revisions()) {
+        let head =
+            r#""resultType":"complete","ttlMs":18446744073709551615,"cacheScope":"private","_meta":{"":},"#;
+        size = size.saturating_add(head.len());
+        if config.identify {
+            size = size.saturating_add(meta::SERVER_INFO.len()).saturating_add(config.identity.size());
+        }
+    }
+    size
+}
+
+/// Maximum length of the client's name, version and capabilities that [`ServerConfig::min_rx`] expects, in bytes.
+const CLIENT_DETAILS: usize = 160;
+
+impl ServerConfig<'_> {
+    /// Returns the size of a receive buffer that holds the requests of an era, in bytes.
+    ///
+    /// `arguments` is the maximum length of a tool's name and arguments in a call, as JSON text. The size is sufficient
+    /// for clients with up to 160 bytes for their name, version and capabilities, as JSON text. A client of the
+    /// handshake era sends these details once, a client of the stateless era with each request. Ids may be as long as
+    /// [`Limits::id`](crate::server::Limits::id).
+    ///
+    /// [`Tools::list_size`](crate::server::Tools::list_size) has an example.
+    #[must_use]
+    pub const fn min_rx(&self, era: Era, arguments: usize) -> usize {
+        let id = self.limits.id;
+        let call =
+            r#"{"jsonrpc":"2.0","id":,"method":"tools/call","params":{"name":,"arguments":,"_meta":{}}}"#
+                .len()
+                .saturating_add(id)
+                .saturating_add(arguments)
+                .saturating_add("\n".len());
+        match era {
+            Era::Handshake => {
+                let initialize = concat!(
+                    r#"{"jsonrpc":"2.0","id":,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+                    r#""capabilities":,"clientInfo":{"name":,"version":}}}"#,
+                    "\n"
+                );
+                let initialize = initialize.len().saturating_add(id).saturating_add(CLIENT_DETAILS);
+                // A progress token is mostly the id.
+                let call = call.saturating_add(r#""progressToken":"#.len()).saturating_add(id);
+                if initialize > call { initialize } else { call }
+            }
+            Era::Stateless => {
+                let context = concat!(
+                    r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":"#,
+                    r#"{"name":,"version":},"io.modelcontextprotocol/clientCapabilities":"#,
+                );
+                call.saturating_add(context.len()).saturating_add(CLIENT_DETAILS)
+            }
+        }
+    }
+}
+
 /// Size of the largest message that the server itself writes. The size is in bytes, without id and framing.
 ///
 /// # Errors
@@ -40,6 +107,7 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
     if config.revisions.is_empty() {
         return Err(ConfigError::NoRevision);
     }
+    check_joined(config)?;
     let mut largest = MAX_ERROR;
     for revision in config.revisions.newest_first() {
         let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {

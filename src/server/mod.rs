@@ -11,12 +11,13 @@
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
+//! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
 //! The server lists a `static` catalogue by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
 //! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
-//! response is no longer needed.
+//! response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit buffer.
 //!
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
 //! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
@@ -30,8 +31,10 @@ mod arguments;
 mod batch;
 mod call;
 mod change_set;
+mod chunks;
 mod compatibility;
 mod config;
+mod defer;
 mod dispatch;
 mod event;
 mod feature;
@@ -47,14 +50,17 @@ mod reply;
 mod request_cache;
 mod request_context;
 mod request_methods;
+mod send_notification;
 mod send_request;
 mod server_state;
 mod session;
 mod setup;
+mod setup_in_place;
 pub(crate) mod tasks;
 mod write_message;
 
 pub use crate::server::call::{Call, Connected};
+pub use crate::server::chunks::{ChunkedContent, Chunks};
 pub use crate::server::send_request::{RequestOptions, Response};
 
 pub use crate::protocol::objects::completion::ReferenceView;
@@ -62,7 +68,7 @@ pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 pub use crate::protocol::objects::prompt_result::Messages;
 pub use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 pub use crate::protocol::objects::resource_contents::Contents;
-pub use crate::protocol::objects::task::TaskSupport;
+pub use crate::protocol::objects::skill::{Skill, SkillFile};
 pub use crate::protocol::objects::tool::Tool;
 pub use crate::protocol::objects::tool_result::ToolResult;
 pub use crate::protocol::uri_template::{Matches, Variable};
@@ -71,12 +77,14 @@ pub use crate::server::event::Event;
 pub use crate::server::feature::{Change, Feature};
 pub use crate::server::features::completion::{Complete, Completion};
 pub use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
+pub use crate::server::features::extension_request::ExtensionRequest;
 pub use crate::server::features::extensions::{Experimental, Extensions};
 pub use crate::server::features::get_prompt::GetPrompt;
 pub use crate::server::features::logging::Logging;
 pub use crate::server::features::prompts::Prompts;
 pub use crate::server::features::read_resource::ReadResource;
 pub use crate::server::features::resources::Resources;
+pub use crate::server::features::skills::Skills;
 pub use crate::server::features::subscriptions::Subscriptions;
 pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tasks::Tasks;
@@ -100,6 +108,8 @@ use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
+#[cfg(feature = "alloc")]
+use crate::time::earliest;
 
 /// Storage for one request in flight.
 ///
@@ -174,6 +184,11 @@ impl Server<'_> {
             PollStep::Closed => return Action::Closed,
             PollStep::Io(deadline) => deadline,
         };
+        #[cfg(feature = "alloc")]
+        let deadline = {
+            let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
+            earliest([deadline, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
+        };
         self.input.make_room();
         Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
@@ -199,7 +214,11 @@ impl Server<'_> {
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
-        let context = inbound.ok_or(SendError::Gone)?.context();
+        let Some(inbound) = inbound else {
+            let hooks = self.state.task_hooks().ok_or(SendError::Gone)?;
+            return hooks.reply(self, ticket);
+        };
+        let context = inbound.context();
         self.state.ensure_response_space()?;
         let config = self.state.config;
         let pending = reply::Pending { source: Source::Slot(ticket), context };
@@ -238,12 +257,29 @@ impl Server<'_> {
         self.state.end_subscription(ticket)
     }
 
+    /// Frees the memory that grown buffers do not use.
+    ///
+    /// A grown buffer also shrinks by itself: after many small messages, and when the connection was idle for five
+    /// seconds.
+    pub fn trim(&mut self) {
+        self.input.trim();
+        self.state.peer.output.trim();
+    }
+
     /// The number of the client's requests in flight.
     ///
     /// This number includes deferred requests and subscriptions of the stateless era.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.state.peer.in_flight.inbound_requests().count()
+    }
+
+    /// The number of messages that came too late, as messages of two peers can cross: see
+    /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn late_messages(&self) -> u16 {
+        self.state.peer.late_messages
     }
 
     /// The state of the connection.

@@ -9,7 +9,8 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
-use crate::server::event::MakeEvent;
+use crate::server::chunks::ChunkState;
+use crate::server::event::{MakeEvent, MakeFeatureEvent};
 use crate::server::request_context::PackedContext;
 use crate::server::tasks::table::TaskTicket;
 
@@ -35,10 +36,10 @@ pub(crate) enum PendingEvent {
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
-    Listening(Ticket),
-    /// `resources/subscribe` or, if `on` is `false`, `resources/unsubscribe`. The span `subject` is the URI.
-    Watched {
-        on: bool,
+    /// An event of a feature that needs no response. `ticket` is that of a subscription.
+    Feature {
+        event: MakeFeatureEvent,
+        ticket: Ticket,
     },
     Request {
         context: PackedContext,
@@ -80,8 +81,7 @@ impl PendingEvent {
             PendingEvent::Ready
             | PendingEvent::Cancelled(_)
             | PendingEvent::Connected(_)
-            | PendingEvent::Listening(_)
-            | PendingEvent::Watched { .. }
+            | PendingEvent::Feature { .. }
             | PendingEvent::TaskInput(_)
             | PendingEvent::Request { .. } => true,
             PendingEvent::OutboundEvent(event) => {
@@ -109,19 +109,19 @@ pub(crate) enum OutboundEvent {
 pub(crate) enum TaskEvent {
     Cancelled(TaskTicket),
     Expired(TaskTicket),
-    /// The request that contains a question ended without a response.
+    /// An input request that the server has sent ended without a response.
     Unanswered {
         ticket: TaskTicket,
         failure: RequestFailure,
     },
 }
 
-/// The client's responses to questions of a task.
+/// The client's responses to input requests of a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TaskInputEvent {
     /// The span `arguments` is the object of responses. `accepted` has one bit for each of its members.
     Responses { ticket: TaskTicket, accepted: u32 },
-    /// The span `arguments` is the result or the error of the request that contains the question.
+    /// The span `arguments` is the result or the error of the input request.
     Response { ticket: TaskTicket, is_error: bool },
 }
 
@@ -141,10 +141,14 @@ pub(crate) enum RequestKind {
     CallTool {
         /// Whether to add empty structured content if the result has none.
         pad_structured: bool,
+        /// Whether the call has become a task. Its log messages would need the metadata of the task.
+        is_task: bool,
     },
     ReadResource,
     GetPrompt,
     Complete,
+    /// A request with a method of an extension.
+    Extension,
     /// `subscriptions/listen`.
     Listen {
         filter: ChangeSet,
@@ -161,6 +165,8 @@ pub(crate) enum RequestKind {
         task: [u8; 2],
         is_offered: bool,
     },
+    /// A request whose response is open: the application writes it in chunks.
+    Chunked(ChunkState),
 }
 
 impl RequestKind {

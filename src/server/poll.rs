@@ -7,6 +7,7 @@ use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::slots::Ticket;
 use crate::rpc::Class;
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
@@ -114,7 +115,7 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Handles one expired deadline. Returns `false` if there is none.
+    /// Handles one expired deadline, or the space that a chunked response awaits. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         if self.state.peer.in_flight.len() == 0 {
             return false;
@@ -126,7 +127,11 @@ impl Server<'_> {
         // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when
         // draining starts.
         let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
-        let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
+        let due = self.state.peer.in_flight.due(by);
+        if self.state.poll_chunks(due.unwrap_or(Ticket::NONE)) {
+            return true;
+        }
+        let Some(ticket) = due else { return false };
         let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
         if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
             hooks.on_deadline(&mut self.state, ticket);
@@ -219,7 +224,7 @@ impl Server<'_> {
         match outcome {
             Received::Event => return self.retain_event_line(spans),
             Received::ProtocolError(error) => {
-                self.state.pending_event = Some(PendingEvent::ProtocolError(error))
+                self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
             }
             Received::Done | Received::BatchBegun => {}
             // For an `exit` inside a batch: respond to the remaining members first, then end the input.

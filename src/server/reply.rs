@@ -44,15 +44,34 @@ impl<'a> Pending<'a> {
 
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
-/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. The trait has a single
-/// method, so that the linker drops unused operations.
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
+/// methods, so the trait has only those that differ for a call that has become a task.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
+
+    /// Responds to a request.
+    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool);
+
+    /// Responds to a request with an error.
+    fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError);
 }
 
 impl StateAccess for ServerState<'_> {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
         act(self);
+    }
+
+    fn respond(
+        &mut self,
+        pending: &Pending<'_>,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        self.respond_and_close(pending, shape, body);
+    }
+
+    fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
+        self.refuse_with(pending, error);
     }
 }
 
@@ -171,10 +190,9 @@ impl<'a> Reply<'a> {
     /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |state| {
-            let limit = state.peer.in_flight.limit();
-            state.refuse_with(&pending, ProtocolError::TooManyInFlight { limit });
-        });
+        let mut limit = 0;
+        state.with(&mut |state| limit = state.peer.in_flight.limit());
+        state.refuse(&pending, ProtocolError::TooManyInFlight { limit });
     }
 
     /// Sends progress if the request has a progress token. The value must grow each time.
@@ -259,7 +277,7 @@ impl<'a> Reply<'a> {
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
         let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
-        let pad_structured = matches!(kind, RequestKind::CallTool { pad_structured: true });
+        let pad_structured = matches!(kind, RequestKind::CallTool { pad_structured: true, .. });
         let fits = matches!(kind, RequestKind::CallTool { .. });
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
     }
@@ -270,23 +288,19 @@ impl<'a> Reply<'a> {
     }
 
     pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let Reply { state, pending, .. } = self;
-        state.with(&mut |state| state.respond_and_close(&pending, shape, body));
+        self.state.respond(&self.pending, shape, body);
     }
 
     /// Responds with an error.
     pub(crate) fn refuse(self, error: ProtocolError) {
-        let Reply { state, pending, .. } = self;
-        state.with(&mut |state| state.refuse_with(&pending, error));
+        self.state.refuse(&self.pending, error);
     }
 
     /// Responds with an error, and reports the error as an event. The application caused the error.
     pub(crate) fn refuse_and_report(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
-        state.with(&mut |state| {
-            state.refuse_with(&pending, error);
-            state.peer.pending_error = Some(error);
-        });
+        state.refuse(&pending, error);
+        state.with(&mut |state| state.peer.pending_error = Some(error));
     }
 }
 

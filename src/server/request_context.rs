@@ -7,6 +7,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Era, Revision};
 use crate::server::change_set::ChangeSet;
+use crate::server::chunks::ChunkState;
 use crate::server::pending_event::RequestKind;
 
 /// The properties of a request that determine its response.
@@ -110,13 +111,21 @@ impl Inbound<PackedContext> {
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
-        self.state == InboundState::Deferred && has_owner && self.context.owner(self.stream) == stream
+        self.state.is_deferred() && has_owner && self.context.owner(self.stream) == stream
     }
 
     /// Whether the application must respond.
     pub(crate) fn is_open(&self) -> bool {
         // Tickets of requests that wait for tasks are unknown to the application.
-        self.state == InboundState::Deferred && self.subscription().is_none()
+        self.state.is_deferred() && self.subscription().is_none()
+    }
+
+    /// The state of a chunked response. Returns `None` for other requests.
+    pub(crate) fn chunks(&self) -> Option<ChunkState> {
+        match self.context.kind {
+            RequestKind::Chunked(chunks) => Some(chunks),
+            _ => None,
+        }
     }
 
     /// The filter and the pending changes of a subscription. Returns `None` for other requests.
@@ -125,6 +134,10 @@ impl Inbound<PackedContext> {
             RequestKind::Listen { filter, pending } => Some([filter, pending]),
             _ => None,
         }
+    }
+
+    pub(crate) fn set_chunks(&mut self, chunks: ChunkState) {
+        (self.state, self.context.kind) = (InboundState::Open, RequestKind::Chunked(chunks));
     }
 
     pub(crate) fn set_kind(&mut self, kind: RequestKind) {
@@ -149,7 +162,7 @@ mod tests {
             for batched in [false, true] {
                 let context = Context {
                     revision,
-                    kind: RequestKind::CallTool { pad_structured: batched },
+                    kind: RequestKind::CallTool { pad_structured: batched, is_task: !batched },
                     capabilities: ClientCapabilities::EVERYTHING,
                     level,
                     stream: StreamId(7),

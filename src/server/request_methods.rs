@@ -23,6 +23,22 @@ macro_rules! request_methods {
                 self.reply.client()
             }
 
+            /// The declared capabilities as JSON, with `experimental` and `extensions`.
+            ///
+            /// The object is empty before `2026-07-28`: use
+            /// [`Connected::capabilities`](crate::server::Connected::capabilities) instead.
+            #[must_use]
+            pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
+                let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
+                declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
+            }
+
+            /// The settings of an extension that the client declared (`2026-07-28`), such as `com.example/drawings`.
+            #[must_use]
+            pub fn extension(&self, name: &str) -> Option<$crate::json::Json<'a>> {
+                $crate::server::features::extension_request::extension_in(self.meta(), name)
+            }
+
             /// The stream of the request, in message mode.
             #[must_use]
             pub fn stream(&self) -> $crate::StreamId {
@@ -98,8 +114,9 @@ macro_rules! request_methods {
 
             /// Defers the response: pass the ticket to [`Server::reply`](crate::Server::reply) later.
             ///
-            /// After `time`, or the server's `deferred_timeout` if `time` is `None`, the server responds with an error
-            /// and emits [`Event::Expired`](crate::server::Event::Expired).
+            /// When the timeout expires, the server responds with an error and emits
+            /// [`Event::Expired`](crate::server::Event::Expired). `time` is the timeout in total. If `time` is `None`, the
+            /// timeout is [`deferred_timeout`](crate::server::Limits::deferred_timeout), which progress restarts.
             ///
             /// # Errors
             /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.
@@ -134,16 +151,6 @@ macro_rules! input_methods {
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
                 self.input_responses.request_state()
-            }
-
-            /// The declared capabilities as JSON, with `experimental` and `extensions`.
-            ///
-            /// The object is empty before `2026-07-28`: use
-            /// [`Connected::capabilities`](crate::server::Connected::capabilities) instead.
-            #[must_use]
-            pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
-                let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
-                declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
             }
 
             /// Whether the response may [require input](Self::require_input): since `2026-07-28`.

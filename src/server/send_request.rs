@@ -12,11 +12,10 @@ use crate::peer::lifecycle::State;
 use crate::peer::request::{Outbound, Progress, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
-use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::meta;
 use crate::protocol::methods;
-use crate::protocol::revision::{Era, WireFeature};
+use crate::protocol::revision::Era;
 use crate::server::Server;
 use crate::server::outbound_hooks::OUTBOUND_HOOKS;
 use crate::server::pending_event::ResponseKind;
@@ -107,6 +106,8 @@ impl Server<'_> {
     /// [`cancel`](Server::cancel) or [`reset`](Server::reset) the request ends without an event. If the session ends or
     /// restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
+    /// An [`OtherRequest`](input::OtherRequest) has a method of an extension.
+    ///
     /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
     /// see [`Call::require_input`](crate::server::Call::require_input).
     ///
@@ -148,23 +149,6 @@ impl Server<'_> {
         self.send_request(input.method(), options, &mut |out| input.write(to, out))
     }
 
-    /// Sends a request with any method (handshake era).
-    ///
-    /// `params` writes the members of the parameters as keys and values. The server itself writes `_meta`.
-    ///
-    /// # Errors
-    /// The errors of [`request`](Server::request). The server checks no capability.
-    pub fn ask_raw(
-        &mut self,
-        method: &str,
-        options: RequestOptions,
-        params: impl FnMut(&mut Writer<'_>),
-    ) -> Result<Ticket, SendError> {
-        self.ready_session()?;
-        let mut params = params;
-        self.send_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
-    }
-
     /// Pings a client of the handshake era. Allowed as soon as the server has responded to `initialize`.
     ///
     /// Any response, even an error, shows that the client is alive.
@@ -192,31 +176,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Notifies a `2025-11-25` client that a URL elicitation is complete. See [`OpenUrl`](input::OpenUrl).
-    ///
-    /// # Errors
-    /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
-    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
-    /// [`request`](Server::request).
-    pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
-        let session = self.ready_session()?;
-        let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        if !session.revision.has(WireFeature::ElicitationIds) || !supported {
-            return Err(SendError::Unsupported);
-        }
-        self.state.ensure_response_space()?;
-        let space = self.state.peer.output.max_reply_size();
-        let routing = self.state.session_routing(OutboundMessageKind::Notification);
-        let written = self.state.peer.output.write(routing, space, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"#);
-            out.field_string("elicitationId", id);
-            out.token("}}");
-        });
-        written.map_err(|_| SendError::Unwritable)
-    }
-
     /// Returns the session if the connection is ready for requests.
-    fn ready_session(&self) -> Result<NegotiatedSession, SendError> {
+    pub(super) fn ready_session(&self) -> Result<NegotiatedSession, SendError> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 

@@ -20,12 +20,13 @@ use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
+use crate::server::chunks::ChunkHook;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::outbound_hooks::OutboundHooks;
-use crate::server::pending_event::{PendingEvent, Spans};
+use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
@@ -89,6 +90,8 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
+    /// A result of an extension's own type (`2026-07-28`), which contains its first members.
+    Extension,
     /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,
     /// An error response with this code.
@@ -129,9 +132,11 @@ pub(crate) struct ServerState<'b> {
     pub(crate) tasks: Option<TaskStorage<'b>>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
+    /// Code of chunked responses. The first chunked response sets it.
+    pub(crate) chunk_hook: Option<ChunkHook>,
     pub(crate) request_cache: RequestCache,
     /// The first members of the last result.
-    result_cache: MemberCache,
+    pub(crate) result_cache: MemberCache,
 }
 
 impl<'b> ServerState<'b> {
@@ -151,6 +156,7 @@ impl<'b> ServerState<'b> {
             change_writer: None,
             keep_alive_hooks: None,
             outbound_hooks: None,
+            chunk_hook: None,
             tasks: None,
             registry: SubscriptionRegistry::new((&mut []).into()),
             batch: Batch::none(),
@@ -164,7 +170,7 @@ impl<'b> ServerState<'b> {
         self.peer.reset_connection();
         (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
         (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
-        (self.pending_event, self.outbound_hooks) = (None, None);
+        (self.pending_event, self.outbound_hooks, self.chunk_hook) = (None, None, None);
         self.session_key = SessionKey::NONE;
         self.registry.clear();
         if let Some(hooks) = self.task_hooks() {
@@ -216,7 +222,7 @@ impl ServerState<'_> {
     }
 
     /// Increments the number of deferred batch members if `more`, otherwise decrements it.
-    fn count_deferred(&mut self, batched: bool, more: bool) {
+    pub(super) fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.count_deferred(self, more);
         }
@@ -239,6 +245,12 @@ impl ServerState<'_> {
         let batched = self.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_batched);
         self.count_deferred(batched, false);
         self.peer.in_flight.release(ticket);
+    }
+
+    /// Calls the code of chunked responses, if there is one: see [`ChunkHook`].
+    #[inline(never)]
+    pub(crate) fn poll_chunks(&mut self, ended: Ticket) -> bool {
+        self.chunk_hook.is_some_and(|hook| hook(self, ended))
     }
 
     /// Maximum size of the next response, in bytes.
@@ -414,6 +426,10 @@ impl ServerState<'_> {
         message: &str,
     ) -> Result<(), SendError> {
         let Pending { source, context } = pending;
+        #[cfg(feature = "alloc")]
+        if let Source::Slot(ticket) = source {
+            self.restart_timeout(*ticket);
+        }
         let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
         let reserved = self.min_error_size();
         self.peer.write_progress(source, context.stream, reserved, progress, total, message)
@@ -429,7 +445,10 @@ impl ServerState<'_> {
         if !self.config.features.iter().any(|feature| feature.is_logging()) {
             return Err(SendError::Unsupported);
         }
-        let wanted = if context.revision.has(WireFeature::RequestLogLevel) {
+        let is_task = matches!(context.kind, RequestKind::CallTool { is_task: true, .. });
+        let wanted = if is_task {
+            false
+        } else if context.revision.has(WireFeature::RequestLogLevel) {
             context.level.is_some_and(|least| level >= least)
         } else {
             self.session_level().is_none_or(|least| level >= least)
@@ -444,19 +463,5 @@ impl ServerState<'_> {
                 write_log(out, level, logger, data)
             })
             .map_err(|Overflow| SendError::Unwritable)
-    }
-
-    pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
-        let Pending { source, context } = pending;
-        let time = time.unwrap_or(self.config.limits.deferred_timeout);
-        let ticket = self.peer.defer(source, context.stream, PackedContext::new(context), Some(time))?;
-        // At most one batch may be open, so a member of a second batch cannot be deferred.
-        if context.batched && self.batches.open() {
-            self.peer.in_flight.release(ticket);
-            self.peer.response_pending = true;
-            return None;
-        }
-        self.count_deferred(context.batched, true);
-        Some(ticket)
     }
 }

@@ -144,6 +144,12 @@ impl Server<'_> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
     }
 
+    /// Returns whether a request of the client on this stream is in flight.
+    #[must_use]
+    pub fn has_request_on(&self, stream: StreamId) -> bool {
+        self.state.peer.in_flight.inbound_requests().any(|(_, inbound)| inbound.stream == stream)
+    }
+
     /// Returns the stream of the request with this id that is in flight in the current session.
     #[must_use]
     pub fn find_stream(&self, id: Json<'_>) -> Option<StreamId> {

@@ -5,24 +5,24 @@ use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
+#[cfg(feature = "alloc")]
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::protocol::methods;
-use crate::server::batch::Batch;
-use crate::server::features::subscriptions::registry::SubscriptionRegistry;
-use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
+use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::server::tasks::table::{TaskStorage, TaskTable};
 use crate::server::{Server, ServerConfig, Slot};
 
 /// The minimum length of a slot's text, in bytes.
-const MIN_SLOT_TEXT: usize = 8;
+pub(super) const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
     /// Creates a server with a receive buffer and a transmit buffer.
     ///
-    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`.
+    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`. On boards with a small stack,
+    /// [`init`](Server::init) creates the server in place.
     ///
     /// The server refuses a line that is longer than `rx`. If a response is longer than `tx`, the server sends an error
     /// response instead.
@@ -42,7 +42,11 @@ impl<'b> Server<'b> {
     }
 
     #[inline(never)]
-    fn unchecked(config: &'b ServerConfig<'b>, rx: Buffer<'b>, output: TransmitBuffer<'b>) -> Server<'b> {
+    pub(super) fn unchecked(
+        config: &'b ServerConfig<'b>,
+        rx: Buffer<'b>,
+        output: TransmitBuffer<'b>,
+    ) -> Server<'b> {
         let limits = config.limits;
         Server {
             input: LineDecoder::new(rx, limits.depth, limits.id),
@@ -50,9 +54,8 @@ impl<'b> Server<'b> {
         }
     }
 
-    fn checked(self) -> Result<Server<'b>, ConfigError> {
-        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.peer.output)?;
-        Ok(self)
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.peer.output)
     }
 
     /// Lends storage for requests in flight.
@@ -64,8 +67,7 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
-        let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
-        self.set_in_flight(InFlight::lent(slots, text), needed)?;
+        self.set_in_flight(slots, text)?;
         Ok(self)
     }
 
@@ -76,7 +78,7 @@ impl<'b> Server<'b> {
     /// than 4 bytes.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
-        self.set_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
+        self.replace_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
         Ok(self)
     }
 
@@ -84,7 +86,11 @@ impl<'b> Server<'b> {
     ///
     /// `needed` is the minimum length of the text, which [`ConfigError::TextTooSmall`] reports.
     #[inline(never)]
-    fn set_in_flight(&mut self, mut table: RequestTable<'b>, needed: usize) -> Result<(), ConfigError> {
+    pub(super) fn replace_in_flight(
+        &mut self,
+        mut table: RequestTable<'b>,
+        needed: usize,
+    ) -> Result<(), ConfigError> {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
         let part = self.state.peer.in_flight.text_limit();
@@ -100,36 +106,41 @@ impl<'b> Server<'b> {
     /// Lends storage for the URIs of watched resources, for the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     ///
-    /// Each watched resource takes the length of its URI and 11 bytes. If the buffer is full, the server refuses
+    /// Each watched resource takes the length of its URI and 15 bytes. If the buffer is full, the server refuses
     /// `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without this
     /// buffer, clients cannot watch resources.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.state.registry = SubscriptionRegistry::new(uris.into());
+        self.set_subscription_buffer(uris);
         self
     }
 
     /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). Without the feature, the server ignores
     /// the table.
     #[must_use]
-    pub fn tasks(self, table: &'b mut TaskTable<'b>) -> Server<'b> {
-        self.with_task_storage(TaskStorage::Lent(table))
+    pub fn tasks(mut self, table: &'b mut TaskTable<'b>) -> Server<'b> {
+        self.set_tasks(table);
+        self
     }
 
     /// Sets the table of tasks like [`tasks`](Server::tasks). The server stores the table on the heap.
     #[cfg(feature = "alloc")]
     #[must_use]
-    pub fn tasks_owned(self, table: TaskTable<'b>) -> Server<'b> {
-        self.with_task_storage(TaskStorage::Owned(alloc::boxed::Box::new(table)))
+    pub fn tasks_owned(mut self, table: TaskTable<'b>) -> Server<'b> {
+        self.set_task_storage(TaskStorage::Owned(alloc::boxed::Box::new(table)));
+        self
     }
 
-    fn with_task_storage(mut self, storage: TaskStorage<'b>) -> Server<'b> {
-        let mut methods = self.state.config.features.iter().filter_map(|feature| feature.methods().first());
-        if methods.any(|method| method.name == methods::TASKS_GET.name) {
+    pub(super) fn set_task_storage(&mut self, mut storage: TaskStorage<'b>) {
+        if self.state.config.has_feature(methods::TASKS_GET) {
+            if let Found::AutomaticTasks(automatic) =
+                find(self.state.config, Catalogue::AutomaticTasks, &|_| true)
+            {
+                storage.set_automatic(automatic);
+            }
             self.state.tasks = Some(storage);
             self.state.enable_change_writer();
         }
-        self
     }
 
     /// Enables batches in sessions of `2025-03-26`. A batch is a JSON array of messages.
@@ -155,14 +166,15 @@ impl<'b> Server<'b> {
     /// Specification: 2025-03-26, *Base protocol*, *Batching*.
     #[must_use]
     pub fn batch_buffer(mut self, responses: impl Into<Buffer<'b>>) -> Server<'b> {
-        self.state.batch = Batch::new(responses.into());
+        self.set_batch_buffer(responses);
         self
     }
 
-    /// Sets the seed of the hash of request ids. Use a random seed if a client may attack with colliding ids.
+    /// Sets the seed of the hash of request ids and watched URIs. Use a random seed if a client may attack with colliding
+    /// ids. Set the seed before the server receives a message.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Server<'b> {
-        self.state.peer.in_flight.set_seed(seed);
+        self.set_seed(seed);
         self
     }
 
@@ -173,8 +185,8 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the server's own messages need more than `bytes`.
     pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
-        self.state.peer.output.set_max_reply_size(bytes);
-        self.checked()
+        self.set_reply_room(bytes)?;
+        Ok(self)
     }
 
     /// Receives and sends whole messages instead of lines. Use this mode for WebSockets, HTTP bodies or queues.
@@ -182,30 +194,28 @@ impl<'b> Server<'b> {
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
-        self.input.use_message_mode();
-        self.state.peer.output.use_message_mode();
-        self.checked()
+        self.set_message_mode()?;
+        Ok(self)
     }
 
     /// Reports every message to `observer`.
     #[must_use]
     pub fn observe(mut self, observer: &'b mut (dyn Observer + Send + 'b)) -> Server<'b> {
-        self.state.peer.output.set_observer(observer);
+        self.set_observer(observer);
         self
     }
 
     /// Pings an idle client of the handshake era.
     #[must_use]
     pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
-        self.state.peer.keep_alive.set(options);
-        self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
+        self.set_keep_alive(options);
         self
     }
 }
 
 /// Checks that the buffers hold the server's own messages.
 #[inline(never)]
-fn check(
+pub(super) fn check(
     config: &ServerConfig<'_>,
     id_limit: usize,
     rx: usize,

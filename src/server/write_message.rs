@@ -25,6 +25,7 @@ pub(crate) fn begin_result(
             Shape::Result => {
                 out.cached_members(cache, revision.position(), |out| config.write_head(revision, shape, out))
             }
+            Shape::Extension => {}
             _ => config.write_head(revision, shape, out),
         }
     }

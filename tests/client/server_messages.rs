@@ -95,9 +95,9 @@ fn invalid_server_lines_are_never_answered() {
         (b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"a\":1}}", &[r#"notified x {"a":1}"#]),
         (
             b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}",
-            &["fault UnknownCancel"],
+            &["fault InvalidParams"],
         ),
-        (b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", &["fault UnknownCancel"]),
+        (b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", &["fault InvalidParams"]),
     ];
     for (line, events) in cases {
         let _context = FailureContext(String::from_utf8_lossy(line).into_owned());

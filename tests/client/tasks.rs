@@ -10,6 +10,7 @@ pub(super) const LIMITS: TaskLimits = TaskLimits {
     shortest_interval: Millis(100),
     longest_interval: Millis(2000),
     maximum: Millis(100_000),
+    listens: false,
 };
 
 pub(super) fn setup() -> Setup {

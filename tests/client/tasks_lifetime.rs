@@ -1,9 +1,11 @@
 //! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications.
 
-use super::tasks::{DEFAULT, GET, RESULT, ROOTS, connect_again, got, respond, run, setup, start, task};
-use crate::support::client::{Setup, TIMES};
-use mcp_proto::client::{Connect, Filter};
-use mcp_proto::{Millis, SendError};
+use super::tasks::{
+    DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start, task,
+};
+use crate::support::client::{ClientHarness, Setup, TIMES};
+use mcp_proto::client::{Connect, Filter, TaskLimits};
+use mcp_proto::{Millis, SendError, Ticket};
 
 const CANCEL: &str = r#"{"id":@,"method":"tasks/cancel","params":{"taskId":"t","_meta":{..}}}"#;
 
@@ -223,5 +225,88 @@ fn notification_ends_the_task_before_the_next_poll() {
         let shown = format!("notified notifications/tasks {{{}}}", task("working", ""));
         let other = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("working", ""));
         harness.server_sends(&other).events(&[&shown]);
+    });
+}
+
+const LISTEN: &str = concat!(
+    r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t"]},"#,
+    r#""_meta":{..}}}"#
+);
+const UNLISTEN: &str = r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#;
+
+/// The server acknowledges a subscription to these tasks.
+fn acknowledge(ids: &str) -> String {
+    format!(
+        r#"{{"method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{"taskIds":{ids}}},"_meta":{{"io.modelcontextprotocol/subscriptionId":@listen}}}}}}"#
+    )
+}
+
+/// A client that subscribes to its tasks, with a new task.
+fn run_listening(dialogue: impl Fn(&mut ClientHarness, Ticket)) {
+    let limits = TaskLimits { listens: true, ..LIMITS };
+    run(Setup { info: setup().info.tasks(limits), ..setup() }, |harness| {
+        let ticket = harness.call("add", DEFAULT).unwrap();
+        harness.discard().server_sends(&created("add", "")).events(&["add: task t working"]);
+        harness.sent(&[LISTEN]);
+        dialogue(harness, ticket);
+    });
+}
+
+/// TX-20: after a poll for what has changed before, notifications replace polls.
+#[test]
+fn granted_subscription_replaces_polls() {
+    let notify = format!(
+        r#"{{"method":"notifications/tasks","params":{{"_meta":{{}},{}}}}}"#,
+        task("completed", RESULT)
+    );
+    run_listening(|harness, _| {
+        harness.server_sends(&acknowledge(r#"["t"]"#)).events(&[]);
+        harness.sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&[]);
+        harness.at(1999).sent(&[]);
+        harness.at(2000).sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&[]);
+        harness.server_sends(&notify).events(&[r#"add: result {"content":[{"type":"text","text":"42"}]}"#]);
+        harness.sent(&[UNLISTEN]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+        // The server may end the subscription before it gets the cancellation.
+        harness.server_sends(r#"{"id":@listen,"result":{"resultType":"complete"}}"#).events(&[]);
+    });
+}
+
+/// TX-20: without a subscription, the client polls.
+#[test]
+fn refused_subscription_leaves_polls() {
+    let refused = r#"{"id":@listen,"error":{"code":-32601,"message":"no"}}"#.to_owned();
+    let ended = r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#.to_owned();
+    for (response, sent) in [(refused, None), (acknowledge("[]"), Some(UNLISTEN)), (ended, None)] {
+        run_listening(|harness, _| {
+            harness.server_sends(&response).events(&[]);
+            harness.sent(sent.as_slice());
+            harness.at(500).sent(&[GET]);
+            harness.server_sends(&got("completed", RESULT));
+            harness.events(&[r#"add: result {"content":[{"type":"text","text":"42"}]}"#]);
+            assert_eq!(harness.client.pending(), 0);
+        });
+    }
+}
+
+/// TX-14, TX-20: the subscription ends with the call.
+#[test]
+fn cancelled_task_ends_its_subscription() {
+    run_listening(|harness, ticket| {
+        harness.server_sends(&acknowledge(r#"["t"]"#)).discard();
+        harness.server_sends(&got("working", "")).events(&[]);
+        harness.cancel(ticket, "why");
+        harness.sent(&[UNLISTEN, CANCEL]);
+        assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+    });
+    run_listening(|harness, _| {
+        harness.server_sends(&acknowledge(r#"["t"]"#)).discard();
+        harness.reconnect();
+        connect_again(harness);
+        harness.sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&[]);
+        assert_eq!(harness.client.pending(), 1);
     });
 }

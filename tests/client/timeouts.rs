@@ -141,7 +141,7 @@ fn progress_is_reported_only_for_requests_that_asked() {
             .events(&["fault InvalidParams"]);
         harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
         progress(harness, "add", "9");
-        harness.events(&["fault UnknownProgress"]).sent(&[]);
+        harness.events(&[]).sent(&[]);
     });
 }
 
@@ -155,7 +155,8 @@ fn progress_and_responses_in_one_read_keep_order() {
             r#"{"id":@add,"result":{}}"#,
             r#"{"method":"notifications/progress","params":{"progressToken":@add,"progress":3}}"#,
         ]);
-        harness.events(&["add: 1", "add: 2", "add: result {}", "fault UnknownProgress"]);
+        harness.events(&["add: 1", "add: 2", "add: result {}"]);
+        assert_eq!(harness.client.late_messages(), 1, "the last message is only counted");
     });
 }
 
@@ -169,7 +170,7 @@ fn cancelled_request_emits_no_more_events() {
         assert_eq!(harness.client.cancel(ticket, "again"), Err(SendError::Gone));
         harness.at(2000).sent(&[]);
         progress(harness, "add", "1");
-        harness.events(&["fault UnknownProgress"]);
+        harness.events(&[]);
         harness.server_sends(r#"{"id":@add,"result":{}}"#).events(&[]);
         // This cancellation has no reason.
         let ticket = harness.call("b", DEFAULT).unwrap();

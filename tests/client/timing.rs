@@ -97,19 +97,19 @@ fn progress_extends_a_timeout_once_and_only_its_own() {
         // Equal or lower progress emits an event, but does not extend the timeout. Invalid progress does not extend the
         // timeout either.
         for (at, token, value, heard) in [
-            (1150, "@a", "3.0", "a: 3"),
-            (1200, "@a", "30e-1", "a: 3"),
-            (1250, "@a", "2.99", "a: 2.99"),
-            (1300, "@a", "-4", "a: -4"),
-            (1310, "@a", "-3", "a: -3"),
-            (1320, "@a", "3", "a: 3"),
-            (1350, "@b", "9", "fault UnknownProgress"),
-            (1400, "@a0", "9", "fault UnknownProgress"),
-            (1450, "@a", "\"9\"", "fault InvalidParams"),
+            (1150, "@a", "3.0", &["a: 3"][..]),
+            (1200, "@a", "30e-1", &["a: 3"][..]),
+            (1250, "@a", "2.99", &["a: 2.99"][..]),
+            (1300, "@a", "-4", &["a: -4"][..]),
+            (1310, "@a", "-3", &["a: -3"][..]),
+            (1320, "@a", "3", &["a: 3"][..]),
+            (1350, "@b", "9", &[]),
+            (1400, "@a0", "9", &["fault UnknownProgress"][..]),
+            (1450, "@a", "\"9\"", &["fault InvalidParams"][..]),
         ] {
             harness.at(at);
             progress(harness, token, value);
-            harness.events(&[heard]);
+            harness.events(heard);
             assert_eq!(harness.deadline, Some(1500), "{value} at {at}");
         }
         harness.at(1499);
@@ -223,13 +223,13 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
                 "while the application decides, only the maximum timeout runs"
             );
             progress(harness, &first, "6");
-            harness.events(&["fault UnknownProgress"]);
+            harness.events(&[]);
             harness.at(300);
             resume(harness, ticket).unwrap();
             assert_eq!(harness.deadline, Some(1300));
             harness.at(400);
             progress(harness, &first, "7");
-            harness.events(&["fault UnknownProgress"]);
+            harness.events(&[]);
             assert_eq!(harness.deadline, Some(1300));
             progress(harness, "@add", value);
             harness.events(&[&format!("add: {value}")]);
@@ -261,7 +261,7 @@ fn refused_resume_starts_no_timeout() {
             harness.pump();
             assert_eq!(harness.deadline, Some(5000));
             progress(harness, "@add", "1");
-            harness.events(&["fault UnknownProgress"]);
+            harness.events(&[]);
         }
         harness.at(500);
         resume(harness, ticket).unwrap();
@@ -293,7 +293,7 @@ fn progress_of_a_call_does_not_count_for_its_repetition() {
         assert_eq!(harness.deadline, Some(2900));
         harness.at(2000);
         progress(harness, &first, "101");
-        harness.events(&["fault UnknownProgress"]);
+        harness.events(&[]);
         assert_eq!(harness.deadline, Some(2900));
         progress(harness, "@add", "1");
         harness.events(&["add: 1"]);

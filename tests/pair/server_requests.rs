@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::support::pair::scenario::{EVERYTHING, FORM, MODEL, PAGE, Scenario};
 use mcp_proto::client::{InputRequest, Options, ServerRequest};
-use mcp_proto::input::ListRoots;
+use mcp_proto::input::{ListRoots, OtherRequest};
 use mcp_proto::server::RequestOptions;
 use mcp_proto::{ClientCapabilities, Millis, Revision, Revisions, SendError, Ticket};
 
@@ -76,7 +76,9 @@ fn undeclared_capability_cannot_be_requested() {
         assert_eq!(pair.server.request(&FORM, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         assert_eq!(pair.server.request(&PAGE, RequestOptions::DEFAULT), Err(SendError::Unsupported));
         // A client without the capability responds with an error.
-        pair.request("raw", |server| server.ask_raw("roots/list", RequestOptions::DEFAULT, |_| {}));
+        pair.request("raw", |server| {
+            server.request(&OtherRequest::new("roots/list", &|_| {}), RequestOptions::DEFAULT)
+        });
         pair.run_until_idle()
             .expect_client_events(&["fault UnknownMethod"])
             .expect_server_events(&["raw: error Method not found (-32601)"]);

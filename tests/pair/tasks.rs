@@ -7,11 +7,12 @@ use crate::support::{FailureContext, Random};
 use mcp_proto::client::{self, ClientConfig, Connect, Filter, Options, TaskLimits};
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
-    self, Feature, ServerConfig, Subscriptions, TaskOptions, TaskSlot, TaskSupport, TaskTable, TaskTicket,
-    Tasks, Tool, Tools,
+    self, Feature, ServerConfig, Subscriptions, TaskOptions, TaskSlot, TaskTable, TaskTicket, Tasks, Tool,
+    Tools,
 };
 use mcp_proto::{
-    Action, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, TaskStatus, Ticket,
+    Action, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, TaskStatus,
+    TaskSupport, Ticket,
 };
 
 static TOOLS: Tools =

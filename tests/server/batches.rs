@@ -142,7 +142,7 @@ fn empty_batch_is_invalid_and_batch_without_requests_silent() {
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"m\"}}",
         &cancel("8"),
     ]);
-    let faults = ["UnknownNotification", "UnknownResponse", "ErrorWithoutId", "UnknownCancel"];
+    let faults = ["UnknownNotification", "UnknownResponse", "ErrorWithoutId"];
     let faults: String = faults.iter().map(|fault| format!("! fault {fault}\n")).collect();
     session().check(&format!("{silent}{faults}{PING}"));
 }

@@ -27,7 +27,7 @@ fn valid_message_between_errors_restarts_the_count() {
         "> call 1 tools/call {\"name\":\"echo\"}\n! call echo {}\n< result 1 …\n",
         "> call 1 tools/call {\"name\":\"drop\"}\n! call drop {}\n< error 1 -32603 …\n! fault Unanswered\n",
         "> note notifications/unheard-of\n! fault UnknownNotification\n",
-        "> note notifications/cancelled {\"requestId\":7}\n! fault UnknownCancel\n",
+        "> note notifications/cancelled {\"requestId\":7}\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n! fault UnknownResponse\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":1,\"message\":\"\"}}\n! fault UnknownResponse\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"error\":7}\n! fault MalformedResponse\n",

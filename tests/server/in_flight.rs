@@ -1,10 +1,10 @@
 //! Deferred requests: replies, cancellation, timeouts, progress, shutdown, reset.
 
 use crate::support::server::tools::INFO;
-use crate::support::server::{Setup, hello};
-use crate::support::transport::feed;
+use crate::support::server::{ServerHarness, Setup, hello};
+use crate::support::transport::{Pace, feed};
 use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
-use mcp_proto::{Action, KeepAlive, Millis, Revision, State};
+use mcp_proto::{Action, Buffer, KeepAlive, Millis, Revision, State};
 
 fn session() -> Setup {
     Setup::new(INFO).session(Revision::V2025_11_25)
@@ -79,9 +79,9 @@ fn cancelled_request_gets_no_response() {
     session().check(&format!(
         "{}> note notifications/cancelled {{\"requestId\":\"\\u0061\",\"reason\":\"too \\\"slow\\\"\"}}\n\
          ! cancelled 0 too \"slow\"\n* deferred 0\n* answer 0 late\n! not now Gone\n\
-         > note notifications/cancelled {{\"requestId\":\"a\"}}\n! fault UnknownCancel\n\
+         > note notifications/cancelled {{\"requestId\":\"a\"}}\n\
          {}> note notifications/cancelled {{\"requestId\":1,\"reason\":7}}\n! cancelled 1\n\
-         {}> note notifications/cancelled {{\"requestId\":\"1\"}}\n! fault UnknownCancel\n\
+         {}> note notifications/cancelled {{\"requestId\":\"1\"}}\n\
          * answer 2 done\n< result 1 {DONE}",
         defer("\"a\""),
         defer("1"),
@@ -105,6 +105,54 @@ fn expired_request_gets_an_error() {
         "* time 5\n{}* deadline 15\n* answer 0 done\n< result 1 {DONE}\n* deadline none\n* time 100",
         defer("1")
     ));
+}
+
+#[test]
+fn progress_restarts_the_default_timeout() {
+    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
+    let call = |id: u32, arguments: &str| {
+        format!(
+            "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{arguments},\
+             \"_meta\":{{\"progressToken\":{id}}}}}\n! call defer {arguments}\n"
+        )
+    };
+    let note = |id: u32| format!("< note notifications/progress {{\"progressToken\":{id},\"progress\":1}}\n");
+    Setup::new(info).session(Revision::V2025_11_25).check(&format!(
+        "{}* deadline 10\n* time 9\n* progress 0 1\n{}* deadline 19\n\
+         * time 18\n* progress 0 1\n! not now NotWanted\n* deadline 28\n\
+         {}* deadline 23\n* progress 1 1\n{}* deadline 23\n\
+         * time 23\n< error 2 -32603 …\n! expired 1\n* deadline 28\n* time 28\n< error 1 -32603 …\n! expired 0",
+        call(1, "{}"),
+        note(1),
+        call(2, "{\"ms\":5}"),
+        note(2),
+    ));
+}
+
+#[test]
+fn slots_on_the_heap_have_no_default_timeout() {
+    let mut server = Server::new(&INFO, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    server = server.in_flight_grown(4).unwrap();
+    let mut harness = ServerHarness::new(server, Pace::FAST);
+    let hello = hello("2025-11-25");
+    harness.transport.write_line(
+        format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#).as_bytes(),
+    );
+    harness
+        .transport
+        .write_line(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"defer"}}"#);
+    harness.run();
+    assert_eq!((harness.server.deferred(), harness.deadline), (1, None));
+    harness.now = Millis::seconds(1 << 30);
+    harness.run();
+    assert_eq!(harness.server.deferred(), 1);
+    // The request still ends with the grace period of its connection.
+    harness.server.shutdown(harness.now);
+    harness.run();
+    harness.now = harness.now.plus(Millis::seconds(3));
+    harness.run();
+    assert_eq!(harness.server.deferred(), 0);
+    assert!(harness.record.events.contains(&"expired 0".into()), "{:?}", harness.record.events);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The server compares names of tools, methods and parameters after decoding. Earlier calls have no effect.
 
 use crate::support::server::Setup;
-use crate::support::server::catalogue::RESOURCES;
+use crate::support::server::catalogue::UNWATCHED;
 use crate::support::server::tools::INFO;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
@@ -10,7 +10,7 @@ use mcp_proto::{Revision, Revisions};
 /// name.
 static NAMES: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
-static FEATURES: [&dyn Feature; 3] = [&NAMES, &RESOURCES, &Logging];
+static FEATURES: [&dyn Feature; 3] = [&NAMES, &UNWATCHED, &Logging];
 const NAMED: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 #[test]

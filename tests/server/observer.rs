@@ -219,6 +219,11 @@ fn refused_message_is_observed_before_its_error() {
         (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":7}"#, "InvalidParams", error("\"id\":3,")),
         (r#"{"jsonrpc":"2.0","id":4,"result":{}}"#, "UnknownResponse", String::new()),
         (r#"{"jsonrpc":"2.0","method":"no"}"#, "UnknownNotification", String::new()),
+        (
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#,
+            "UnknownCancel",
+            String::new(),
+        ),
         (r#"{"jsonrpc":"2.0","id":"ok","method":"ping"}"#, "", out(&pong("\"ok\""))),
     ];
     let (mut steps, mut expected) = (Vec::new(), Vec::new());

@@ -54,7 +54,7 @@ fn reply_space_is_limited_by_the_buffer() {
 
 #[test]
 fn list_has_the_same_pages_at_any_output_pace() {
-    let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n".repeat(5);
+    let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n! fault ListSplit\n".repeat(5);
     for tx in [500, 700, 1500] {
         Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
     }

@@ -20,8 +20,6 @@ fn cancel(id: &str) -> String {
     format!("> note notifications/cancelled {{\"requestId\":{id}}}\n")
 }
 
-const UNKNOWN: &str = "! fault UnknownCancel\n";
-
 const LATE: &str = "Internal error: the request timed out";
 
 #[test]
@@ -31,11 +29,13 @@ fn id_of_a_cancelled_request_can_be_reused() {
         // The client repeats the id more often than the server has slots.
         let again: String = (0..6)
             .map(|n| {
-                format!("{defer}{cancel}! cancelled {n}\n{cancel}{UNKNOWN}* answer {n} x\n! not now Gone\n* deferred 0\n")
+                format!(
+                    "{defer}{cancel}! cancelled {n}\n{cancel}* answer {n} x\n! not now Gone\n* deferred 0\n"
+                )
             })
             .collect();
         session().check(&format!(
-            "{again}{defer}* deadline 1000\n* answer 6 done\n< {}\n{cancel}{UNKNOWN}* deadline none\n\
+            "{again}{defer}* deadline 1000\n* answer 6 done\n< {}\n{cancel}* deadline none\n\
              > call {id} ping\n< result {id}\n",
             text(id, "done")
         ));
@@ -46,15 +46,15 @@ fn id_of_a_cancelled_request_can_be_reused() {
 fn id_of_an_expired_request_can_be_reused() {
     let (one, cancel) = (defer("1", 10), cancel("1"));
     session().check(&format!(
-        "{one}* time 10\n! expired 0\n< error 1 -32603 {LATE}\n{cancel}{UNKNOWN}{one}* deadline 20\n{cancel}\
-         ! cancelled 1\n{cancel}{UNKNOWN}{one}* answer 0 x\n! not now Gone\n* answer 2 done\n< {}\n* time 100\n",
+        "{one}* time 10\n! expired 0\n< error 1 -32603 {LATE}\n{cancel}{one}* deadline 20\n{cancel}\
+         ! cancelled 1\n{cancel}{one}* answer 0 x\n! not now Gone\n* answer 2 done\n< {}\n* time 100\n",
         text("1", "done")
     ));
     // The error waits for space. The request has ended nevertheless, and its error precedes the next response.
     session().tx(1024).check(&format!(
-        "{one}{}* block\n* answer 1 done\n* time 10\n! expired 0\n{cancel}{UNKNOWN}* deferred 1\n\
+        "{one}{}* block\n* answer 1 done\n* time 10\n! expired 0\n{cancel}* deferred 1\n\
          > call 1 tools/call {{\"name\":\"defer\"}}\n* unblock\n< {}\n< error 1 -32603 {LATE}\n! call defer {{}}\n\
-         * deferred 1\n{cancel}! cancelled 2\n{cancel}{UNKNOWN}* deferred 0\n",
+         * deferred 1\n{cancel}! cancelled 2\n{cancel}* deferred 0\n",
         defer("2", 5000),
         text("2", "done"),
     ));
@@ -92,7 +92,7 @@ fn ended_request_leaves_other_ids_known() {
             };
             for (nth, id) in ids.iter().enumerate() {
                 dialogue += &if nth == victim {
-                    format!("> call {id} ping\n< {}\n{}{UNKNOWN}", pong(id), cancel(id))
+                    format!("> call {id} ping\n< {}\n{}", pong(id), cancel(id))
                 } else {
                     format!("> call {id} ping\n< error {id} -32600 …\n! fault DuplicateId\n")
                 };

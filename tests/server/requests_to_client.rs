@@ -300,7 +300,7 @@ fn progress_is_reported_for_requests_that_asked() {
         "* ask model progress\n< …\"_meta\":{{\"progressToken\":1}}…\n* ask roots\n{}\
          {}! progress 0 0.5 Some(1) half\n{}! progress 0 1 None \n{}! fault UnknownProgress\n{}! fault UnknownProgress\n\
          {}! fault InvalidParams\n> note notifications/progress\n! fault InvalidParams\n\
-         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n! answered 0 {{}}\n{}! fault UnknownProgress\n* deadline 60000",
+         > {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n! answered 0 {{}}\n{}* deadline 60000",
         asked(2, "roots/list"),
         progress("1", "0.5,\"total\":1,\"message\":\"half\""),
         progress("\"1\"", "1"),

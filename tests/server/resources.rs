@@ -60,10 +60,12 @@ fn each_catalogue_is_listed_page_by_page() {
     Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
         r#"> call 1 resources/list
            < result 1 {{"resources":[{{"uri":"a:1","name":"r"{rest},"nextCursor":"p1"}}
+           ! fault ListSplit
            > call 2 resources/list {{"cursor":"p1"}}
            < result 2 {{"resources":[{{"uri":"a:2","name":"r"{rest}}}
            > call 3 resources/templates/list {{}}
            < result 3 {{"resourceTemplates":[{{"uriTemplate":"a:{{x}}","name":"t"{rest},"nextCursor":"p1"}}
+           ! fault ListSplit
            > call 4 resources/templates/list {{"cursor":"p1"}}
            < result 4 {{"resourceTemplates":[{{"uriTemplate":"b:{{x}}","name":"t"{rest}}}
            > call 5 resources/templates/list {{"cursor":"p2"}}
@@ -74,7 +76,7 @@ fn each_catalogue_is_listed_page_by_page() {
 
 #[test]
 fn configured_features_are_declared() {
-    let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}"#;
+    let all = r#""capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}"#;
     let ask = stateless(1, "server/discover", "");
     Setup::new(LIBRARY).check(&format!("{ask}< result 1 …{all},\"completions\":{{}},\"logging\":{{}}}}}}"));
     let hello = crate::support::server::hello("2024-11-05");

@@ -6,7 +6,7 @@ use crate::support::server::hello;
 use mcp_proto::Revision;
 
 /// Bytes of an entry besides its URI.
-const HEAD: usize = 11;
+const HEAD: usize = 15;
 
 /// Three URIs of different lengths.
 const URIS: [&str; 3] = ["lib:log", "lib:book/1", "lib:shelf/a/b/c"];

@@ -80,7 +80,12 @@ impl Client<'_> {
         self.begin_with_uri(methods::RESOURCES_UNSUBSCRIBE.name, uri, options)
     }
 
-    fn begin_with_uri(&mut self, method: &str, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+    pub(crate) fn begin_with_uri(
+        &mut self,
+        method: &str,
+        uri: &str,
+        options: Options<'_>,
+    ) -> Result<Ticket, SendError> {
         self.state.begin_request(method, options, &mut |out| {
             out.field_string("uri", uri);
             true

@@ -2,3 +2,4 @@
 
 pub(crate) mod features;
 pub(crate) mod send;
+pub(crate) mod skills;

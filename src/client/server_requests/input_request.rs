@@ -18,6 +18,13 @@ pub enum InputRequest<'a> {
     OpenUrl(OpenUrlView<'a>),
     /// A message for a model to generate.
     Sample(CreateMessageView<'a>),
+    /// A request with a method of an [extension](crate::client::ClientConfig::methods).
+    Other {
+        /// The method.
+        method: &'a str,
+        /// The parameters, an object.
+        params: Json<'a>,
+    },
 }
 
 /// The kind of an input request.
@@ -27,13 +34,17 @@ pub enum InputKind {
     Form,
     Url,
     Sample,
+    /// A request with a method of an extension.
+    Other,
 }
 
 impl InboundData for InputKind {}
 
 impl InputKind {
+    /// The method. Empty for [`InputKind::Other`].
     pub(crate) fn method(self) -> &'static str {
         match self {
+            InputKind::Other => "",
             InputKind::Roots => methods::ROOTS_LIST.name,
             InputKind::Form | InputKind::Url => methods::ELICITATION_CREATE.name,
             InputKind::Sample => methods::SAMPLING_CREATE_MESSAGE.name,
@@ -43,20 +54,21 @@ impl InputKind {
 
 impl<'a> InputRequest<'a> {
     /// Creates a view from copies of a request's [method](InputRequest::method) and
-    /// [parameters](InputRequest::raw). Returns `None` if the method requests no input.
+    /// [parameters](InputRequest::raw). Returns `None` if the method is not one of the protocol.
     #[must_use]
     pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
         let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
         let kind = kinds.into_iter().find(|kind| kind.method() == method)?;
         let mode = params.get("mode").and_then(Json::string);
         let is_url = kind == InputKind::Form && mode.is_some_and(|mode| mode == "url");
-        Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, params))
+        Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, "", params))
     }
 
     /// The method of the request.
     #[must_use]
-    pub fn method(&self) -> &'static str {
+    pub fn method(&self) -> &'a str {
         match self {
+            InputRequest::Other { method, .. } => method,
             InputRequest::Roots => InputKind::Roots.method(),
             InputRequest::Elicit(_) => InputKind::Form.method(),
             InputRequest::OpenUrl(_) => InputKind::Url.method(),
@@ -72,12 +84,14 @@ impl<'a> InputRequest<'a> {
             InputRequest::Elicit(form) => form.raw(),
             InputRequest::OpenUrl(page) => page.raw(),
             InputRequest::Sample(sample) => sample.raw(),
+            InputRequest::Other { params, .. } => *params,
         }
     }
 
-    /// Creates a view of validated parameters.
-    pub(crate) fn from_json(kind: InputKind, params: Json<'a>) -> InputRequest<'a> {
+    /// Creates a view of validated parameters. `method` is the method of an extension.
+    pub(crate) fn from_json(kind: InputKind, method: &'a str, params: Json<'a>) -> InputRequest<'a> {
         match kind {
+            InputKind::Other => InputRequest::Other { method, params },
             InputKind::Roots => InputRequest::Roots,
             InputKind::Form => InputRequest::Elicit(FormView::from_json(params)),
             InputKind::Url => InputRequest::OpenUrl(OpenUrlView::from_json(params)),
@@ -105,6 +119,7 @@ mod tests {
                 InputRequest::Elicit(_) => 1,
                 InputRequest::OpenUrl(_) => 2,
                 InputRequest::Sample(_) => 3,
+                InputRequest::Other { .. } => 4,
             };
             assert_eq!((kind, view.method(), view.raw().raw()), (at, method, params));
         }

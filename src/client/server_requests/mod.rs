@@ -4,6 +4,7 @@
 
 pub(crate) mod check;
 pub(crate) mod input_request;
+mod other;
 mod respond;
 
 use crate::error::{ProtocolError, SendError};
@@ -69,6 +70,8 @@ impl StateAccess for ClientState<'_> {
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ServerRequest<'a> {
+    /// The method of an extension. Empty for other requests.
+    pub(crate) method: &'a str,
     pub(crate) params: Json<'a>,
     pub(crate) reply: ServerRequestReply<'a>,
 }
@@ -89,7 +92,7 @@ impl<'a> ServerRequest<'a> {
     /// The requested input.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
-        InputRequest::from_json(self.reply.pending.context.kind, self.params)
+        InputRequest::from_json(self.reply.pending.context.kind, self.method, self.params)
     }
 
     /// The raw parameters, an object.
@@ -207,9 +210,9 @@ impl ServerRequestReply<'_> {
 
     fn accept_dyn(self, form: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         match self.pending.context.kind {
-            InputKind::Form => self.result(form),
+            InputKind::Form => self.write_result(form),
             InputKind::Url => self.action(Action::Accept),
-            InputKind::Roots | InputKind::Sample => self.refuse_wrong_kind(),
+            InputKind::Roots | InputKind::Sample | InputKind::Other => self.refuse_wrong_kind(),
         }
     }
 
@@ -217,7 +220,7 @@ impl ServerRequestReply<'_> {
     pub fn decline(self) {
         match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Decline),
-            InputKind::Roots | InputKind::Sample => self.error(code::USER_REJECTED, "The user said no"),
+            _ => self.error(code::USER_REJECTED, "The user said no"),
         }
     }
 
@@ -226,9 +229,7 @@ impl ServerRequestReply<'_> {
     pub fn cancel(self) {
         match self.pending.context.kind {
             InputKind::Form | InputKind::Url => self.action(Action::Cancel),
-            InputKind::Roots | InputKind::Sample => {
-                self.error(code::USER_REJECTED, "The user gave no answer");
-            }
+            _ => self.error(code::USER_REJECTED, "The user gave no answer"),
         }
     }
 
@@ -238,7 +239,7 @@ impl ServerRequestReply<'_> {
             return self.refuse_wrong_kind();
         }
         let mut roots = Some(roots);
-        self.result(&mut |out| write_roots(out, &mut roots));
+        self.write_result(&mut |out| write_roots(out, &mut roots));
     }
 
     /// Responds with a model's message. `model` is the name of the model, and `content` writes the content blocks.
@@ -250,20 +251,12 @@ impl ServerRequestReply<'_> {
         }
         let revision = self.pending.context.revision;
         let mut content = Some(content);
-        self.result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
+        self.write_result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
     /// Responds with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.respond(OutboundMessageKind::Error { code }, &mut |out| {
-            out.key("error");
-            out.begin_object();
-            out.field_integer("code", code.into());
-            out.key("message");
-            out.display(&message);
-            out.end_object();
-            true
-        });
+        self.write_error(code, &message, &mut |_| true);
     }
 
     /// Reports progress, if the request has a progress token. The progress must increase with each call.
@@ -288,19 +281,19 @@ impl ServerRequestReply<'_> {
         outcome
     }
 
-    fn respond(self, kind: OutboundMessageKind, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(super) fn respond(self, kind: OutboundMessageKind, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let ServerRequestReply { state, pending } = self;
         state.with(&mut |state| state.respond(&pending, kind, body));
     }
 
     fn action(self, action: Action) {
-        self.result(&mut |out| {
+        self.write_result(&mut |out| {
             action.write(out);
             true
         });
     }
 
-    fn result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(super) fn write_result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         self.respond(OutboundMessageKind::Result, &mut |out| {
             out.key("result");
             out.begin_object();
@@ -308,7 +301,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    fn refuse_wrong_kind(self) {
+    pub(super) fn refuse_wrong_kind(self) {
         let ServerRequestReply { state, pending } = self;
         state.with(&mut |state| state.refuse(&pending, ProtocolError::InvalidReply));
     }

@@ -19,9 +19,10 @@ impl ClientState<'_> {
     }
 
     /// The kind of input that a method requests. Returns `None` if the client did not declare the capability for this
-    /// kind.
+    /// kind, or the method of an extension.
     pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
-        check::kind_of_method(method, self.declared())
+        let is_extension = || self.config.methods.iter().any(|known| method.is_name(known));
+        check::kind_of_method(method, self.declared()).or_else(|| is_extension().then_some(InputKind::Other))
     }
 
     /// Validates a request of the server for input of this kind.
@@ -40,13 +41,16 @@ impl ClientState<'_> {
     pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
+        method: Str<'_>,
         params: Option<Json<'a>>,
         context: Context,
     ) -> ServerRequest<'a> {
         let params = params.unwrap_or(Json::EMPTY_OBJECT);
         let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
         let source = Source::Line { id, meta: meta.bytes(), last_progress: SortKey::NONE };
+        let methods = self.config.methods.iter().copied();
         ServerRequest {
+            method: methods.into_iter().find(|known| method.is_name(known)).unwrap_or_default(),
             params,
             reply: ServerRequestReply { state: self, pending: Pending { source, context } },
         }

@@ -22,6 +22,11 @@ pub struct TaskLimits {
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
     /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
+    /// Whether the client subscribes to each call that becomes a task (`2026-07-28`). Default: no.
+    ///
+    /// If the server grants the subscription, notifications replace most polls: the client then polls at the maximum
+    /// time between polls. Otherwise it polls as without a subscription. A subscription takes one more slot.
+    pub listens: bool,
 }
 
 impl TaskLimits {
@@ -31,6 +36,7 @@ impl TaskLimits {
         shortest_interval: Millis(100),
         longest_interval: Millis::seconds(60),
         maximum: Millis::seconds(3600),
+        listens: false,
     };
 
     /// The time until the next poll of a task. Returns the bounded suggestion of the server.

@@ -17,7 +17,7 @@ use crate::time::Millis;
 impl ClientState<'_> {
     /// Waits until the next poll of a task.
     pub(super) fn wait_for_task(&mut self, ticket: Ticket) {
-        let interval = self.task(ticket).map_or(Millis::ZERO, |record| record.interval());
+        let interval = self.poll_interval(ticket);
         let now = self.peer.now;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         (outbound.state, outbound.data.method) = (OutboundState::TaskWaiting, Method::TaskGet);
@@ -65,6 +65,7 @@ impl ClientState<'_> {
 
     /// Writes `tasks/cancel`. The client ignores its response, because the ticket is no longer valid.
     pub(super) fn write_task_cancel(&mut self, ticket: Ticket) -> Result<(), Overflow> {
+        self.unwatch_task(ticket);
         if !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {
             return Ok(());
         }

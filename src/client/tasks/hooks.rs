@@ -44,6 +44,9 @@ pub(crate) trait TaskHooks: Sync {
         task: Object<'_>,
     ) -> Option<Handled>;
 
+    /// Handles the acknowledgment of a subscription to a task.
+    fn on_watched(&self, state: &mut ClientState<'_>, listener: Ticket, params: Json<'_>);
+
     /// Finds the task to which progress belongs (`2025-11-25`).
     fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket>;
 
@@ -113,6 +116,10 @@ impl TaskHooks for Hooks {
     ) -> Option<Handled> {
         let is_status = method == *methods::TASKS.name || method == *methods::TASKS_STATUS.name;
         if is_status { state.handle_task_status(task) } else { None }
+    }
+
+    fn on_watched(&self, state: &mut ClientState<'_>, listener: Ticket, params: Json<'_>) {
+        state.handle_watched(listener, params);
     }
 
     fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket> {

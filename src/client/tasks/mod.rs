@@ -9,6 +9,7 @@
 pub(crate) mod config;
 mod follow_up;
 pub(crate) mod hooks;
+mod listen;
 mod receive;
 pub(crate) mod record;
 mod resume;

@@ -70,7 +70,10 @@ impl ClientState<'_> {
         }
         self.update_task(ticket, &limits, json);
         match status {
-            TaskStatus::Working => self.wait_for_task(ticket),
+            TaskStatus::Working => {
+                self.wait_for_task(ticket);
+                self.watch_task(id);
+            }
             // The response to a poll has the other members of the task.
             _ => self.poll_task(ticket),
         }
@@ -103,7 +106,7 @@ impl ClientState<'_> {
                 if rpc::kind(task.line(), error) != Kind::Object {
                     return self.fail_task(ticket, RequestFailure::Invalid);
                 }
-                return Handled::Event(end_request(self, ticket, PendingOutcome::Error(error)));
+                return self.finish_task(ticket, PendingOutcome::Error(error));
             }
             // The messages about the input of a task of 2025-11-25 belong to the request of its result.
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
@@ -123,17 +126,22 @@ impl ClientState<'_> {
         let is_valid = result.kind() == Kind::Object
             && Method::CallTool.accepts_result(result, member)
             && is_complete(kind);
-        Handled::Event(match is_valid {
+        match is_valid {
             true => {
                 let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: true };
-                end_request(self, ticket, outcome)
+                self.finish_task(ticket, outcome)
             }
-            false => return self.fail_task(ticket, RequestFailure::Invalid),
-        })
+            false => self.fail_task(ticket, RequestFailure::Invalid),
+        }
     }
 
     fn fail_task(&mut self, ticket: Ticket, failure: RequestFailure) -> Handled {
-        Handled::Event(end_request(self, ticket, PendingOutcome::Failed(failure)))
+        self.finish_task(ticket, PendingOutcome::Failed(failure))
+    }
+
+    fn finish_task(&mut self, ticket: Ticket, outcome: PendingOutcome) -> Handled {
+        self.unwatch_task(ticket);
+        Handled::Event(end_request(self, ticket, outcome))
     }
 
     /// Emits the input requests of a task. Returns `None` if the client has already emitted all of them.

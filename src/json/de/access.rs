@@ -1,7 +1,10 @@
 //! serde access to containers: elements, members, member names and enum variants.
 
 use super::error_kind::ErrorKind;
-use super::{Decoder, Step, TypedError, bounded, integer_of, integers, visit_number, visit_single, wide};
+use super::{
+    Decoder, INTEGER, NATURAL, NUMBER, Step, TypedError, all_integers, bounded, integer_of, integers,
+    visit_number, visit_single, wide,
+};
 use crate::json::value::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -222,18 +225,14 @@ impl<'de> Name<'de> {
 impl<'de> Deserializer<'de> for Name<'de> {
     type Error = TypedError;
 
-    integers!(
-        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
-        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
-        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
-    );
+    all_integers!();
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        visit_single(self.number().ok_or_else(|| self.wrong("f32"))?, visitor)
+        visit_single(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        visit_number(self.number().ok_or_else(|| self.wrong("f64"))?, visitor)
+        visit_number(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
@@ -241,12 +240,12 @@ impl<'de> Deserializer<'de> for Name<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong("i128"))?, "i128")?;
+        let value = wide(self.number().ok_or_else(|| self.wrong(INTEGER))?, INTEGER)?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong("u128"))?, "u128")?;
+        let value = wide(self.number().ok_or_else(|| self.wrong(NATURAL))?, NATURAL)?;
         visitor.visit_u128(value)
     }
 

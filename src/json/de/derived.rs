@@ -3,7 +3,7 @@
 
 use super::access::{Members, Name};
 use super::error_kind::ErrorKind;
-use super::{Decoder, Integer, TypedError};
+use super::{Decoder, INTEGER, Integer, NATURAL, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;
 use serde_core::de::value::U64Deserializer;
@@ -139,7 +139,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     });
     match value {
         Some(value) => visitor.visit_i128(value),
-        None => Err(TypedError::wrong(text, "i128")),
+        None => Err(TypedError::wrong(text, INTEGER)),
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
 pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
-        _ => Err(TypedError::wrong(text, "u128")),
+        _ => Err(TypedError::wrong(text, NATURAL)),
     }
 }
 

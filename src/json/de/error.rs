@@ -15,7 +15,7 @@ const PATH: usize = 32;
 /// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
 
-/// A decoding error: the text does not fit the type. Example: `` `motor[2].speed`: expected u8, found "fast" ``. A long
+/// A decoding error: the text does not fit the type. Example: `` `motor[2].speed`: expected an integer from 0 to 255, found "fast" ``. A long
 /// message is cut at its end, a long path at its start.
 #[derive(Clone, Copy)]
 pub struct TypedError {

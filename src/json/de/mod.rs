@@ -66,6 +66,10 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
     }
 }
 
+/// The newtype name that [`Decimal`](crate::Decimal) passes to a `Deserializer`. For this name, the decoder passes the
+/// text of a number.
+pub(super) const DECIMAL: &str = "mcp_proto::Decimal";
+
 /// The serde deserializer over the remaining text.
 struct Decoder<'de> {
     rest: &'de mut [u8],
@@ -233,7 +237,7 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(TypedError::wrong(text, "f64")),
+            _ => Err(TypedError::wrong(text, NUMBER)),
         },
     }
 }
@@ -241,21 +245,43 @@ fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value
 fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(TypedError::wrong(text, "f32")),
+        _ => Err(TypedError::wrong(text, NUMBER)),
     }
 }
 
+/// The description of `i64` and `i128` in errors, which are for clients. A client knows JSON, but not Rust.
+const INTEGER: &str = "an integer";
+/// The description of `u64` and `u128`.
+const NATURAL: &str = "an integer of at least 0";
+const NUMBER: &str = "a number";
+
 /// Defines the methods for integers of up to 64 bits.
 macro_rules! integers {
-    ($($method:ident $visit:ident $type:ident)*) => {$(
+    ($($method:ident $visit:ident $type:ident $expected:expr;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
             let bounds = ($type::MIN as i64, $type::MAX as u64);
-            let value = self.integer(bounds, stringify!($type))?;
+            let value = self.integer(bounds, $expected)?;
             visitor.$visit(value as $type)
         }
     )*};
 }
 use integers;
+
+macro_rules! all_integers {
+    () => {
+        integers!(
+            deserialize_i8 visit_i8 i8 "an integer from -128 to 127";
+            deserialize_i16 visit_i16 i16 "an integer from -32768 to 32767";
+            deserialize_i32 visit_i32 i32 "an integer from -2147483648 to 2147483647";
+            deserialize_i64 visit_i64 i64 INTEGER;
+            deserialize_u8 visit_u8 u8 "an integer from 0 to 255";
+            deserialize_u16 visit_u16 u16 "an integer from 0 to 65535";
+            deserialize_u32 visit_u32 u32 "an integer from 0 to 4294967295";
+            deserialize_u64 visit_u64 u64 NATURAL;
+        );
+    };
+}
+use all_integers;
 
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
@@ -269,11 +295,7 @@ macro_rules! strings {
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     type Error = TypedError;
 
-    integers!(
-        deserialize_i8 visit_i8 i8 deserialize_i16 visit_i16 i16 deserialize_i32 visit_i32 i32
-        deserialize_i64 visit_i64 i64 deserialize_u8 visit_u8 u8 deserialize_u16 visit_u16 u16
-        deserialize_u32 visit_u32 u32 deserialize_u64 visit_u64 u64
-    );
+    all_integers!();
     strings!(
         deserialize_str "a string" deserialize_string "a string" deserialize_char "a character"
         deserialize_identifier "a string"
@@ -296,32 +318,32 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number("i128")?;
+        let text = self.number(INTEGER)?;
         #[cfg(feature = "derive")]
         if self.derived {
             return derived::visit_wide_signed(text, visitor);
         }
-        let value = wide(text, "i128")?;
+        let value = wide(text, INTEGER)?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number("u128")?;
+        let text = self.number(NATURAL)?;
         #[cfg(feature = "derive")]
         if self.derived {
             return derived::visit_wide(text, visitor);
         }
-        let value = wide(if text == "-0" { "0" } else { text }, "u128")?;
+        let value = wide(if text == "-0" { "0" } else { text }, NATURAL)?;
         visitor.visit_u128(value)
     }
 
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number("f32")?;
+        let text = self.number(NUMBER)?;
         visit_single(text, visitor)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
-        let text = self.number("f64")?;
+        let text = self.number(NUMBER)?;
         visit_number(text, visitor)
     }
 
@@ -367,9 +389,12 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, TypedError> {
+        if name == DECIMAL {
+            return visitor.visit_borrowed_str(self.number("a number")?);
+        }
         visitor.visit_newtype_struct(self)
     }
 

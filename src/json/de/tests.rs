@@ -126,14 +126,17 @@ fn error_names_path_and_reason() {
     for (text, message) in [
         (
             r#"{"motor":[{"speed":1},{"speed":2},{"speed":"x"}]}"#,
-            "`motor[2].speed`: expected u8, found \"x\"",
+            "`motor[2].speed`: expected an integer from 0 to 255, found \"x\"",
         ),
-        (r#"{"motor":[{"speed":300}]}"#, "`motor[0].speed`: expected u8, found 300"),
-        (r#"{"motor":[{"speed":-3}]}"#, "`motor[0].speed`: expected u8, found -3"),
-        (r#"{"motor":[{"speed":1.0}]}"#, "`motor[0].speed`: expected u8, found 1.0"),
+        (r#"{"motor":[{"speed":300}]}"#, "`motor[0].speed`: expected an integer from 0 to 255, found 300"),
+        (r#"{"motor":[{"speed":-3}]}"#, "`motor[0].speed`: expected an integer from 0 to 255, found -3"),
+        (r#"{"motor":[{"speed":1.0}]}"#, "`motor[0].speed`: expected an integer from 0 to 255, found 1.0"),
         (r#"{"motor":[{"on":null}]}"#, "`motor[0]`: missing field `speed`"),
         (r#"{"motor":[{"speed":1,"on":[]}]}"#, "`motor[0].on`: expected a boolean, found []"),
-        (r#"{"motor":[],"names":{"a b":128}}"#, "`names.a b`: expected i8, found 128"),
+        (
+            r#"{"motor":[],"names":{"a b":128}}"#,
+            "`names.a b`: expected an integer from -128 to 127, found 128",
+        ),
         (r#"{"motor":{}}"#, "`motor`: expected an array, found {}"),
         (r#"{"motor":null}"#, "`motor`: expected an array, found null"),
         (r#"{"motor":[],"motor":[]}"#, "duplicate field `motor`"),
@@ -166,23 +169,26 @@ fn error_names_path_and_reason() {
     assert_eq!(error::<Never>("\"x\""), "unknown variant `x`, there are none");
     // A visitor's own check supplies its own message.
     assert_eq!(error::<std::num::NonZeroU8>("0"), "expected a nonzero u8, found 0");
-    assert_eq!(error::<u64>("-1"), "expected u64, found -1");
-    assert_eq!(error::<i64>("9223372036854775808"), "expected i64, found 9223372036854775808");
-    assert_eq!(error::<f64>("1e999"), "expected f64, found 1e999");
+    assert_eq!(error::<u64>("-1"), "expected an integer of at least 0, found -1");
+    assert_eq!(error::<i64>("9223372036854775808"), "expected an integer, found 9223372036854775808");
+    assert_eq!(error::<f64>("1e999"), "expected a number, found 1e999");
     assert_eq!(error::<char>("\"ab\""), "expected a character, found \"ab\"");
-    assert_eq!(error::<Vec<Vec<u8>>>("[[],[0,true]]"), "`[1][1]`: expected u8, found true");
-    assert_eq!(error::<BTreeMap<u8, ()>>("{\"x\":null}"), "expected u8, found x");
+    assert_eq!(
+        error::<Vec<Vec<u8>>>("[[],[0,true]]"),
+        "`[1][1]`: expected an integer from 0 to 255, found true"
+    );
+    assert_eq!(error::<BTreeMap<u8, ()>>("{\"x\":null}"), "expected an integer from 0 to 255, found x");
 }
 
 #[test]
 fn long_errors_are_cut() {
     let long = "ä".repeat(100);
     let error = decoded::<Vec<BTreeMap<String, u8>>>(&format!("[{{\"{long}\":\"{long}\"}}]")).unwrap_err();
-    assert_eq!(error, format!("`…`: expected u8, found \"{}…", "ä".repeat(11)));
+    assert_eq!(error, format!("`…`: expected an integer from 0 to 255, found \"{}…", "ä".repeat(11)));
     let mut text = format!("[{{\"a long name, but not too long\":{{\"inner\":\"{long}\"}}}}]").into_bytes();
     let error = decode_in_place::<Vec<BTreeMap<String, BTreeMap<String, u8>>>>(&mut text).unwrap_err();
     assert_eq!(error.path(), "[0].a long name, but not too long.inner");
-    assert!(error.message().starts_with("expected u8, found \"ä"));
+    assert!(error.message().starts_with("expected an integer from 0 to 255, found \"ä"));
     assert!(size_of::<TypedError>() < 128);
 }
 
@@ -200,7 +206,10 @@ fn error_path_leads_to_its_origin() {
     }
     let error = |text| decoded::<BTreeMap<String, Even>>(text).unwrap_err();
     assert_eq!(error("{\"a\":[1,1],\"b\":[1,2]}"), "`b`: odd");
-    assert_eq!(error("{\"a\":[1,1],\"b\":[1,true]}"), "`b[1]`: expected u8, found true");
+    assert_eq!(
+        error("{\"a\":[1,1],\"b\":[1,true]}"),
+        "`b[1]`: expected an integer from 0 to 255, found true"
+    );
     // The path keeps the innermost steps.
     #[derive(Debug, Deserialize)]
     struct Nested(#[allow(dead_code)] Vec<Nested>);

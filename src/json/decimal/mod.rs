@@ -10,10 +10,14 @@ use crate::platform::divide;
 use core::cmp::Ordering;
 use core::fmt;
 
+#[cfg(feature = "serde")]
+mod decode;
 mod sort_key;
 pub(crate) use sort_key::SortKey;
 
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
+///
+/// As an argument of a tool, a `Decimal` is any JSON number. Unlike `f32` and `f64`, it links no floating-point code.
 ///
 /// ```
 /// use mcp_proto::Decimal;
@@ -60,43 +64,44 @@ impl Decimal {
     /// Parses a JSON number. Digits that do not fit are cut off. An exponent out of bounds becomes the nearest bound.
     /// Returns `None` if the text is not a JSON number.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Decimal> {
+    pub const fn parse(text: &str) -> Option<Decimal> {
         let (negative, rest) = match text.as_bytes() {
             [b'-', rest @ ..] => (true, rest),
             rest => (false, rest),
         };
-        let limit = (i64::MAX as u64).saturating_add(u64::from(negative));
+        let limit = (i64::MAX as u64).saturating_add(negative as u64);
         let mut sum = Sum { magnitude: 0, exponent: 0, limit, full: false };
-        let (whole, rest) = digits_of(rest);
-        match whole {
-            [] | [b'0', _, ..] => return None,
-            _ => whole.iter().for_each(|digit| sum.add(*digit, false)),
-        }
         let rest = match rest {
-            [b'.', rest @ ..] => {
-                let (fraction, rest) = digits_of(rest);
-                if fraction.is_empty() {
-                    return None;
-                }
-                fraction.iter().for_each(|digit| sum.add(*digit, true));
-                rest
-            }
-            _ => rest,
-        };
-        let power = match rest {
-            [] => 0,
-            [b'e' | b'E', b'-', digits @ ..] => power(digits)?.wrapping_neg(),
-            [b'e' | b'E', b'+', digits @ ..] | [b'e' | b'E', digits @ ..] => power(digits)?,
+            [b'0', b'0'..=b'9', ..] => return None,
+            [b'0'..=b'9', ..] => sum.add_all(rest, false),
             _ => return None,
         };
-        let exponent = sum.exponent.saturating_add(power);
-        let exponent = exponent.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
-        let mantissa = if negative {
-            0i64.checked_sub_unsigned(sum.magnitude)?
-        } else {
-            0i64.checked_add_unsigned(sum.magnitude)?
+        let rest = match rest {
+            [b'.', fraction @ ..] if matches!(fraction, [b'0'..=b'9', ..]) => sum.add_all(fraction, true),
+            _ => rest,
         };
-        Some(Decimal::new(mantissa, exponent))
+        let (below_one, digits) = match rest {
+            [] => (false, b"0".as_slice()),
+            [b'e' | b'E', b'-', digits @ ..] => (true, digits),
+            [b'e' | b'E', b'+', digits @ ..] | [b'e' | b'E', digits @ ..] => (false, digits),
+            _ => return None,
+        };
+        let Some(power) = power(digits) else { return None };
+        let power = if below_one { power.wrapping_neg() } else { power };
+        let exponent = match sum.exponent.saturating_add(power) {
+            ..=-0x8000 => i16::MIN,
+            0x7FFF.. => i16::MAX,
+            exponent => exponent as i16,
+        };
+        let mantissa = if negative {
+            0i64.checked_sub_unsigned(sum.magnitude)
+        } else {
+            0i64.checked_add_unsigned(sum.magnitude)
+        };
+        match mantissa {
+            Some(mantissa) => Some(Decimal::new(mantissa, exponent)),
+            None => None,
+        }
     }
 
     /// Returns the mantissa. The number is the mantissa times ten to the power of [`exponent`](Decimal::exponent).
@@ -147,33 +152,39 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, digit: u8, fraction: bool) {
+    /// Adds all digits at the start of `text`. Returns the rest.
+    const fn add_all<'a>(&mut self, text: &'a [u8], fraction: bool) -> &'a [u8] {
+        let mut rest = text;
+        while let [digit @ b'0'..=b'9', tail @ ..] = rest {
+            self.add(*digit, fraction);
+            rest = tail;
+        }
+        rest
+    }
+
+    const fn add(&mut self, digit: u8, fraction: bool) {
         // A checked multiplication would take much flash on 32-bit targets.
-        let next = self.magnitude.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0F));
+        let next = self.magnitude.wrapping_mul(10).wrapping_add((digit & 0x0F) as u64);
         if self.magnitude <= i64::MAX as u64 / 10 && next <= self.limit && !self.full {
             self.magnitude = next;
-            self.exponent = self.exponent.saturating_sub(fraction.into());
+            self.exponent = self.exponent.saturating_sub(fraction as i32);
         } else {
             self.full = true;
-            self.exponent = self.exponent.saturating_add((!fraction).into());
+            self.exponent = self.exponent.saturating_add(!fraction as i32);
         }
     }
 }
 
-fn digits_of(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let length = bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len());
-    bytes.split_at_checked(length).unwrap_or((bytes, b""))
-}
-
 /// Returns the value of an exponent's digits. A value that is far out of bounds is cut off.
-fn power(digits: &[u8]) -> Option<i32> {
-    if digits.is_empty() {
-        return None;
+const fn power(digits: &[u8]) -> Option<i32> {
+    let (mut value, mut rest) = (0i32, digits);
+    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
+        if value < 100_000_000 {
+            value = value.wrapping_mul(10).wrapping_add((*digit & 0x0F) as i32);
+        }
+        rest = tail;
     }
-    digits.iter().try_fold(0i32, |value, digit| {
-        let digit = digit.is_ascii_digit().then_some(digit & 0x0F)?;
-        Some(if value < 100_000_000 { value.wrapping_mul(10).wrapping_add(digit.into()) } else { value })
-    })
+    if digits.is_empty() || !rest.is_empty() { None } else { Some(value) }
 }
 
 /// Writes the decimal digits of `value` to the end of `buffer`, and returns the digits. Links no formatting machinery.

@@ -4,6 +4,7 @@ use crate::json::write_text::{WriteText, prints};
 
 /// The kind of a scan error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ScanErrorKind {
     /// The text has no value, only white space.
@@ -27,6 +28,7 @@ pub enum ScanErrorKind {
 
 /// A scan error: the text is not one JSON value within the depth limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ScanError {
     /// The kind of the error.
     pub kind: ScanErrorKind,

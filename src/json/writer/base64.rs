@@ -10,12 +10,17 @@ impl Writer<'_> {
     pub fn base64(&mut self, bytes: &[u8]) {
         self.order.value(self.last);
         self.push(self.opening());
+        self.base64_inside(bytes);
+        self.push_byte(b'"');
+    }
+
+    /// Writes bytes in base64 into an open string, with padding.
+    pub(crate) fn base64_inside(&mut self, bytes: &[u8]) {
         let length = length(bytes.len());
         if let Some((_, spare)) = self.reserve(length) {
             encode(spare, bytes);
             self.advance(length);
         }
-        self.push_byte(b'"');
     }
 }
 

@@ -15,6 +15,15 @@ pub(super) const fn escape_letter(byte: u8) -> u8 {
     }
 }
 
+/// Returns the number of bytes that a byte of a string takes in JSON text.
+pub(crate) const fn escape_length(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | ..b' ' if escape_letter(byte) == b'u' => 6,
+        b'"' | b'\\' | ..b' ' => 2,
+        _ => 1,
+    }
+}
+
 /// Returns the four hexadecimal digits for the escape of a control character.
 pub(super) const fn code_of(byte: u8) -> [u8; 4] {
     let low = byte & 0x0F;

@@ -4,7 +4,7 @@
 
 mod base64;
 mod checked;
-mod escape;
+pub(crate) mod escape;
 pub(crate) mod member_cache;
 mod object;
 mod order;

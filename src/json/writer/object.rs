@@ -1,5 +1,7 @@
 //! Objects from raw JSON text that the caller supplies.
 
+#[cfg(feature = "serde")]
+use super::Mark;
 use super::Writer;
 use crate::json::{Json, Kind};
 
@@ -37,6 +39,40 @@ impl Writer<'_> {
         closed
     }
 
+    /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value does
+    /// not. After an overflow, the function returns `true`, because the writer reports the overflow.
+    #[cfg(feature = "serde")]
+    pub(crate) fn serialize_members<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) -> bool {
+        let before = self.mark();
+        match self.serialize(value) {
+            Ok(()) => self.unwrap_object(before),
+            Err(_) => self.overflowed(),
+        }
+    }
+
+    /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything else
+    /// was written.
+    #[cfg(feature = "serde")]
+    fn unwrap_object(&mut self, before: Mark) -> bool {
+        if self.overflowed {
+            return true;
+        }
+        let written = self.room.ensure(self.at).and_then(|all| all.get_mut(before.at..self.at));
+        let object = match written.unwrap_or_default() {
+            [b',', object @ ..] | object => object,
+        };
+        match object {
+            [b'{', b'}'] => self.rollback(before),
+            [brace @ b'{', .., b'}'] => {
+                // JSON allows a space before a member.
+                *brace = b' ';
+                return self.reopen_object();
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Removes `token` after a string. The caller must have written `token` last.
     pub(crate) fn take_back(&mut self, token: &str) {
         if !self.overflowed && self.at >= self.floor.saturating_add(token.len()) {
@@ -70,6 +106,32 @@ mod tests {
             assert_eq!(nothing, "", "{text}");
         }
         assert_eq!(written(|out| assert!(out.raw_object(" {\"a\":\n1} "))), "{\"a\": 1}");
+    }
+
+    #[test]
+    #[cfg(feature = "serde")]
+    fn unwrapped_object_adds_its_members_to_the_open_object() {
+        for (first, object, expected) in [
+            ("", r#"{"b":[1],"c":{}}"#, Some(r#"{ "b":[1],"c":{},"z":1}"#)),
+            (r#"{"a":1}"#, r#"{"b":1}"#, Some(r#"{"a":1, "b":1,"z":1}"#)),
+            (r#"{"a":1}"#, "{}", Some(r#"{"a":1,"z":1}"#)),
+            ("", "{}", Some(r#"{"z":1}"#)),
+            (r#"{"a":1}"#, "[]", None),
+            ("", "7", None),
+        ] {
+            let text = written(|out| {
+                out.begin_object();
+                assert!(first.is_empty() || out.raw_members(first));
+                let before = out.mark();
+                out.raw(object).unwrap();
+                assert_eq!(out.unwrap_object(before), expected.is_some(), "{object}");
+                out.field_integer("z", 1);
+                out.end_object();
+            });
+            if let Some(expected) = expected {
+                assert_eq!(text, expected);
+            }
+        }
     }
 
     #[test]

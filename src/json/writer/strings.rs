@@ -42,6 +42,13 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes the longest prefix of `text` that fits into an open string, escaped. Returns the length of the prefix.
+    pub(crate) fn prefix_inside(&mut self, text: &str) -> usize {
+        let length = fitting_prefix(text, self.remaining());
+        self.escape(b"", text.get(..length).unwrap_or_default(), b"");
+        length
+    }
+
     /// Appends an escaped copy of the output between `from` and `to`, for use inside a string. Both are offsets from
     /// the start. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
@@ -69,6 +76,27 @@ impl Writer<'_> {
             from = end.wrapping_add(1);
         }
     }
+}
+
+/// Returns the length of the longest prefix of `text` that takes at most `space` bytes when it is escaped.
+fn fitting_prefix(text: &str, space: usize) -> usize {
+    let (mut taken, mut space) = (0usize, space);
+    loop {
+        let rest = text.as_bytes().get(taken..).unwrap_or_default();
+        let window = rest.get(..space).unwrap_or(rest);
+        let run = text_run(window);
+        (taken, space) = (taken.wrapping_add(run), space.saturating_sub(run));
+        let Some(byte) = window.get(run) else { break };
+        let length = if escape_letter(*byte) == b'u' { 6 } else { 2 };
+        if length > space {
+            break;
+        }
+        (taken, space) = (taken.wrapping_add(1), space.saturating_sub(length));
+    }
+    while !text.is_char_boundary(taken) {
+        taken = taken.wrapping_sub(1);
+    }
+    taken
 }
 
 /// Copies a few bytes to the start of the spare capacity. Returns the remaining capacity, or none if the bytes do not

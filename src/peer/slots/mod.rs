@@ -23,9 +23,15 @@ use crate::peer::slots::store::Store;
 /// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never matches
 /// it with a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ticket {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
+}
+
+impl Ticket {
+    /// The ticket of no request.
+    pub(crate) const NONE: Ticket = Ticket { slot: NONE, generation: 0 };
 }
 
 /// Storage for one request in flight. The caller lends an array: `[Slot::EMPTY; 4]`. A table uses at most 65,535 slots.
@@ -144,6 +150,15 @@ impl<'b, D: Data> InFlight<'b, D> {
         }
         (self.taken, self.queue) = (0, NO_QUEUE);
         self.rebuild_tree();
+    }
+
+    /// Returns whether the caller lent the slots.
+    pub(crate) fn is_lent(&self) -> bool {
+        match &self.store {
+            Store::Lent { .. } => true,
+            #[cfg(feature = "alloc")]
+            Store::Grown { .. } => false,
+        }
     }
 
     /// Returns the maximum number of requests in flight.

@@ -14,15 +14,19 @@
 //! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
 //! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResultView::from_json`] |
 //! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
+//! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
 //! These types are for servers. A client sees an [`InputRequest`](crate::client::InputRequest).
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
+mod other_request;
+
 pub use crate::protocol::elicitation::choice::Choice;
 pub use crate::protocol::elicitation::field::Field;
 pub use crate::protocol::elicitation::result::{ElicitAction, ElicitResultView};
 pub use crate::protocol::elicitation::{Form, OpenUrl};
+pub use crate::protocol::input::other_request::OtherRequest;
 pub use crate::protocol::roots::{ListRoots, RootView, RootsView};
 pub use crate::protocol::sampling::CreateMessage;
 pub use crate::protocol::sampling::block::Block;
@@ -37,11 +41,11 @@ use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::{Revision, Revisions};
 
-/// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`] or [`CreateMessage`].
+/// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`], [`CreateMessage`] or [`OtherRequest`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
 pub trait Input: Sealed {
     /// The method of the request.
-    fn method(&self) -> &'static str;
+    fn method(&self) -> &str;
 
     /// The capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
@@ -61,7 +65,7 @@ impl dyn Input + '_ {
     /// not valid.
     ///
     /// The parameters depend on the revision and on the capabilities of the client. An application that sends requests
-    /// from another thread passes the parameters to [`Server::ask_raw`](crate::Server::ask_raw).
+    /// from another thread passes the parameters to an [`OtherRequest`].
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};
@@ -114,6 +118,20 @@ pub(crate) fn write_request(
         out.end_object();
     }
     valid
+}
+
+/// Writes a notification. The closure `params` writes the parameters. It returns `false` if the parameters are not
+/// valid. If the closure writes nothing, the message has no member `params`.
+pub(crate) fn write_notification(
+    out: &mut Writer<'_>,
+    method: &str,
+    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    out.token(r#"{"jsonrpc":"2.0""#);
+    if !write_request(out, method, params) {
+        out.fail();
+    }
+    out.token("}");
 }
 
 #[cfg(test)]

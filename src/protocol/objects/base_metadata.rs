@@ -3,6 +3,7 @@
 use crate::json::Writer;
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::icon::Icons;
+use crate::protocol::objects::size;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
 /// The names of text members, and the revisions of each member.
@@ -70,6 +71,16 @@ impl<'t> BaseMetadata<'t> {
     pub(crate) const fn set_description(&mut self, text: &'t str) {
         let [.., description] = &mut self.texts;
         *description = Some(text);
+    }
+
+    /// The maximum size of the members in any revision, in bytes.
+    pub(crate) const fn size(&self) -> usize {
+        let [name, title, description] = self.texts;
+        size::text("name", name)
+            .saturating_add(size::text("title", title))
+            .saturating_add(size::text("description", description))
+            .saturating_add(self.icons.size())
+            .saturating_add(size::raw("_meta", self.meta))
     }
 
     /// Writes the members that the revision defines. The caller must have checked that `_meta` is an object.

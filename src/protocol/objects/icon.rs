@@ -3,6 +3,7 @@
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
 use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::size;
 use crate::protocol::objects::view::{entries, list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -59,6 +60,20 @@ impl<'i> Icon<'i> {
         self
     }
 
+    /// The maximum size of the object and its comma, in bytes.
+    const fn size(&self) -> usize {
+        let mut length = r#"{},"theme":"light""#.len();
+        let mut sizes = self.sizes;
+        while let [size, tail @ ..] = sizes {
+            length = length.saturating_add(size::string(size)).saturating_add(1);
+            sizes = tail;
+        }
+        length
+            .saturating_add(size::text("src", Some(self.src)))
+            .saturating_add(size::text("mimeType", self.mime_type))
+            .saturating_add(r#","sizes":[]"#.len())
+    }
+
     fn write(&self, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("src", self.src);
@@ -87,6 +102,16 @@ impl<'i> Icons<'i> {
 
     pub(crate) const fn new(icons: &'i [Icon<'i>]) -> Icons<'i> {
         Icons { icons, write: Some(write_icons) }
+    }
+
+    /// The maximum size of the member `icons` and its comma, in bytes.
+    pub(crate) const fn size(&self) -> usize {
+        let (mut length, mut rest) = (0usize, self.icons);
+        while let [icon, tail @ ..] = rest {
+            length = length.saturating_add(icon.size());
+            rest = tail;
+        }
+        if length == 0 { 0 } else { length.saturating_add(r#","icons":[]"#.len()) }
     }
 
     /// Writes the member `icons`. Omits the member if the list is empty, or if the revision has no icons.

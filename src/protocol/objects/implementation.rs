@@ -5,6 +5,7 @@
 use crate::json::{Str, Writer};
 use crate::protocol::objects::base_metadata::{Names, base_metadata_view, write_texts};
 use crate::protocol::objects::icon::{IconView, Icons, icons};
+use crate::protocol::objects::size;
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
@@ -50,6 +51,18 @@ impl<'i> Implementation<'i> {
     pub(crate) const fn icons(mut self, icons: Icons<'i>) -> Self {
         self.icons = icons;
         self
+    }
+
+    /// The maximum size of the object in any revision, in bytes.
+    pub(crate) const fn size(&self) -> usize {
+        let [name, version, title, description, website] = self.texts;
+        "{}".len()
+            .saturating_add(size::text("name", name))
+            .saturating_add(size::text("version", version))
+            .saturating_add(size::text("title", title))
+            .saturating_add(size::text("description", description))
+            .saturating_add(size::text("websiteUrl", website))
+            .saturating_add(self.icons.size())
     }
 
     /// Writes the object with the members that the revision defines.

@@ -13,6 +13,9 @@ use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template::{self, Matches};
 
+/// The media type of a folder (the extension *Skills*).
+pub(crate) const DIRECTORY: &str = "inode/directory";
+
 /// A resource: data with a URI. A client reads a resource by its URI. A server lists resources, and links to resources
 /// in tool results.
 ///
@@ -242,6 +245,12 @@ impl<'a> ResourceView<'a> {
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
+    }
+
+    /// Whether the resource is a folder, which [`Client::read_directory`](crate::Client::read_directory) lists.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.mime().is_some_and(|mime| mime == DIRECTORY)
     }
 
     /// The size in bytes, before any encoding.

@@ -21,21 +21,33 @@ pub(crate) enum Body<'x> {
 
 /// Writes the contents of a resource with its URI.
 pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-    let fallback = if matches!(body, Body::Text(_)) { TEXT } else { BYTES };
     out.begin_object();
     out.field_string("uri", uri);
-    out.field_string("mimeType", mime_type.unwrap_or(fallback));
-    match body {
-        Body::Text(text) => {
-            out.key("text");
-            out.display(text);
-        }
-        Body::Blob(bytes) => {
-            out.key("blob");
-            out.base64(bytes);
-        }
-    }
+    write_members(out, mime_type, body);
     out.end_object();
+}
+
+/// Writes the members besides the URI.
+pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body: Body<'_>) {
+    begin_body(out, mime_type, matches!(body, Body::Text(_)));
+    match body {
+        Body::Text(text) => out.display(text),
+        Body::Blob(bytes) => out.base64(bytes),
+    }
+}
+
+/// Writes the contents of a resource up to the value of the member `text` or `blob`.
+pub(crate) fn begin_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, is_text: bool) {
+    out.begin_object();
+    out.field_string("uri", uri);
+    begin_body(out, mime_type, is_text);
+}
+
+/// Writes the MIME type and the name of the member `text` or `blob`.
+fn begin_body(out: &mut Writer<'_>, mime_type: Option<&str>, is_text: bool) {
+    let (key, fallback) = if is_text { ("text", TEXT) } else { ("blob", BYTES) };
+    out.field_string("mimeType", mime_type.unwrap_or(fallback));
+    out.key(key);
 }
 
 /// Writes the contents of a resource.

@@ -23,6 +23,7 @@ pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 ///
 /// Specification: *Tasks*, *Task status*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TaskStatus {
     /// The server works on the request.
     Working,
@@ -77,6 +78,7 @@ impl TaskStatus {
 ///
 /// Specification: 2025-11-25, *Tasks*, *Tool-level negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TaskSupport {
     /// Calls never become tasks. The server refuses a call that requests a task (-32601).
     #[default]

@@ -6,6 +6,7 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::size;
 use crate::protocol::objects::task::{TaskSupport, ToolTasks};
 use crate::protocol::objects::view::{object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -108,6 +109,24 @@ impl<'t> Tool<'t> {
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
+    }
+
+    /// The maximum size of the list entry and its comma in any revision, in bytes.
+    pub(crate) const fn size(&self) -> usize {
+        let mut length = r#"{},"annotations":{},"execution":{"taskSupport":"forbidden"}"#.len();
+        let (mut keys, mut hints) = (HINTS.as_slice(), self.hints.0.as_slice());
+        while let ([key, other_keys @ ..], [hint, other_hints @ ..]) = (keys, hints) {
+            if hint.is_some() {
+                length = length.saturating_add(size::raw(key, Some("false")));
+            }
+            (keys, hints) = (other_keys, other_hints);
+        }
+        length
+            .saturating_add(self.base.size())
+            // A server sends `{"type":"object"}` in place of `{}`.
+            .saturating_add(size::raw("inputSchema", Some(self.input_schema)))
+            .saturating_add(r#""type":"object""#.len())
+            .saturating_add(size::raw("outputSchema", self.output_schema))
     }
 
     /// Whether calls may become tasks.

@@ -167,7 +167,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
 }
 
 /// Writes the members that follow the content.
-fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
+pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
         out.field_boolean("isError", true);
     }

@@ -203,7 +203,9 @@ impl<'u> Variable<'u> {
         self.text
     }
 
-    /// The text, unless it is percent-encoded.
+    /// The text, or `None` if it is percent-encoded.
+    ///
+    /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
         memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)

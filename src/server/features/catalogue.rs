@@ -1,11 +1,16 @@
 //! Catalogue lookup and duplicate detection, shared by features.
 
+use core::cell::Cell;
+
+use crate::error::{ConfigError, EntryName};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
+use crate::server::feature::Feature;
 use crate::server::features::extensions::Extensions;
+use crate::server::tasks::automatic::AutomaticTasks;
 
 /// The catalogues that a lookup can search. The catalogue of extensions has one entry per feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +20,7 @@ pub(crate) enum Catalogue {
     Templates,
     Prompts,
     Extensions,
+    AutomaticTasks,
 }
 
 /// The result of a catalogue lookup.
@@ -29,12 +35,53 @@ pub(crate) enum Found<'f> {
     Template(&'f ResourceTemplate<'f>),
     Prompt(&'f Prompt<'f>),
     Extensions(&'f Extensions<'f>),
+    AutomaticTasks(AutomaticTasks),
 }
 
-impl Found<'_> {
+impl<'f> Found<'f> {
     pub(crate) fn is_absent(self) -> bool {
         matches!(self, Found::Absent)
     }
+
+    /// The key of the entry. Empty for a result without one.
+    fn key(self) -> &'f str {
+        match self {
+            Found::Tool(tool) => tool.key(),
+            Found::Resource(resource) => resource.key(),
+            Found::Template(template) => template.key(),
+            Found::Prompt(prompt) => prompt.key(),
+            Found::Absent | Found::Dynamic | Found::Extensions(_) | Found::AutomaticTasks(_) => "",
+        }
+    }
+}
+
+/// An entry of a catalogue that several features can share.
+pub(crate) trait Listed<'f>: ListedObject {
+    const CATALOGUE: Catalogue;
+
+    fn from_found(found: Found<'f>) -> Option<&'f Self>;
+}
+
+macro_rules! listed {
+    ($($entry:ident, $catalogue:ident, $found:ident;)*) => {$(
+        impl<'f> Listed<'f> for $entry<'f> {
+            const CATALOGUE: Catalogue = Catalogue::$catalogue;
+
+            fn from_found(found: Found<'f>) -> Option<&'f Self> {
+                match found {
+                    Found::$found(entry) => Some(entry),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+listed! {
+    Tool, Tools, Tool;
+    Resource, Resources, Resource;
+    ResourceTemplate, Templates, Template;
+    Prompt, Prompts, Prompt;
 }
 
 /// Finds the entry with a key that `is` accepts. The key is a name, URI or URI template.
@@ -43,8 +90,64 @@ pub(crate) fn find<'i>(
     catalogue: Catalogue,
     is: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
-    let mut found = config.features.iter().map(|feature| feature.find(catalogue, is));
+    find_among(config.features, catalogue, is)
+}
+
+fn find_among<'i>(
+    features: &'i [&'i dyn Feature],
+    catalogue: Catalogue,
+    is: &dyn Fn(&str) -> bool,
+) -> Found<'i> {
+    let mut found = features.iter().map(|feature| feature.find(catalogue, is));
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
+}
+
+/// Whether the server joins features of one kind. Boards without a heap do not pay for it.
+pub(crate) const JOINS: bool = cfg!(feature = "alloc");
+
+/// Finds the entry at an index of the joined catalogues of all features.
+pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
+    if !JOINS {
+        return None;
+    }
+    let left = Cell::new(index);
+    E::from_found(find(config, E::CATALOGUE, &|_| {
+        let skipped = left.get();
+        left.set(skipped.wrapping_sub(1));
+        skipped == 0
+    }))
+}
+
+/// Finds the feature that has the entry with a key that `is` accepts.
+pub(crate) fn owner<'i>(
+    config: &'i ServerConfig<'i>,
+    catalogue: Catalogue,
+    is: &dyn Fn(&str) -> bool,
+) -> Option<&'i dyn Feature> {
+    let mut features = config.features.iter().copied().filter(|_| JOINS);
+    features.find(|feature| !feature.find(catalogue, is).is_absent())
+}
+
+/// Checks that the catalogues of all features can be joined: their keys are unique, and none is a dynamic list.
+pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
+    for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
+        let earlier = config.features.get(..index).unwrap_or_default();
+        for catalogue in [Catalogue::Tools, Catalogue::Resources, Catalogue::Templates, Catalogue::Prompts] {
+            let first = find_among(earlier, catalogue, &|_| true);
+            if first.is_absent() {
+                continue;
+            }
+            let is_known = |key: &str| !find_among(earlier, catalogue, &|known| known == key).is_absent();
+            match (first, feature.find(catalogue, &is_known)) {
+                (_, Found::Absent) => {}
+                (Found::Dynamic, _) | (_, Found::Dynamic) => return Err(ConfigError::JoinedDynamicList),
+                (_, found) => {
+                    return Err(ConfigError::RepeatedEntry { name: EntryName::new(found.key()) });
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Finds the entry of a catalogue with a key that `is` accepts. A catalogue of `None` is a dynamic list.
@@ -57,21 +160,6 @@ pub(crate) fn find_in<'f, E: ListedObject>(
         Some(entries) => entries.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
         None => Found::Dynamic,
     }
-}
-
-/// Whether two strings are equal. The operator `==` is not `const`.
-pub(crate) const fn same(left: &str, right: &str) -> bool {
-    let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
-    if left.len() != right.len() {
-        return false;
-    }
-    while let ([first, left_tail @ ..], [second, right_tail @ ..]) = (left, right) {
-        if *first != *second {
-            return false;
-        }
-        (left, right) = (left_tail, right_tail);
-    }
-    true
 }
 
 /// Defines a `const fn` that finds a duplicate key.
@@ -87,7 +175,8 @@ macro_rules! duplicate_of {
                 while let [before, tail @ ..] = earlier
                     && other < index
                 {
-                    if $crate::server::features::catalogue::same(before.$($key)+, entry.$($key)+) {
+                    let (before, key) = (before.$($key)+, entry.$($key)+);
+                    if $crate::protocol::objects::const_text::is_same(before.as_bytes(), key.as_bytes()) {
                         return Some(index);
                     }
                     earlier = tail;

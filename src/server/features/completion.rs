@@ -124,8 +124,8 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
 /// ```
 /// use mcp_proto::server::Complete;
 /// fn answer(request: Complete<'_>) {
-///     let typed = request.value();
-///     let fitting = (0..1000).filter(|number: &u32| number.to_string().starts_with(typed.raw()));
+///     let typed = request.value().to_string();
+///     let fitting = (0..1000).filter(|number: &u32| number.to_string().starts_with(&typed));
 ///     request.values(fitting);
 /// }
 /// ```

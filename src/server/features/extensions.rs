@@ -1,33 +1,96 @@
-//! Features `Extensions` and `Experimental`: capabilities beyond the specification.
+//! Features `Extensions` and `Experimental`: capabilities, methods and filter members beyond the specification.
 //!
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 
 use crate::error::ConfigError;
-use crate::json::{Json, Kind, Writer};
+use crate::json::{Json, Kind, Str, Writer};
+use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::extension_request::{emit_extension_request, notification_event};
+use crate::server::pending_event::PendingEvent;
+use crate::server::server_state::ServerState;
 
-/// The feature *extensions* (since `2026-07-28`): names and settings of extensions.
+/// The feature *extensions*: extensions of the application, with their methods.
 ///
-/// Settings are the JSON text of an object. Names have a prefix: `com.example/drawings`. Configure this feature at most
-/// once per server. The client's extensions are in
-/// [`Call::client_capabilities`](crate::server::Call::client_capabilities).
+/// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON text
+/// of an object. The server declares names and settings since `2026-07-28`. A server may have several features of this
+/// type, such as one for each extension.
+///
+/// The application handles the methods itself, in all revisions:
+/// [`Event::Request`](crate::server::Event::Request) and [`Event::Notification`](crate::server::Event::Notification).
+/// [`Server::notify`](crate::Server::notify), [`Server::notify_subscription`](crate::Server::notify_subscription) and
+/// [`Server::request`](crate::Server::request) send messages of an extension.
 ///
 /// ```
-/// use mcp_proto::server::{Extensions, ServerConfig};
-/// static EXTENSIONS: Extensions = Extensions::new(&[("com.example/drawings", "{}")]);
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&EXTENSIONS]);
+/// use mcp_proto::server::{Event, Extensions, ServerConfig};
+/// static DRAWINGS: Extensions = Extensions::new(&[("com.example/drawings", "{}")])
+///     .methods(&["drawings/render"])
+///     .notifications(&["notifications/drawings/opened"])
+///     .filter_members(&["drawingsListChanged"]);
+/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&DRAWINGS]);
+///
+/// fn on_event(event: Event<'_>) {
+///     match event {
+///         Event::Request(request) => match request.params().get("name").and_then(|name| name.string()) {
+///             Some(name) => request.result_with(|out| {
+///                 out.key("name");
+///                 out.text(name);
+///             }),
+///             None => request.error(-32602, "`name` must be a string"),
+///         },
+///         Event::Notification { method, .. } => println!("received {method}"),
+///         _ => {}
+///     }
+/// }
 /// ```
+///
+/// Specification: 2026-07-28, *Extensions*.
 #[derive(Debug, Clone, Copy)]
-pub struct Extensions<'e>(&'e [(&'e str, &'e str)]);
+pub struct Extensions<'e> {
+    declared: &'e [(&'e str, &'e str)],
+    methods: &'e [&'e str],
+    notifications: &'e [&'e str],
+    filter_members: &'e [&'e str],
+}
 
 impl<'e> Extensions<'e> {
-    /// A feature with these extensions.
+    /// A feature with these names and settings.
     #[must_use]
     pub const fn new(extensions: &'e [(&'e str, &'e str)]) -> Extensions<'e> {
-        Extensions(extensions)
+        Extensions { declared: extensions, methods: &[], notifications: &[], filter_members: &[] }
+    }
+
+    /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
+    ///
+    /// A method of another feature has precedence. In the handshake era, a request is refused before the handshake, as
+    /// every other request.
+    #[must_use]
+    pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// Sets the methods of notifications: see [`Event::Notification`](crate::server::Event::Notification).
+    ///
+    /// The server ignores other notifications that it does not know.
+    #[must_use]
+    pub const fn notifications(mut self, methods: &'e [&'e str]) -> Self {
+        self.notifications = methods;
+        self
+    }
+
+    /// Sets the members of the filter of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
+    ///
+    /// The acknowledgment repeats such a member, unless its value is `null` or `false`.
+    /// [`Listening::filter`](crate::server::Listening::filter) has the whole filter. The feature
+    /// [`Subscriptions`](crate::server::Subscriptions) is required, too.
+    #[must_use]
+    pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {
+        self.filter_members = members;
+        self
     }
 }
 
@@ -45,10 +108,43 @@ impl Sealed for Extensions<'_> {
         }
     }
 
+    fn has_extension_method(&self, name: Str<'_>, is_request: bool) -> bool {
+        let methods = if is_request { self.methods } else { self.notifications };
+        methods.iter().any(|method| name.is_name(method))
+    }
+
+    fn emit_notification(&self, state: &mut ServerState<'_>) -> Received {
+        state.emit(PendingEvent::Feature { event: notification_event, ticket: Ticket::NONE })
+    }
+
+    fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
+        emit_extension_request(request)
+    }
+
+    fn write_filter(&self, filter: Json<'_>, out: &mut Writer<'_>) {
+        let requested =
+            |name| filter.get(name).filter(|value| !value.is_null() && value.boolean() != Some(false));
+        for (name, value) in self.filter_members.iter().filter_map(|name| Some((name, requested(name)?))) {
+            let before = out.mark();
+            out.field_json(name, value);
+            // The closing brackets of the message must still fit.
+            if out.remaining() < "}}}".len() {
+                out.rollback(before);
+            }
+        }
+    }
+
     fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
-        match self.0.iter().position(|(name, _)| !is_prefixed(name)) {
+        for names in [self.methods, self.notifications, self.filter_members] {
+            let repeats =
+                |(entry, name): (usize, &&str)| names.iter().take(entry).any(|earlier| earlier == name);
+            if let Some(entry) = names.iter().enumerate().position(repeats) {
+                return Err(ConfigError::DuplicateName { entry });
+            }
+        }
+        match self.declared.iter().position(|(name, _)| !is_prefixed(name)) {
             Some(entry) => Err(ConfigError::InvalidName { entry }),
-            None => check(self.0),
+            None => check(self.declared),
         }
     }
 }
@@ -103,13 +199,13 @@ pub(crate) fn write_extensions(
     out: &mut Writer<'_>,
 ) {
     let all = || config.features.iter().filter_map(|feature| extensions_of(*feature));
-    let is_first = all().next().is_some_and(|first| core::ptr::eq(first.0, own.0));
+    let is_first = all().next().is_some_and(|first| core::ptr::eq(first.declared, own.declared));
     if !is_first || !revision.has(WireFeature::Extensions) {
         return;
     }
     out.key("extensions");
     out.begin_object();
-    all().for_each(|extensions| write_entries(extensions.0, out));
+    all().for_each(|extensions| write_entries(extensions.declared, out));
     out.end_object();
 }
 

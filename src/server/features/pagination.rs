@@ -10,6 +10,7 @@ use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
+use crate::server::features::catalogue::{Listed, entry_at};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
@@ -41,6 +42,8 @@ fn parse(cursor: Json<'_>) -> Option<u32> {
 pub(crate) struct Page {
     /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
     pub(crate) left_out: usize,
+    /// Whether more entries follow.
+    pub(crate) has_next: bool,
 }
 
 /// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
@@ -76,6 +79,7 @@ pub(crate) fn write(
     };
     out.end_array();
     if let Some(next) = next {
+        page.has_next = true;
         out.key("nextCursor");
         out.display(&("p", next));
     }
@@ -83,22 +87,36 @@ pub(crate) fn write(
 }
 
 /// Responds with a page of a static catalogue. Emits the request if the list is dynamic.
-pub(crate) fn respond<E: ListedObject>(
-    request: &mut Request<'_, '_>,
-    catalogue: Option<&[E]>,
+///
+/// The catalogue is that of the first feature of its kind. The entries of other features of the kind follow.
+pub(crate) fn respond<'b, E: Listed<'b>>(
+    request: &mut Request<'_, 'b>,
+    catalogue: Option<&'b [E]>,
     event: MakeEvent,
 ) -> Received {
-    respond_with(request, E::LIST, catalogue.map(<[E]>::len), event, &mut |index, revision, out| {
-        catalogue.unwrap_or_default().get(index)?.write(revision, out);
+    let (config, own) = (request.state.config, catalogue.unwrap_or_default());
+    respond_with(request, Shape::List, E::LIST, catalogue.is_none(), event, &mut |index, revision, out| {
+        own.get(index).or_else(|| entry_at(config, index))?.write(revision, out);
         Some(true)
     })
 }
 
-/// Responds with a page, or emits the request if `length` is `None`.
+/// Responds with a page of a static list.
+pub(crate) fn respond_static(
+    request: &mut Request<'_, '_>,
+    shape: Shape,
+    key: &str,
+    entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
+) -> Received {
+    respond_with(request, shape, key, false, |_, _| None, entry)
+}
+
+/// Responds with a page, or emits the request if the list is dynamic.
 fn respond_with(
     request: &mut Request<'_, '_>,
+    shape: Shape,
     key: &str,
-    length: Option<usize>,
+    is_dynamic: bool,
     event: MakeEvent,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
@@ -106,17 +124,23 @@ fn respond_with(
         Ok(first) => first,
         Err(refused) => return refused,
     };
-    let Some(length) = length else {
+    if is_dynamic {
         let kind = RequestKind::List { first: first.to_le_bytes() };
         return request.emit_request(kind, event, Span::MISSING, Span::MISSING);
-    };
-    if first > 0 && first as usize >= length {
-        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
     }
     let revision = request.pending.context.revision;
-    request.list(&mut |out| {
-        write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
-    })
+    if first > 0 && entry(first as usize, revision, &mut Writer::measure()).is_none() {
+        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
+    }
+    let mut page = Page::default();
+    let received = request.respond(shape, &mut |out| {
+        page = write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
+    });
+    match received {
+        // Reported once for each list, with its first page.
+        Received::Done if first == 0 && page.has_next => Received::ProtocolError(ProtocolError::ListSplit),
+        received => received,
+    }
 }
 
 /// Checks the entries of a catalogue. Measures, for each entry, a page with this entry only.
@@ -143,13 +167,18 @@ fn check_entry(
         Some(None) => return Err(ConfigError::NotAnObject { entry }),
         None => {}
     }
+    measure_entry(key, measure, write);
+    Ok(())
+}
+
+/// Measures a page with one entry.
+pub(crate) fn measure_entry(key: &str, measure: Measure<'_>, write: &mut dyn FnMut(&mut Writer<'_>)) {
     measure(Shape::List, &mut |out| {
         out.key(key);
         out.begin_array();
         write(out);
         out.token(TAIL);
     });
-    Ok(())
 }
 
 #[cfg(test)]

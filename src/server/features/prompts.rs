@@ -7,9 +7,10 @@ use crate::json::{Json, Kind, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
+use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
@@ -47,8 +48,9 @@ const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
     None
 }
 
-/// Index of `prompts/list` in `methods`.
+// Indices in `methods`.
 const LIST: usize = 0;
+const GET: usize = 1;
 
 impl<'t> Prompts<'t> {
     /// A static catalogue. The server lists its prompts, and refuses unknown prompts and missing required arguments.
@@ -110,10 +112,10 @@ impl<'t> Prompts<'t> {
 impl Feature for Prompts<'_> {}
 
 impl Sealed for Prompts<'_> {
-    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("prompts");
         out.begin_object();
-        if self.list_changed {
+        if config.declares_changes(self.list_changed, ChangeSet::PROMPTS) {
             out.field_boolean("listChanged", true);
         }
         out.end_object();
@@ -153,13 +155,21 @@ impl Sealed for Prompts<'_> {
 }
 
 impl Prompts<'_> {
-    fn get(&self, request: &mut Request<'_, '_>) -> Received {
+    fn get<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments);
         let Some(name) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a prompt");
         };
         if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
+        }
+        let is_requested = |prompt: &str| name == *prompt;
+        let found = self.find(Catalogue::Prompts, &is_requested);
+        if found.is_absent() {
+            return match owner(request.state.config, Catalogue::Prompts, &is_requested) {
+                Some(other) => other.handle(GET, request),
+                None => request.refuse(ProtocolError::UnknownPrompt, &name),
+            };
         }
         let given = request.view(arguments);
         for (name, value) in given.members() {
@@ -168,18 +178,14 @@ impl Prompts<'_> {
                 return request.refuse(ProtocolError::InvalidParams, &what);
             }
         }
-        match self.find(Catalogue::Prompts, &|prompt| name == *prompt) {
-            Found::Prompt(prompt) => {
-                let missing = |argument: &&PromptArgument<'_>| {
-                    argument.required && given.get(argument.name).is_none_or(Json::is_null)
-                };
-                if let Some(argument) = prompt.arguments.iter().find(missing) {
-                    let what = ("argument `", argument.name, "` is missing");
-                    return request.refuse(ProtocolError::InvalidParams, &what);
-                }
+        if let Found::Prompt(prompt) = found {
+            let missing = |argument: &&PromptArgument<'_>| {
+                argument.required && given.get(argument.name).is_none_or(Json::is_null)
+            };
+            if let Some(argument) = prompt.arguments.iter().find(missing) {
+                let what = ("argument `", argument.name, "` is missing");
+                return request.refuse(ProtocolError::InvalidParams, &what);
             }
-            Found::Absent => return request.refuse(ProtocolError::UnknownPrompt, &name),
-            _ => {}
         }
         request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
     }

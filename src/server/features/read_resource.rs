@@ -24,9 +24,9 @@ use crate::server::server_state::Shape;
 /// ```
 /// use mcp_proto::server::ReadResource;
 /// fn read(request: ReadResource<'_>) {
-///     match (request.uri(), request.variable("number").and_then(|number| number.as_str())) {
+///     match (request.uri(), request.variable("number")) {
 ///         ("board://log", _) => request.text("nothing happened"),
-///         (_, Some("13")) => request.text("high"),
+///         (_, Some(number)) if number == "13" => request.text("high"),
 ///         _ => request.not_found(),
 ///     }
 /// }
@@ -82,7 +82,7 @@ impl<'a> ReadResource<'a> {
     }
 
     /// The media type of the matching resource or template in a catalogue.
-    fn mime_type(&self) -> Option<&'a str> {
+    pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,
             None => self.template()?.mime_type,

@@ -8,9 +8,10 @@ use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
+use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
+use crate::server::features::catalogue::{Catalogue, Found, JOINS, duplicate_of, find_in};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
@@ -155,10 +156,13 @@ impl<'t> Resources<'t> {
 impl Feature for Resources<'_> {}
 
 impl Sealed for Resources<'_> {
-    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("resources");
         out.begin_object();
-        for (key, declared) in [("subscribe", self.subscribe), ("listChanged", self.list_changed)] {
+        for (key, declared) in [
+            ("subscribe", self.subscribe || JOINS && can_watch(config)),
+            ("listChanged", config.declares_changes(self.list_changed, ChangeSet::RESOURCES)),
+        ] {
             if declared {
                 out.field_boolean(key, true);
             }
@@ -210,9 +214,12 @@ impl Sealed for Resources<'_> {
     fn check(
         &self,
         revision: Revision,
-        _: &ServerConfig<'_>,
+        config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
+        if self.subscribe && !config.has_feature(methods::SUBSCRIPTIONS_LISTEN) {
+            return Err(ConfigError::SubscriptionsMissing);
+        }
         pagination::check(self.catalogue, revision, measure)?;
         pagination::check(self.templates, revision, measure)
     }
@@ -224,11 +231,23 @@ impl Resources<'_> {
         let Some(uri) = request.view(subject).string() else {
             return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
         };
-        if self.contains_uri(uri) == Some(false) {
+        let elsewhere = || JOINS && may_exist(request.state.config, uri);
+        if self.contains_uri(uri) == Some(false) && !elsewhere() {
             return not_found(request, uri);
         }
         request.emit_request(RequestKind::ReadResource, ReadResource::event, subject, Span::MISSING)
     }
+}
+
+/// Whether clients can subscribe to resources.
+pub(crate) fn can_watch(config: &ServerConfig<'_>) -> bool {
+    config.features.iter().any(|feature| feature.can_watch())
+}
+
+/// Whether a resource with this URI may exist, in any feature.
+pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
+    let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
+    answers.next().is_none_or(|first| first || answers.any(|known| known))
 }
 
 /// Refuses to read an unknown resource, or to subscribe to it.

@@ -14,11 +14,14 @@ use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::extension_request::write_extension;
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent, TaskInputEvent};
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::TaskOptions;
+use crate::server::tasks::automatic::AutomaticTasks;
 use crate::server::tasks::deliver::slot_of;
 use crate::server::tasks::id::LENGTH;
 use crate::server::tasks::input::accept;
@@ -43,13 +46,43 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tasks {
     list: bool,
+    automatic: Option<AutomaticTasks>,
 }
 
 impl Tasks {
     /// The feature without `tasks/list`.
     #[must_use]
     pub const fn new() -> Tasks {
-        Tasks { list: false }
+        Tasks { list: false, automatic: None }
+    }
+
+    /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`. Default:
+    /// off.
+    ///
+    /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
+    /// text of its slot in the table stores the result. If the client cancels the task, or the time to live expires, the
+    /// event is that of a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
+    /// [`Event::Expired`](crate::server::Event::Expired). The timeout of deferred requests ends when the call becomes a
+    /// task. `options` returns options with new random bits for each task.
+    ///
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalogue must
+    ///   [support](crate::server::Tool::task_support) tasks.
+    /// - `2025-11-25`: a call becomes a task at once if the client requests a task, and never without this request.
+    ///
+    /// As a task, a call sends no progress and no log messages.
+    ///
+    /// ```
+    /// use mcp_proto::Millis;
+    /// use mcp_proto::server::{ServerConfig, TaskOptions, Tasks};
+    /// # fn random() -> [u8; 16] { [7; 16] }
+    ///
+    /// static TASKS: Tasks = Tasks::new().automatic(Millis::seconds(5), || TaskOptions::new(random()));
+    /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TASKS]);
+    /// ```
+    #[must_use]
+    pub const fn automatic(mut self, after: Millis, options: fn() -> TaskOptions) -> Tasks {
+        self.automatic = Some(AutomaticTasks { after, options });
+        self
     }
 
     /// Declares `tasks/list` (`2025-11-25`). A client lists the tasks of its user or, without users, of its session.
@@ -91,6 +124,7 @@ impl Sealed for Tasks {
     fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalogue {
             Catalogue::Extensions => Found::Extensions(&DECLARED),
+            Catalogue::AutomaticTasks => self.automatic.map_or(Found::Absent, Found::AutomaticTasks),
             _ => Found::Absent,
         }
     }
@@ -171,9 +205,9 @@ pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
     request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
         out.key("message");
         out.display(&ProtocolError::MissingClientCapability.message());
-        out.token(r#","data":{"requiredCapabilities":{"extensions":{"#);
-        out.key(EXTENSION);
-        out.token("{}}}}");
+        out.token(r#","data":{"requiredCapabilities":"#);
+        write_extension(EXTENSION, out);
+        out.token("}");
     })
 }
 
@@ -275,7 +309,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     }
 }
 
-/// Handles `tasks/update`: closes the questions that have responses, and passes the responses to the application.
+/// Handles `tasks/update`: closes the input requests that have responses, and passes the responses to the application.
 fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let responses = request.param_span("inputResponses");
     if request.kind(responses) != Kind::Object {

@@ -5,16 +5,19 @@
 use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
 use crate::json::{Kind, Writer};
 use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_headers::invalid_header;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::call::Call;
+use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in};
+use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
+use crate::server::min_buffer_size::list_overhead;
 use crate::server::pending_event::RequestKind;
 
 /// The feature *tools*: a static catalogue, or the application's dynamic list.
@@ -41,8 +44,9 @@ const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToo
     None
 }
 
-/// Index of `tools/list` in `methods`.
+// Indices in `methods`.
 const LIST: usize = 0;
+const CALL: usize = 1;
 
 impl<'t> Tools<'t> {
     /// A static catalogue. The server lists its tools, and refuses calls of unknown tools.
@@ -95,6 +99,48 @@ impl<'t> Tools<'t> {
         Tools { catalogue: None, list_changed: false, always_structured: false }
     }
 
+    /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
+    ///
+    /// With a smaller buffer, the server splits the list into pages: see
+    /// [`ProtocolError::ListSplit`](crate::ProtocolError::ListSplit). Some clients read only the first page. The size
+    /// is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in
+    /// message mode. It may be up to 100 bytes too large, plus 60 bytes for each tool. Zero if the list is dynamic.
+    ///
+    /// In a constant, an assertion makes a buffer that is too small a compile error:
+    ///
+    /// ```
+    /// use mcp_proto::server::{ServerConfig, Tool, Tools};
+    /// use mcp_proto::{Era, Server};
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", r#"{"type":"object"}"#)]);
+    /// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+    /// const RX: usize = 640;
+    /// const TX: usize = 512;
+    /// const _: () = assert!(TX >= TOOLS.list_size(&INFO), "the list of tools would be split");
+    /// const _: () = assert!(RX >= INFO.min_rx(Era::Stateless, 64), "a call would be too long");
+    ///
+    /// let (mut rx, mut tx) = ([0; RX], [0; TX]);
+    /// let server = Server::new(&INFO, &mut rx, &mut tx)?;
+    /// # drop(server);
+    /// # Ok::<(), mcp_proto::ConfigError>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{ServerConfig, Tool, Tools};
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", r#"{"type":"object"}"#)]);
+    /// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+    /// const _: () = assert!(256 >= TOOLS.list_size(&INFO), "the list of tools would be split");
+    /// ```
+    #[must_use]
+    pub const fn list_size(&self, config: &ServerConfig<'_>) -> usize {
+        let Some(mut rest) = self.catalogue else { return 0 };
+        let mut length = list_overhead(config, <Tool<'_> as ListedObject>::LIST);
+        while let [tool, tail @ ..] = rest {
+            length = length.saturating_add(tool.size());
+            rest = tail;
+        }
+        length
+    }
+
     /// Returns the tool with this name. `None` if there is none, or the list is dynamic.
     ///
     /// ```
@@ -132,10 +178,10 @@ impl<'t> Tools<'t> {
 impl Feature for Tools<'_> {}
 
 impl Sealed for Tools<'_> {
-    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
+    fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.key("tools");
         out.begin_object();
-        if self.list_changed {
+        if config.declares_changes(self.list_changed, ChangeSet::TOOLS) {
             out.field_boolean("listChanged", true);
         }
         out.end_object();
@@ -183,9 +229,13 @@ impl Tools<'_> {
         if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
             return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
         }
-        let found = self.find(Catalogue::Tools, &|tool| name == *tool);
+        let is_called = |tool: &str| name == *tool;
+        let found = self.find(Catalogue::Tools, &is_called);
         if found.is_absent() {
-            return request.refuse(ProtocolError::UnknownTool, &name);
+            return match owner(request.state.config, Catalogue::Tools, &is_called) {
+                Some(other) => other.handle(CALL, request),
+                None => request.refuse(ProtocolError::UnknownTool, &name),
+            };
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision);
@@ -202,7 +252,7 @@ impl Tools<'_> {
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
         let pad_structured = self.always_structured && plain && revision.has(WireFeature::StructuredContent);
-        RequestKind::CallTool { pad_structured }
+        RequestKind::CallTool { pad_structured, is_task: false }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `Call::into_task`: turns a call into a task.
 
+use crate::error::ProtocolError;
 use crate::json::{Json, SortKey, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::timeout::Timeout;
@@ -8,7 +9,9 @@ use crate::server::call::Call;
 use crate::server::features::tasks::is_declared;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Pending;
+use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::automatic::requested_ttl;
 use crate::server::tasks::id::Random;
 use crate::server::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket, halves};
 use crate::time::Millis;
@@ -40,6 +43,14 @@ impl TaskOptions {
     pub const fn new(random: [u8; 16]) -> TaskOptions {
         let (ttl, longest_ttl) = (TaskOptions::TTL, Millis::seconds(3600));
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
+    }
+
+    /// The time to live of a task for which the client requests this time, or none (0).
+    pub(super) fn ttl_for(&self, requested: u64) -> Millis {
+        match requested {
+            0 => self.ttl,
+            requested => Millis(requested).min(self.longest_ttl),
+        }
     }
 
     /// Replaces the random bits, so that several tasks can share the other options.
@@ -102,10 +113,7 @@ impl<'a> Call<'a> {
     #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some calls are small")]
     pub fn into_task(self, options: TaskOptions) -> Result<TaskTicket, Call<'a>> {
         let Some(requested) = self.task_request() else { return Err(self) };
-        let ttl = match requested {
-            0 => options.ttl,
-            requested => Millis(requested).min(options.longest_ttl),
-        };
+        let ttl = options.ttl_for(requested);
         let (pending, mut ticket) = (self.reply.pending, None);
         self.reply.state.with(&mut |state| ticket = state.create_task(&pending, options, ttl));
         ticket.ok_or(self)
@@ -120,7 +128,7 @@ impl<'a> Call<'a> {
         }
         let task = Some(self.input_responses.state)
             .filter(|task| revision.has(WireFeature::Tasks) && !task.is_empty());
-        Some(Json::trusted(task?).get("ttl").and_then(Json::unsigned).unwrap_or(0))
+        requested_ttl(Json::trusted(task?))
     }
 }
 
@@ -133,55 +141,94 @@ impl ServerState<'_> {
         ttl: Millis,
     ) -> Option<TaskTicket> {
         self.with_tasks(|state, table| {
-            let created = table.wall_time(state.peer.now);
             let context = &pending.context;
-            let data = TaskData {
-                random: options.random,
-                created,
-                updated: created,
-                ttl: Timeout::new(ttl),
-                poll_interval: Timeout::new(options.poll_interval),
-                owner: halves(table.owner),
-                session: state.session_key,
-                token_length: 0,
-                message_length: 0,
-                last_progress: SortKey::NONE,
-                open: 0,
-                capabilities: context.capabilities,
-                revision: context.revision,
-                state: TaskState::Open,
-                is_stored: false,
-                pad_structured: matches!(context.kind, RequestKind::CallTool { pad_structured: true }),
-                is_changed: false,
-            };
+            let data = table.new_data(state, context, options, ttl);
             let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| state.peer.now.plus(ttl));
-            let ticket = table.slots.take(data, deadline)?;
-            // In the extension, tasks have no progress.
+            let ticket = table.take_slot(state, data, deadline)?;
+            // In the extension, tasks have no progress. Without space for the token, neither have others.
             if context.revision.has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }
-            let shape = match context.revision.has(WireFeature::TasksExtension) {
-                true => Shape::Task,
-                false => Shape::Result,
-            };
-            state.respond_and_close(pending, shape, &mut |out| {
-                write_created(table, ticket, shape, out);
-                true
-            });
+            if let Err(error) = respond_created(state, table, pending, ticket) {
+                state.peer.pending_error = Some(error);
+            }
             Some(TaskTicket(ticket))
         })?
     }
 }
 
+/// Responds to a call with its task.
+pub(super) fn respond_created(
+    state: &mut ServerState<'_>,
+    table: &TaskTable<'_>,
+    pending: &Pending<'_>,
+    ticket: Ticket,
+) -> Result<(), ProtocolError> {
+    let shape = match pending.context.revision.has(WireFeature::TasksExtension) {
+        true => Shape::Task,
+        false => Shape::Result,
+    };
+    let responded = state.respond(pending, shape, &mut |out| {
+        write_created(table, ticket, shape, out);
+        true
+    });
+    state.close(&pending.source);
+    responded
+}
+
 impl TaskTable<'_> {
-    /// Stores the progress token. A task has no progress if its text has no space for the token.
-    fn set_token(&mut self, ticket: Ticket, token: &[u8]) {
-        let Ok(length) = token.len().try_into() else { return };
-        if self.slots.splice_text(ticket, 0..0, token)
-            && let Some(data) = self.slots.get_mut(ticket)
-        {
+    /// The fields of a new task.
+    pub(super) fn new_data(
+        &self,
+        state: &ServerState<'_>,
+        context: &Context,
+        options: TaskOptions,
+        ttl: Millis,
+    ) -> TaskData {
+        let created = self.wall_time(state.peer.now);
+        TaskData {
+            random: options.random,
+            created,
+            updated: created,
+            ttl: Timeout::new(ttl),
+            poll_interval: Timeout::new(options.poll_interval),
+            owner: halves(self.owner),
+            session: state.session_key,
+            token_length: 0,
+            message_length: 0,
+            last_progress: SortKey::NONE,
+            open: 0,
+            capabilities: context.capabilities,
+            revision: context.revision,
+            state: TaskState::Open,
+            is_stored: false,
+            pad_structured: matches!(context.kind, RequestKind::CallTool { pad_structured: true, .. }),
+            is_automatic: false,
+            is_changed: false,
+        }
+    }
+
+    /// Takes a free slot, or one whose reservation is no longer needed.
+    pub(super) fn take_slot(
+        &mut self,
+        state: &ServerState<'_>,
+        data: TaskData,
+        deadline: Option<Millis>,
+    ) -> Option<Ticket> {
+        self.slots.take(data, deadline).or_else(|| {
+            self.release_reservations(state);
+            self.slots.take(data, deadline)
+        })
+    }
+
+    /// Stores the progress token, or the ticket of a call. Returns `false` if the text has no space.
+    pub(super) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
+        let Ok(length) = token.len().try_into() else { return false };
+        let is_stored = self.slots.splice_text(ticket, 0..0, token);
+        if is_stored && let Some(data) = self.slots.get_mut(ticket) {
             data.token_length = length;
         }
+        is_stored
     }
 }
 

@@ -15,6 +15,7 @@ use crate::server::features::subscriptions::registry::{Owner, Watched};
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
+use crate::server::tasks::automatic::convert;
 use crate::server::tasks::id::TaskId;
 use crate::server::tasks::result::{Stored, respond_stored};
 use crate::server::tasks::table::{TaskState, TaskTable, TaskTicket};
@@ -29,7 +30,13 @@ enum Stop {
 
 /// Expires a task, or sends pending messages. Returns `true` if there is an event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
-    if let Some(ticket) = table.slots.due(state.peer.now) {
+    while let Some(ticket) = table.slots.due(state.peer.now) {
+        if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {
+            if convert(state, table, ticket) {
+                continue;
+            }
+            return false;
+        }
         state.end_task(table, ticket, TaskState::Removed);
         state.pending_event = Some(PendingEvent::Task(TaskEvent::Expired(TaskTicket(ticket))));
         return true;

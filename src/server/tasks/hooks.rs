@@ -2,13 +2,14 @@
 //!
 //! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link it.
 
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::WireFeature;
+use crate::server::Server;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
@@ -16,7 +17,9 @@ use crate::server::feature::Request;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent, TaskInputEvent};
+use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
+use crate::server::tasks::automatic::{self, requested_ttl};
 use crate::server::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::server::tasks::{deliver, input, result};
 use crate::time::Millis;
@@ -33,6 +36,12 @@ pub(crate) trait TaskHooks: Sync {
     /// to the member `task` (`2025-11-25`).
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
 
+    /// Reserves a slot for a deferred call that may become a task.
+    fn on_deferred(&self, state: &mut ServerState<'_>, call: Ticket);
+
+    /// Returns the handle that responds to a call that has become a task.
+    fn reply<'s>(&self, server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError>;
+
     /// Converts a pending event of a task into the [`Event`] for the application.
     fn event<'a>(
         &self,
@@ -41,7 +50,7 @@ pub(crate) trait TaskHooks: Sync {
         arguments: Json<'a>,
     ) -> Option<Event<'a>>;
 
-    /// Ends the request that contains a question. Returns `None` if the request does not belong to a task.
+    /// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
     fn on_response(
         &self,
         state: &mut ServerState<'_>,
@@ -87,10 +96,13 @@ impl TaskHooks for Hooks {
         let revision = request.pending.context.revision;
         let support = tool.map(Tool::supports_tasks);
         if revision.has(WireFeature::TasksExtension) {
-            return match support {
-                Some(TaskSupport::Required) if !declares_tasks(request) => Some(refuse_undeclared(request)),
-                _ => None,
-            };
+            let is_declared = declares_tasks(request);
+            if support == Some(TaskSupport::Required) && !is_declared {
+                return Some(refuse_undeclared(request));
+            }
+            let is_candidate = is_declared && support != Some(TaskSupport::Forbidden);
+            set_candidate(request.state, is_candidate.then_some(0));
+            return None;
         }
         if !revision.has(WireFeature::Tasks) {
             return None;
@@ -104,10 +116,20 @@ impl TaskHooks for Hooks {
             Some(TaskSupport::Required) if task.is_missing() => "the tool requires a task",
             _ => {
                 request.spans.state = task;
+                let requested = if task.is_missing() { None } else { requested_ttl(request.view(task)) };
+                set_candidate(request.state, requested);
                 return None;
             }
         };
         Some(request.refuse(ProtocolError::UnknownMethod, &why))
+    }
+
+    fn on_deferred(&self, state: &mut ServerState<'_>, call: Ticket) {
+        state.with_tasks(|state, table| automatic::reserve(state, table, call));
+    }
+
+    fn reply<'s>(&self, server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
+        automatic::reply(server, call)
     }
 
     fn event<'a>(
@@ -116,9 +138,15 @@ impl TaskHooks for Hooks {
         state: &'a mut ServerState<'_>,
         arguments: Json<'a>,
     ) -> Option<Event<'a>> {
+        let call_of = |task: TaskTicket| state.tasks.as_ref().and_then(|table| table.call_of(task.0));
         match event {
-            PendingEvent::Task(TaskEvent::Cancelled(ticket)) => Some(Event::TaskCancelled(ticket)),
-            PendingEvent::Task(TaskEvent::Expired(ticket)) => Some(Event::TaskExpired(ticket)),
+            PendingEvent::Task(TaskEvent::Cancelled(task)) => Some(match call_of(task) {
+                Some(ticket) => Event::Cancelled { ticket, reason: None },
+                None => Event::TaskCancelled(task),
+            }),
+            PendingEvent::Task(TaskEvent::Expired(task)) => {
+                Some(call_of(task).map_or(Event::TaskExpired(task), Event::Expired))
+            }
             PendingEvent::TaskResult { receiver, task } => result::offer(state, receiver, task),
             PendingEvent::Task(TaskEvent::Unanswered { ticket, failure }) => {
                 input::response(state, ticket, ResponseKind::Failed(failure), Json::NULL)
@@ -185,11 +213,18 @@ impl TaskHooks for Hooks {
             table.slots.clear();
         }
         table.for_each(|_, data| {
-            // The requests of questions have ended without an event, like all requests of the server.
+            // The input requests have ended without an event, like all requests of the server.
             if data.revision.has(WireFeature::Tasks) {
                 data.open = 0;
             }
         });
+    }
+}
+
+/// Records whether the current call may become a task by itself.
+fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
+    if let Some(table) = state.tasks.as_mut() {
+        table.candidate = requested;
     }
 }
 
@@ -231,14 +266,14 @@ impl ServerState<'_> {
         }
     }
 
-    /// Ends a task. Its open questions end without a response.
+    /// Ends a task. Its open input requests end without a response.
     pub(crate) fn end_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket, end: TaskState) {
         let Some(data) = table.slots.get_mut(ticket) else { return };
         (data.state, data.open) = (end, 0);
         if end == TaskState::Removed {
             table.slots.set_deadline(ticket, None);
         }
-        input::cancel_questions(self, TaskTicket(ticket));
+        input::cancel_input_requests(self, TaskTicket(ticket));
         self.touch_task(table, ticket);
     }
 }

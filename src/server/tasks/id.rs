@@ -5,6 +5,21 @@
 use crate::json::{Str, text_of};
 use crate::peer::slots::Ticket;
 
+/// A ticket in six bytes, as a part of a text.
+pub(super) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
+    let ([s0, s1, ..], [g0, g1, g2, g3]) = (slot.to_le_bytes(), generation.to_le_bytes());
+    [s0, s1, g0, g1, g2, g3]
+}
+
+/// The packed ticket at the start of a text.
+pub(super) fn unpacked(text: &[u8]) -> Option<Ticket> {
+    let [s0, s1, g0, g1, g2, g3] = *text.first_chunk()?;
+    Some(Ticket {
+        slot: u16::from_le_bytes([s0, s1]).into(),
+        generation: u32::from_le_bytes([g0, g1, g2, g3]),
+    })
+}
+
 /// 128 random bits, from the caller.
 pub(crate) type Random = [u8; 16];
 
@@ -18,11 +33,9 @@ pub(crate) const LENGTH: usize = 44;
 pub(crate) struct TaskId([u8; LENGTH]);
 
 impl TaskId {
-    pub(crate) fn new(Ticket { slot, generation }: Ticket, random: Random) -> TaskId {
-        let ([s0, s1, ..], [g0, g1, g2, g3]) = (slot.to_le_bytes(), generation.to_le_bytes());
+    pub(crate) fn new(ticket: Ticket, random: Random) -> TaskId {
         let mut id = [0; LENGTH];
-        let prefix = [s0, s1, g0, g1, g2, g3];
-        for (digits, byte) in id.as_chunks_mut::<2>().0.iter_mut().zip(prefix.iter().chain(&random)) {
+        for (digits, byte) in id.as_chunks_mut::<2>().0.iter_mut().zip(packed(ticket).iter().chain(&random)) {
             *digits = [digit(*byte >> 4), digit(*byte & 15)];
         }
         TaskId(id)
@@ -41,12 +54,7 @@ impl TaskId {
         for (byte, [high, low]) in bytes.iter_mut().zip(id.as_chunks::<2>().0) {
             *byte = value(*high)? << 4 | value(*low)?;
         }
-        let [s0, s1, g0, g1, g2, g3, random @ ..] = bytes;
-        let ticket = Ticket {
-            slot: u16::from_le_bytes([s0, s1]).into(),
-            generation: u32::from_le_bytes([g0, g1, g2, g3]),
-        };
-        Some((ticket, random))
+        Some((unpacked(&bytes)?, *bytes.last_chunk()?))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Questions of tasks to the client, and `TaskInput`: the responses.
+//! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
-//! In `2026-07-28` the payload of the task is the object of open questions, which clients get with the task. In
-//! `2025-11-25` each question is a request of the server, whose slot has the ticket of the task and the key as its text.
+//! In `2026-07-28` the payload of the task is the object of open input requests, which clients get with the task. In
+//! `2025-11-25` each one is a request of the server, whose slot has the ticket of the task and the key as its text.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
@@ -18,13 +18,14 @@ use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
 use crate::server::tasks::deliver::slot_of;
+use crate::server::tasks::id::{packed, unpacked};
 use crate::server::tasks::result::write_related;
 use crate::server::tasks::table::{TaskData, TaskTable, TaskTicket};
 use crate::time::Millis;
 
-/// The client's responses to questions of a task.
+/// The client's responses to input requests of a task.
 ///
-/// The server has acknowledged the responses. The task is `working` again as soon as no question is open.
+/// The server has acknowledged the responses. The task is `working` again as soon as no input request is open.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskInput<'a> {
     ticket: TaskTicket,
@@ -33,7 +34,7 @@ pub struct TaskInput<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Responses<'a> {
-    /// `inputResponses` (`2026-07-28`). Only members whose bits are set respond to open questions.
+    /// `inputResponses` (`2026-07-28`). Only members whose bits are set respond to open input requests.
     Object { members: Json<'a>, accepted: u32 },
     /// The response to a request (`2025-11-25`).
     One { key: Str<'a>, outcome: Outcome<'a> },
@@ -66,7 +67,7 @@ impl<'a> TaskInput<'a> {
         members.map(|((key, value), _)| (key, Outcome::Result(value))).chain(one)
     }
 
-    /// The response to the question with this key.
+    /// The response to the input request with this key.
     #[must_use]
     pub fn response(&self, key: &str) -> Option<Outcome<'a>> {
         self.responses().find(|(name, _)| *name == key).map(|(_, outcome)| outcome)
@@ -91,7 +92,7 @@ pub(super) fn response<'a>(
     Some(Event::TaskInput(TaskInput { ticket, responses: Responses::One { key, outcome } }))
 }
 
-/// Closes the open questions to which an object has responses. Returns one bit for each of its first members.
+/// Closes the open input requests to which an object has responses. Returns one bit for each of its first members.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -100,7 +101,7 @@ pub(crate) fn accept(
 ) -> u32 {
     let mut accepted = 0;
     for (at, (key, _)) in (0u32..).zip(responses.members().take(MOST_RESPONSES)) {
-        if table.close_question(ticket, key) {
+        if table.close_input_request(ticket, key) {
             accepted |= 1u32.wrapping_shl(at);
         }
     }
@@ -113,7 +114,7 @@ pub(crate) fn accept(
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
-/// Ends the request that contains a question. Returns `None` if the request contains none.
+/// Ends a request of the server that is an input request of a task. Returns `None` if the request is none.
 pub(super) fn on_response(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -141,20 +142,18 @@ pub(super) fn on_response(
     }))
 }
 
-/// The task of the question in a request.
+/// The task whose input request is this request of the server.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer
         .in_flight
         .outbound(request)
         .filter(|outbound| outbound.state != OutboundState::CancelPending)?;
-    let [s0, s1, g0, g1, g2, g3] = *state.peer.in_flight.text(request).first_chunk::<LINK>()?;
-    let generation = u32::from_le_bytes([g0, g1, g2, g3]);
-    Some(TaskTicket(Ticket { slot: u16::from_le_bytes([s0, s1]).into(), generation }))
+    unpacked(state.peer.in_flight.text(request)).map(TaskTicket)
 }
 
-/// Cancels the requests of a task's questions.
-pub(super) fn cancel_questions(state: &mut ServerState<'_>, task: TaskTicket) {
+/// Cancels the input requests that the server has sent for a task.
+pub(super) fn cancel_input_requests(state: &mut ServerState<'_>, task: TaskTicket) {
     let mut slot = 0;
     while let Some(request) = state.peer.in_flight.first_from(slot) {
         slot = request.slot.wrapping_add(1);
@@ -165,8 +164,8 @@ pub(super) fn cancel_questions(state: &mut ServerState<'_>, task: TaskTicket) {
 }
 
 impl ServerState<'_> {
-    /// Adds a question to a task.
-    pub(super) fn add_question(
+    /// Adds an input request to a task.
+    pub(super) fn add_input_request(
         &mut self,
         table: &mut TaskTable<'_>,
         ticket: Ticket,
@@ -184,8 +183,8 @@ impl ServerState<'_> {
         }
         let to = To { revision, client };
         match revision.has(WireFeature::TasksExtension) {
-            true => table.append_question(ticket, key, input, to)?,
-            false => self.send_question(table, ticket, key, input, to)?,
+            true => table.append_input_request(ticket, key, input, to)?,
+            false => self.send_input_request(table, ticket, key, input, to)?,
         }
         if let Some(data) = table.slots.get_mut(ticket) {
             data.open = data.open.saturating_add(1);
@@ -194,8 +193,8 @@ impl ServerState<'_> {
         Ok(())
     }
 
-    /// Sends a question as a request (`2025-11-25`), on the stream of a request that waits for the task.
-    fn send_question(
+    /// Sends an input request (`2025-11-25`) on the stream of a request that waits for the task.
+    fn send_input_request(
         &mut self,
         table: &TaskTable<'_>,
         ticket: Ticket,
@@ -218,9 +217,8 @@ impl ServerState<'_> {
             write_related(&id, out);
             valid
         })?;
-        let ([s0, s1], [g0, g1, g2, g3]) = (slot_of(ticket), ticket.generation.to_le_bytes());
         let in_flight = &mut self.peer.in_flight;
-        let is_stored = in_flight.set_text(request, [&[s0, s1, g0, g1, g2, g3], b""])
+        let is_stored = in_flight.set_text(request, [&packed(ticket), b""])
             && in_flight.write_text(request, LINK, &mut |out| out.string(key));
         if !is_stored {
             self.peer.queue_cancellation(request, "");
@@ -250,8 +248,8 @@ impl TaskTable<'_> {
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Adds a question to the payload, which is the object of questions.
-    fn append_question(
+    /// Adds an input request to the payload, which is the object of input requests.
+    fn append_input_request(
         &mut self,
         ticket: Ticket,
         key: &str,
@@ -286,17 +284,17 @@ impl TaskTable<'_> {
         if written { Ok(()) } else { Err(SendError::Unwritable) }
     }
 
-    /// Removes a question from the payload. Returns `false` if no question with this key is open.
-    fn close_question(&mut self, ticket: Ticket, key: Str<'_>) -> bool {
+    /// Removes an input request from the payload. Returns `false` if no input request with this key is open.
+    fn close_input_request(&mut self, ticket: Ticket, key: Str<'_>) -> bool {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
-        let questions = Json::trusted(self.payload(ticket));
+        let requests = Json::trusted(self.payload(ticket));
         if self.data(ticket).is_none_or(|data| !data.is_open() || data.open == 0) {
             return false;
         }
         let (mut at, mut found) = (1usize, None);
-        for (name, question) in questions.members() {
+        for (name, request) in requests.members() {
             let end = at.saturating_add(name.raw().len()).saturating_add(r#""":"#.len());
-            let end = end.saturating_add(question.bytes().len());
+            let end = end.saturating_add(request.bytes().len());
             if name == key {
                 found = Some(at..end);
                 break;
@@ -304,7 +302,7 @@ impl TaskTable<'_> {
             at = end.saturating_add(",".len());
         }
         let Some(mut part) = found else { return false };
-        let is_last = part.end.saturating_add(1) == questions.bytes().len();
+        let is_last = part.end.saturating_add(1) == requests.bytes().len();
         match (part.start, is_last) {
             (1, true) => part = 0..part.end.saturating_add(1),
             (1, false) => part.end = part.end.saturating_add(1),

@@ -1,11 +1,12 @@
 //! Tasks: calls whose result the client fetches later.
 //!
-//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores. A *question* is an input request of a task.
+//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores.
 //! The feature `Tasks` handles the requests of clients. The rest of the server reaches tasks through
 //! [`TaskHooks`](hooks::TaskHooks).
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
 
+pub(crate) mod automatic;
 pub(crate) mod create;
 pub(crate) mod deliver;
 pub(crate) mod hooks;

@@ -8,6 +8,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::objects::task::{TaskMembers, TaskStatus};
 use crate::protocol::revision::{Era, Revision, WireFeature};
 use crate::server::request_context::Context;
+use crate::server::tasks::automatic::AutomaticTasks;
 use crate::server::tasks::hooks::{HOOKS, TaskHooks};
 use crate::server::tasks::id::{Random, TaskId, is_same};
 use crate::time::Millis;
@@ -30,8 +31,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.
 ///
-/// The text consists of the progress token, the message about the status, and the payload. The payload is JSON: the
-/// object of open questions of a task of `2026-07-28`, or the result or error of an ended task.
+/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the ticket
+/// of the call replaces the token. The payload is JSON: the object of open input requests of a task of `2026-07-28`, or the
+/// result or error of an ended task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(super) random: Random,
@@ -47,7 +49,7 @@ pub struct TaskData {
     pub(super) token_length: u8,
     pub(super) message_length: u8,
     pub(super) last_progress: SortKey,
-    /// Number of questions without a response.
+    /// Number of input requests without a response.
     pub(super) open: u8,
     pub(super) capabilities: ClientCapabilities,
     pub(super) revision: Revision,
@@ -56,6 +58,8 @@ pub struct TaskData {
     pub(super) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(super) pad_structured: bool,
+    /// Whether a call becomes the task by itself. The text then begins with the ticket of the call.
+    pub(super) is_automatic: bool,
     /// Whether the session's notification is pending.
     pub(super) is_changed: bool,
 }
@@ -65,6 +69,8 @@ impl Data for TaskData {}
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskState {
+    /// A deferred call may become this task.
+    Reserved,
     /// The task has not ended.
     Open,
     Completed,
@@ -82,7 +88,7 @@ impl TaskData {
     pub(crate) fn status(&self) -> TaskStatus {
         match self.state {
             TaskState::Open if self.open > 0 => TaskStatus::InputRequired,
-            TaskState::Open => TaskStatus::Working,
+            TaskState::Open | TaskState::Reserved => TaskStatus::Working,
             TaskState::ToolFailed if self.revision.has(WireFeature::Tasks) => TaskStatus::Failed,
             TaskState::Completed | TaskState::ToolFailed => TaskStatus::Completed,
             TaskState::Failed => TaskStatus::Failed,
@@ -114,7 +120,7 @@ impl TaskData {
     fn is_visible(&self, owner: u64, revision: Revision, session: SessionKey) -> bool {
         // Without users, the session is the owner.
         let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
-        self.state != TaskState::Removed
+        !matches!(self.state, TaskState::Removed | TaskState::Reserved)
             && self.owner == halves(owner)
             && self.revision == revision
             && in_session
@@ -127,8 +133,8 @@ impl TaskData {
 /// feature [`Tasks`](crate::server::Tasks).
 ///
 /// ```
-/// use mcp_proto::server::{ServerConfig, TaskSlot, TaskSupport, TaskTable, Tasks, Tool, Tools};
-/// use mcp_proto::{Millis, Server};
+/// use mcp_proto::server::{ServerConfig, TaskSlot, TaskTable, Tasks, Tool, Tools};
+/// use mcp_proto::{Millis, Server, TaskSupport};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("measure", "{}").task_support(TaskSupport::Optional)]);
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS, &Tasks::new()]);
@@ -149,6 +155,9 @@ pub struct TaskTable<'b> {
     pub(super) notifies: bool,
     /// Whether a response or notification about tasks awaits transmit space.
     pub(super) is_pending: bool,
+    pub(super) automatic: Option<AutomaticTasks>,
+    /// The time to live that the client requests, or 0, if the current call may become a task by itself.
+    pub(super) candidate: Option<u64>,
     /// Only the table refers to the hooks, so servers without tasks do not link them.
     pub(crate) hooks: &'static dyn TaskHooks,
 }
@@ -156,7 +165,7 @@ pub struct TaskTable<'b> {
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share stores the message about the task's status, the questions to the client and, if it fits, the result.
+    /// The share stores the message about the task's status, its input requests and, if it fits, its result.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))
@@ -177,6 +186,8 @@ impl<'b> TaskTable<'b> {
             keeps_on_reset: false,
             notifies: false,
             is_pending: false,
+            automatic: None,
+            candidate: None,
             hooks: HOOKS,
         }
     }
@@ -206,7 +217,12 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// The number of tasks, ended ones included.
+    /// Configures the calls that become tasks by themselves.
+    pub(crate) fn set_automatic(&mut self, automatic: AutomaticTasks) {
+        self.automatic = Some(automatic);
+    }
+
+    /// The number of tasks, ended ones included. Deferred calls that may become tasks count, too.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -251,6 +267,10 @@ impl<'b> TaskTable<'b> {
         data.is_visible(self.owner, request.revision, session).then_some(ticket)
     }
 
+    pub(super) fn is_open(&self, ticket: Ticket) -> bool {
+        self.data(ticket).is_some_and(TaskData::is_open)
+    }
+
     pub(crate) fn id(&self, ticket: Ticket) -> Option<TaskId> {
         self.data(ticket).map(|data| TaskId::new(ticket, data.random))
     }
@@ -277,7 +297,7 @@ impl<'b> TaskTable<'b> {
         members.write(data.revision, out);
     }
 
-    /// Writes the members of the task, with its open questions, its stored result or its stored error (`2026-07-28`).
+    /// Writes the members of the task with its open input requests, stored result or stored error (`2026-07-28`).
     pub(crate) fn write_detailed(&self, ticket: Ticket, out: &mut Writer<'_>) {
         self.write_members(ticket, out);
         let Some(data) = self.data(ticket) else { return };

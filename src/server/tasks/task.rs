@@ -1,4 +1,4 @@
-//! `Server::task`: reports the status of a task, asks questions, and ends the task.
+//! `Server::task`: reports the status of a task, requires input, and ends the task.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::OutboundMessageKind;
@@ -11,7 +11,7 @@ use crate::protocol::revision::Revision;
 use crate::server::Server;
 use crate::server::reply::StateAccess;
 use crate::server::server_state::ServerState;
-use crate::server::tasks::input::cancel_questions;
+use crate::server::tasks::input::cancel_input_requests;
 use crate::server::tasks::result::{write_payload_object, write_related};
 use crate::server::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
 
@@ -119,28 +119,28 @@ impl Task<'_> {
         self.with(&mut |state, table| state.task_progress(table, ticket, progress, total, message))
     }
 
-    /// Asks the client a question. The task is `input_required` until all its questions have responses.
+    /// Requires input from the client. The task is `input_required` until all its input requests have responses.
     ///
-    /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each question of a task,
-    /// open or answered, requires another key.
+    /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
+    /// task, open or answered, requires another key.
     ///
-    /// In `2026-07-28` the client gets the question with the task. The text of the slot stores the question. In
+    /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores it. In
     /// `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
-    /// [`SendError::Unwritable`]: the text of the slot has no space, the key repeats, or the question is not valid. In
+    /// [`SendError::Unwritable`]: the text of the slot has no space, the key repeats, or the input is not valid. In
     /// `2025-11-25` also the errors of [`Server::request`].
-    pub fn require_input(&mut self, key: &str, question: &dyn Input) -> Result<(), SendError> {
+    pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
-        self.with(&mut |state, table| state.add_question(table, ticket, key, question))
+        self.with(&mut |state, table| state.add_input_request(table, ticket, key, input))
     }
 
     /// Ends the task with a result, which the text of the slot stores.
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the result is not valid, or the text of the slot has no space. The task is still
-    /// open, but its questions are removed. Call [`finish`](Task::finish) to keep the result in the application.
+    /// open, but its input requests are removed. Call [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let (mut body, mut has_failed) = (Some(body), false);
         self.end_stored(None, &mut |out, revision, pad_structured| {
@@ -193,12 +193,9 @@ impl Task<'_> {
         let ticket = self.ticket;
         self.with(&mut |state, table| {
             let Some(end) = table.store(ticket, error, body) else {
-                cancel_questions(state, TaskTicket(ticket));
+                cancel_input_requests(state, TaskTicket(ticket));
                 return Err(SendError::Unwritable);
             };
-            if let Some(data) = table.slots.get_mut(ticket) {
-                data.is_stored = true;
-            }
             state.end_task(table, ticket, end);
             Ok(())
         })
@@ -263,8 +260,8 @@ impl TaskTable<'_> {
     }
 
     /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
-    /// case, too, the payload replaces the questions.
-    fn store(
+    /// case, too, the payload replaces the input requests.
+    pub(super) fn store(
         &mut self,
         ticket: Ticket,
         error: Option<i32>,
@@ -283,6 +280,9 @@ impl TaskTable<'_> {
                 out.fail();
             }
         });
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.is_stored = written;
+        }
         if written {
             return end;
         }

@@ -209,7 +209,7 @@ fn cancelled_notification_does_not_cancel_a_task() {
     let mut host = Host::extension();
     let id = host.create();
     host.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    assert_eq!(host.take_events(), ["UnknownCancel"]);
+    assert!(host.take_events().is_empty());
     assert_eq!(host.get(&id)["status"], "working");
 }
 

@@ -101,7 +101,7 @@ fn next_session_finds_tasks_of_the_last_one() {
     host.server.task(host.last()).unwrap().require_input("who", &FORM).unwrap();
     host.server.reset();
     let mut host = host.session("2025-11-25");
-    assert_eq!(host.get_core(&id)["status"], "working", "its question has ended");
+    assert_eq!(host.get_core(&id)["status"], "working", "its input request has ended");
     host.complete("done");
     let response = host.request("tasks/result", json!({"taskId": id}));
     assert_eq!(response["result"]["content"][0]["text"], "done");

@@ -1,20 +1,21 @@
 //! Tasks, with the numbers of their requirements: `docs/task-rules.md` lists them.
 
 mod access;
+mod automatic;
 mod core;
 mod extension;
+mod input_requests;
 mod lifetime;
-mod questions;
 mod rules;
 mod subscriptions;
 
 use crate::support::transport::exchange;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
-    Call, Event, Extensions, ServerConfig, Slot, Subscriptions, TaskOptions, TaskSlot, TaskSupport,
-    TaskTable, TaskTicket, Tasks, Tool, Tools,
+    Call, Event, Extensions, ServerConfig, Slot, Subscriptions, TaskOptions, TaskSlot, TaskTable, TaskTicket,
+    Tasks, Tool, Tools,
 };
-use mcp_proto::{Action, Millis, Server};
+use mcp_proto::{Action, Millis, Server, TaskSupport, Ticket};
 use serde_json::{Value, json};
 
 static TOOLS: Tools = Tools::new(&[
@@ -49,6 +50,8 @@ struct Host {
     output: Vec<u8>,
     /// The tasks, in the order of their creation.
     tickets: Vec<TaskTicket>,
+    /// The deferred calls, if the application defers calls.
+    deferred: Option<Vec<Ticket>>,
     events: Vec<String>,
     options: TaskOptions,
     /// The options of a task with another random number.
@@ -71,6 +74,7 @@ impl Host {
             now: Millis(0),
             output: Vec::new(),
             tickets: Vec::new(),
+            deferred: None,
             events: Vec::new(),
             options: TaskOptions::new([0; 16]),
             next_random: 0,
@@ -116,9 +120,13 @@ impl Host {
                     }
                 }
                 Action::Event => {
-                    let event = self.server.event().unwrap();
                     let next = self.options;
-                    handle(event, next, self.next_random, &mut self.tickets, &mut self.events);
+                    match (self.server.event().unwrap(), &mut self.deferred) {
+                        (Event::Call(call), Some(deferred)) => deferred.push(call.defer(None).unwrap()),
+                        (event, _) => {
+                            handle(event, next, self.next_random, &mut self.tickets, &mut self.events);
+                        }
+                    }
                     self.next_random += 1;
                 }
                 Action::Closed => return,
@@ -238,6 +246,7 @@ fn handle(
         Event::TaskExpired(ticket) => events.push(format!("expired {}", number(ticket, tickets))),
         Event::ProtocolError(error) => events.push(format!("{error:?}")),
         Event::Cancelled { .. } => events.push("request cancelled".into()),
+        Event::Expired(_) => events.push("request expired".into()),
         _ => {}
     }
 }

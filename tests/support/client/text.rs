@@ -89,8 +89,11 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
                 lists.chain(it.uris().chain(it.tasks()).map(|text| text.to_string())).collect();
             format!("{}: listens to [{}]", name(it.ticket()), told.join(", "))
         }
-        Event::Notification { method, params: Some(params) } => format!("notified {method} {params}"),
-        Event::Notification { method, params: None } => format!("notified {method}"),
+        Event::Notification { method, params, subscription } => {
+            let name = subscription.map_or(String::new(), |ticket| format!("{}: ", name(ticket)));
+            let params = params.map_or(String::new(), |params| format!(" {params}"));
+            format!("{name}notified {method}{params}")
+        }
         Event::Writable => "room".to_owned(),
         Event::PeerUnresponsive => "silent".to_owned(),
         Event::ProtocolError(fault) => {
@@ -123,6 +126,7 @@ fn wanted(input: InputRequest<'_>) -> String {
         InputRequest::Elicit(form) => format!("form {}", form.message()),
         InputRequest::OpenUrl(open) => format!("url {}", open.url()),
         InputRequest::Sample(sample) => format!("sample {}", sample.max_tokens()),
+        InputRequest::Other { method, params } => format!("{method} {params}"),
         _ => "?".to_owned(),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) static LOG: Resource<'static> = Resource::new("lib:log", "log")
     .annotations(FOR_PEOPLE)
     .size(12);
 
-pub(crate) static RESOURCES: Resources<'static> = Resources::new(&[LOG, Resource::new("lib:b/a", "plain")])
+pub(crate) static UNWATCHED: Resources<'static> = Resources::new(&[LOG, Resource::new("lib:b/a", "plain")])
     .templates(&[
         ResourceTemplate::new("lib:book/{id}", "book")
             .title("A book")
@@ -34,8 +34,8 @@ pub(crate) static RESOURCES: Resources<'static> = Resources::new(&[LOG, Resource
             .annotations(FOR_PEOPLE),
         ResourceTemplate::new("lib:{shelf}/{+rest}", "rest"),
     ])
-    .list_changed()
-    .subscribe();
+    .list_changed();
+pub(crate) static RESOURCES: Resources<'static> = UNWATCHED.subscribe();
 
 pub(crate) static PROMPTS: Prompts<'static> = Prompts::new(&[
     Prompt::new("review")
@@ -77,7 +77,7 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 ])
 .list_changed();
 
-static FEATURES: [&dyn Feature; 5] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging];
+static FEATURES: [&dyn Feature; 5] = [&TOOLS, &UNWATCHED, &PROMPTS, &Completion, &Logging];
 
 /// A server with all features except subscriptions, and the catalogues above.
 pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);

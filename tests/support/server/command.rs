@@ -37,6 +37,9 @@ impl ServerHarness<'_> {
             }
             // Commands on deferred requests, by the number of the deferral.
             "answer" => self.server.reply(self.record.ticket(first)).map(|reply| reply.text(last)),
+            "result" => self.result(first, last),
+            "notify" => self.notify(first, last),
+            "notify-in" => self.notify_in(first, last),
             "fail" => self.server.reply(self.record.ticket(first)).map(|reply| reply.error(7, last)),
             "contents" => self.server.reply(self.record.ticket(first)).map(|reply| {
                 reply.contents(|contents| contents.text("lib:book/defer", None, last));

@@ -2,6 +2,7 @@
 
 pub(crate) mod catalogue;
 mod command;
+mod extension;
 mod requests;
 mod script;
 pub(crate) mod tools;

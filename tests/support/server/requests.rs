@@ -3,9 +3,9 @@
 use super::ServerHarness;
 use super::tools::Record;
 use mcp_proto::input::{
-    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, OpenUrl, SampleMessage,
+    CreateMessage, ElicitResultView, Field, Form, Input, ListRoots, OpenUrl, OtherRequest, SampleMessage,
 };
-use mcp_proto::json::Json;
+use mcp_proto::json::{Json, Writer};
 use mcp_proto::server::{Call, RequestOptions, Response, Tool};
 use mcp_proto::{ClientCapabilities, Millis, Outcome, Progress, SendError, Ticket};
 
@@ -18,6 +18,10 @@ pub(crate) static INPUTS: [(&str, &(dyn Input + Sync)); 6] = [
     ("model", &CreateMessage::new(&[SampleMessage::user("?")], 9)),
     ("tools", &CreateMessage::new(&[SampleMessage::user("?")], 9).tools(&[Tool::new("t", "{}")])),
 ];
+
+fn other<'r>(params: &'r dyn Fn(&mut Writer<'_>)) -> OtherRequest<'r> {
+    OtherRequest::new("example/own", params)
+}
 
 pub(crate) fn input(name: &str) -> &'static dyn Input {
     INPUTS.iter().find(|(known, _)| *known == name).expect("an input").1
@@ -40,11 +44,9 @@ impl ServerHarness<'_> {
         }
         let asked: Result<Ticket, SendError> = match name {
             "ping" => self.server.ping(ask),
-            "raw" => self.server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
-            "unbalanced" => self.server.ask_raw("example/own", ask, |out| out.begin_object()),
-            "large" => {
-                self.server.ask_raw("example/own", ask, |out| out.field_string("x", &"x".repeat(9000)))
-            }
+            "raw" => self.server.request(&other(&|out| out.field_integer("n", 1)), ask),
+            "unbalanced" => self.server.request(&other(&|out| out.begin_object()), ask),
+            "large" => self.server.request(&other(&|out| out.field_string("x", &"x".repeat(9000))), ask),
             name => self.server.request(input(name), ask),
         };
         self.record.asked.push(asked?);

@@ -1,6 +1,6 @@
 //! Tools for tests, and the record of their application.
 
-use super::requests;
+use super::{extension, requests};
 use mcp_proto::Decimal;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
@@ -111,6 +111,11 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
             let lists: Vec<_> = lists.into_iter().filter(|list| listening.hears(*list)).collect();
             format!("listening {lists:?} {:?}", listening.uris().collect::<Vec<_>>())
         }
+        Event::Request(request) => return extension::respond(request, record),
+        Event::Notification { method, params } => match params {
+            Some(params) => format!("notified {method} {params}"),
+            None => format!("notified {method}"),
+        },
         Event::Subscribed(uri) => format!("subscribed {uri}"),
         Event::Unsubscribed(uri) => format!("unsubscribed {uri}"),
         Event::ListTools(list) => {

@@ -10,17 +10,21 @@ pub(crate) mod notify;
 pub(crate) mod registry;
 
 use crate::error::{ConfigError, ProtocolError};
+use crate::framing::LineDecoder;
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, Writer, text_of};
 use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::event::{Event, MakeFeatureEvent, part, spans_of};
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::resources::not_found;
-use crate::server::features::subscriptions::notify::{write_acknowledged, write_ended, write_updated};
+use crate::server::features::resources::{can_watch, may_exist, not_found};
+use crate::server::features::subscriptions::notify::{
+    Listening, write_acknowledged, write_ended, write_updated,
+};
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError, Watched};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
@@ -88,7 +92,7 @@ impl Sealed for Subscriptions {
         if revision.has(WireFeature::Subscriptions) {
             // `measure` adds the members of a response to each complete message, so the result is an upper bound.
             measure(Shape::Result, &mut |out| {
-                write_acknowledged(out, &[], declared_lists(config), &mut |_| {});
+                write_acknowledged(out, &[], config.declared_lists(), &mut |_| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));
             });
             measure(Shape::Result, &mut |out| {
@@ -98,24 +102,6 @@ impl Sealed for Subscriptions {
         }
         Ok(())
     }
-}
-
-/// The lists with `listChanged`.
-fn declared_lists(config: &ServerConfig<'_>) -> ChangeSet {
-    let mut lists = ChangeSet::NONE;
-    for (change, _) in config.features.iter().filter_map(|feature| feature.change_notification()) {
-        lists.add(change.list());
-    }
-    lists
-}
-
-fn can_watch(config: &ServerConfig<'_>) -> bool {
-    config.features.iter().any(|feature| feature.can_watch())
-}
-
-fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
-    let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
-    answers.next().is_none_or(|first| first || answers.any(|known| known))
 }
 
 fn subscribe(request: &mut Request<'_, '_>) -> Received {
@@ -129,7 +115,7 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let added = registry.add(owner, Watched::Resource, uri, in_flight, &|uri| fits(None, uri, space));
     let limit = registry.limit();
     match added {
-        Ok(new) => respond_and_emit(request, new.then_some(PendingEvent::Watched { on: true })),
+        Ok(new) => respond_and_emit(request, new, subscribed),
         Err(WatchError::Full) => request.refuse(
             ProtocolError::TooManyWatched { limit },
             &("at most ", limit, " bytes of URIs; unsubscribe from some"),
@@ -143,8 +129,9 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     let owner = Owner::Session(request.state.session_key);
-    let was = request.state.registry.remove(owner, uri);
-    respond_and_emit(request, was.then_some(PendingEvent::Watched { on: false }))
+    let seed = request.state.peer.in_flight.seed();
+    let was = request.state.registry.remove(owner, uri, seed);
+    respond_and_emit(request, was, unsubscribed)
 }
 
 /// Returns the URI of a request. Makes this URI the subject of the event.
@@ -157,11 +144,24 @@ fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
     request.refuse(ProtocolError::InvalidParams, &"`uri` must be a string")
 }
 
-fn respond_and_emit(request: &mut Request<'_, '_>, pending_event: Option<PendingEvent>) -> Received {
-    match (request.result(&mut |_| {}), pending_event) {
-        (Received::Done, Some(pending_event)) => request.state.emit(pending_event),
-        (refused, _) => refused,
+/// Responds to a request. If the request changed a subscription, also emits the event.
+fn respond_and_emit(request: &mut Request<'_, '_>, is_changed: bool, event: MakeFeatureEvent) -> Received {
+    match request.result(&mut |_| {}) {
+        Received::Done if is_changed => {
+            request.state.emit(PendingEvent::Feature { event, ticket: Ticket::NONE })
+        }
+        received => received,
     }
+}
+
+/// The event of `resources/subscribe`. The span `subject` is the URI.
+fn subscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
+    Some(Event::Subscribed(text_of(part(input, spans_of(input).subject).bytes())))
+}
+
+/// The event of `resources/unsubscribe`. The span `subject` is the URI.
+fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
+    Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
 /// Whether the notification about a changed resource fits into `space` bytes.
@@ -192,7 +192,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     }
     request.state.enable_change_writer();
     request.state.pending_changes.add(ChangeSet::SUBSCRIBED);
-    request.state.emit(PendingEvent::Listening(ticket))
+    request.state.emit(PendingEvent::Feature { event: Listening::event, ticket })
 }
 
 /// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
@@ -200,7 +200,8 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
 // Not inlined, so that this stack frame is gone while the server writes the response.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {
-    let wanted = request.param("notifications");
+    request.spans.arguments = request.param_span("notifications");
+    let wanted = request.view(request.spans.arguments);
     if wanted.kind() != Kind::Object {
         return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
     }
@@ -214,7 +215,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
         return Err(refuse_undeclared(request));
     }
-    let listed = declared_lists(request.state.config);
+    let listed = request.state.config.declared_lists();
     let mut filter = ChangeSet::NONE;
     for (requested, list) in
         [(tools, ChangeSet::TOOLS), (prompts, ChangeSet::PROMPTS), (resources, ChangeSet::RESOURCES)]
@@ -245,7 +246,7 @@ fn write_acknowledgment(
     uris: Json<'_>,
     hooks: Option<&dyn TaskHooks>,
 ) -> bool {
-    let id = request.id();
+    let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
     let space = output.max_reply_size();
     let longest = space.saturating_sub(output.overhead());
@@ -279,6 +280,7 @@ fn write_acknowledgment(
         if let Some(hooks) = hooks {
             hooks.write_watched(registry, owner, out);
         }
+        config.features.iter().for_each(|feature| feature.write_filter(requested, out));
     };
     output.write(routing, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
 }

@@ -1,8 +1,9 @@
 //! Notifications of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
+use crate::framing::LineDecoder;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::Writer;
+use crate::json::{Json, Writer};
 use crate::peer::Peer;
 use crate::peer::lifecycle::State;
 use crate::peer::request::Inbound;
@@ -11,6 +12,7 @@ use crate::protocol::meta;
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
+use crate::server::event::{Event, part, spans_of};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
 use crate::server::request_context::{Context, PackedContext};
@@ -23,11 +25,26 @@ use crate::server::server_state::{RequestTable, ServerState};
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
+    pub(crate) filter: Json<'a>,
     pub(crate) in_flight: &'a RequestTable<'a>,
     pub(crate) registry: &'a SubscriptionRegistry<'a>,
 }
 
 impl<'a> Listening<'a> {
+    /// The event of a subscription. The span `arguments` is the filter.
+    pub(crate) fn event<'e>(
+        input: &'e LineDecoder<'_>,
+        state: &'e ServerState<'_>,
+        ticket: Ticket,
+    ) -> Option<Event<'e>> {
+        Some(Event::Listening(Listening {
+            ticket,
+            filter: part(input, spans_of(input).arguments),
+            in_flight: &state.peer.in_flight,
+            registry: &state.registry,
+        }))
+    }
+
     /// The ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     #[must_use]
     pub fn ticket(&self) -> Ticket {
@@ -52,6 +69,12 @@ impl<'a> Listening<'a> {
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
         self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+    }
+
+    /// The filter that the client requested, with the members of extensions.
+    #[must_use]
+    pub fn filter(&self) -> Json<'a> {
+        self.filter
     }
 
     /// The stream of the request, in message mode.

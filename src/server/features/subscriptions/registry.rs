@@ -1,14 +1,19 @@
 //! Registry of the resources that a client watches, in one buffer.
 //!
-//! An entry is valid while its owner is active. If the buffer has no space, `add` removes the entries of ended
-//! subscriptions.
+//! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is the
+//! root. So the registry finds an entry in O(log n) without an index of its own. The hash uses the caller's seed, so that
+//! a client cannot choose URIs that collide.
+//!
+//! An entry is valid while its owner is active. A removed entry stays in the trie. If the buffer has no space, `add`
+//! compacts the entries, which takes O(n log n).
 
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Str, text_of};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
-use crate::platform::{copy, shift};
+use crate::platform::{copy, move_down};
+use crate::rpc::{hash_decoded, hash_text};
 use crate::server::change_set::ChangeSet;
 use crate::server::server_state::RequestTable;
 
@@ -21,10 +26,19 @@ pub(crate) enum Owner {
     Listener(Ticket),
 }
 
-/// The slot number that marks the session as the owner. No slot has this number.
-const SESSION: u32 = u32::MAX;
+/// The slot number that marks the session as the owner. No slot has this number, because a table has at most 65,535.
+const SESSION: u16 = u16::MAX;
 
 impl Owner {
+    /// The number that is mixed into the seed of the hash.
+    fn key(self) -> u64 {
+        let (slot, number) = match self {
+            Owner::Session(SessionKey(key)) => (SESSION.into(), key.into()),
+            Owner::Listener(ticket) => (ticket.slot, ticket.generation),
+        };
+        u64::from(slot) << 32 | u64::from(number)
+    }
+
     pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
         match self {
             Owner::Session(_) => true,
@@ -51,12 +65,25 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header in bytes. The header has the owner's slot and generation, the flags `CHANGED` and `TASK`, and
-/// the length of the URI. The URI follows.
-pub(crate) const HEADER: usize = 11;
+/// Size of an entry's header in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the length of
+/// the URI (2), and the offsets of two children (3 each). The URI follows.
+pub(crate) const HEADER: usize = 15;
 
+/// Offset of the flags in an entry.
+const FLAGS: usize = 6;
 const CHANGED: u8 = 1;
 const TASK: u8 = 2;
+/// The entry is not in use.
+const REMOVED: u8 = 4;
+
+/// Offsets of the two children in an entry. A child at offset 0 is absent, because the root begins there.
+const CHILDREN: [usize; 2] = [9, 12];
+
+/// The link to the root, which needs no memory.
+const ROOT: usize = usize::MAX;
+
+/// Maximum number of bytes that the registry uses, so that three bytes hold the offset of each child.
+const MAX_SIZE: usize = 1 << 24;
 
 /// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +101,7 @@ pub(crate) struct Watch<'w> {
     pub(crate) kind: Watched,
     /// Whether a notification is pending.
     pub(crate) changed: bool,
+    is_removed: bool,
     /// The URI of the resource, or the id of the task.
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
@@ -85,17 +113,17 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 
     pub(crate) fn limit(&self) -> usize {
-        self.buffer.limit()
+        self.buffer.limit().min(MAX_SIZE)
     }
 
     /// Removes the entries of a session.
     pub(crate) fn remove_session(&mut self, key: SessionKey) {
         let mut at = 0;
         while let Some(Watch { owner, next, .. }) = self.at(at) {
-            match owner == Owner::Session(key) {
-                true => self.remove_range(at, next),
-                false => at = next,
+            if owner == Owner::Session(key) {
+                self.set_removed(at);
             }
+            at = next;
         }
     }
 
@@ -104,23 +132,27 @@ impl<'b> SubscriptionRegistry<'b> {
         self.used = 0;
     }
 
-    /// The entry that begins at `at`.
+    /// The entry that begins at `at`. It may be a removed one.
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
-        let entry = self.buffer.bytes().get(at..self.used)?;
+        self.entry(at, self.used)
+    }
+
+    fn entry(&self, at: usize, end: usize) -> Option<Watch<'_>> {
+        let entry = self.buffer.bytes().get(at..end)?;
         let (header, rest) = entry.split_first_chunk::<HEADER>()?;
-        let [s0, s1, s2, s3, g0, g1, g2, g3, flags, l0, l1] = *header;
-        let ticket = Ticket {
-            slot: u32::from_le_bytes([s0, s1, s2, s3]),
-            generation: u32::from_le_bytes([g0, g1, g2, g3]),
-        };
+        let [s0, s1, g0, g1, g2, g3, flags, l0, l1, ..] = *header;
         let length = usize::from(u16::from_le_bytes([l0, l1]));
         Some(Watch {
-            owner: match ticket.slot {
+            owner: match u16::from_le_bytes([s0, s1]) {
                 SESSION => Owner::Session(SessionKey(u16::from_le_bytes([g0, g1]))),
-                _ => Owner::Listener(ticket),
+                slot => {
+                    let generation = u32::from_le_bytes([g0, g1, g2, g3]);
+                    Owner::Listener(Ticket { slot: slot.into(), generation })
+                }
             },
             kind: if flags & TASK != 0 { Watched::Task } else { Watched::Resource },
             changed: flags & CHANGED != 0,
+            is_removed: flags & REMOVED != 0,
             uri: text_of(rest.get(..length)?),
             next: at.wrapping_add(HEADER).wrapping_add(length),
         })
@@ -134,11 +166,12 @@ impl<'b> SubscriptionRegistry<'b> {
     /// The entries of resources and tasks.
     pub(crate) fn all(&self) -> impl Iterator<Item = Watch<'_>> {
         let mut at = 0;
-        core::iter::from_fn(move || {
+        let entries = core::iter::from_fn(move || {
             let watch = self.at(at)?;
             at = watch.next;
             Some(watch)
-        })
+        });
+        entries.filter(|watch| !watch.is_removed)
     }
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
@@ -152,18 +185,24 @@ impl<'b> SubscriptionRegistry<'b> {
         in_flight: &RequestTable<'_>,
         fits: &dyn Fn(&str) -> bool,
     ) -> Result<bool, WatchError> {
-        if self.find(owner, kind, uri).is_some() {
-            return Ok(false);
-        }
-        let length = uri.len();
+        let (length, seed) = (uri.len(), in_flight.seed());
         let taken = HEADER.wrapping_add(length);
-        if self.used.wrapping_add(taken) > self.limit() {
-            self.remove_inactive(in_flight);
+        let mut found = self.find(owner, kind, uri, seed);
+        if found.is_err() && self.used.wrapping_add(taken) > self.limit() {
+            self.compact(in_flight);
+            found = self.find(owner, kind, uri, seed);
         }
-        let end = self.used.wrapping_add(taken);
+        let link = match found {
+            Ok(at) => return Ok(self.restore(at)),
+            Err(link) => link,
+        };
+        let (start, end) = (self.used, self.used.wrapping_add(taken));
         let header = encode_header(owner, kind, u16::try_from(length).map_err(|_| WatchError::Full)?);
+        if end > self.limit() {
+            return Err(WatchError::Full);
+        }
         let mut space = self.buffer.reborrow();
-        let target = space.ensure(end).and_then(|all| all.get_mut(self.used..end)).ok_or(WatchError::Full)?;
+        let target = space.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(WatchError::Full)?;
         let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
         copy(first, &header);
         let text = uri.copy_to(text).map_err(|_| WatchError::Full)?;
@@ -171,32 +210,55 @@ impl<'b> SubscriptionRegistry<'b> {
             return Err(WatchError::TooLong);
         }
         self.used = end;
+        self.set_child(link, start);
         Ok(true)
     }
 
     /// Removes an entry. Returns `false` if the owner does not watch the resource.
-    pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>) -> bool {
-        let Some((at, next)) = self.find(owner, Watched::Resource, uri) else { return false };
-        self.remove_range(at, next);
-        true
+    pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>, seed: u64) -> bool {
+        let Ok(at) = self.find(owner, Watched::Resource, uri, seed) else { return false };
+        let was_removed = self.at(at).is_some_and(|watch| watch.is_removed);
+        self.set_removed(at);
+        !was_removed
     }
 
-    fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>) -> Option<(usize, usize)> {
-        let mut at = 0;
+    /// Finds an entry, which may be a removed one. If there is none, returns the link where it belongs.
+    fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>, seed: u64) -> Result<usize, usize> {
+        self.descend(hash_text(seed ^ owner.key(), uri), &|watch| {
+            watch.owner == owner && watch.kind == kind && uri == *watch.uri
+        })
+    }
+
+    /// Follows the bits of `hash` to the entry that `is_found` accepts, or to an absent child.
+    fn descend(&self, mut hash: u32, is_found: &dyn Fn(&Watch<'_>) -> bool) -> Result<usize, usize> {
+        let (mut at, mut link) = (0, ROOT);
         while let Some(watch) = self.at(at) {
-            if watch.owner == owner && watch.kind == kind && uri == *watch.uri {
-                return Some((at, watch.next));
+            if is_found(&watch) {
+                return Ok(at);
             }
-            at = watch.next;
+            let [left, right] = CHILDREN;
+            link = at.wrapping_add(if hash & 1 == 0 { left } else { right });
+            hash >>= 1;
+            at = match self.buffer.bytes().get(link..).and_then(<[u8]>::first_chunk) {
+                Some(&[0, 0, 0]) | None => break,
+                Some(&[b0, b1, b2]) => usize::try_from(u32::from_le_bytes([b0, b1, b2, 0])).unwrap_or(ROOT),
+            };
         }
-        None
+        Err(link)
+    }
+
+    fn set_child(&mut self, link: usize, offset: usize) {
+        if let Some(child) = self.buffer.bytes_mut().get_mut(link..).and_then(<[u8]>::first_chunk_mut::<3>) {
+            let [b0, b1, b2, ..] = offset.to_le_bytes();
+            *child = [b0, b1, b2];
+        }
     }
 
     /// Sets `changed` in all entries of a resource or task. Returns `false` if there is no entry.
     pub(crate) fn mark_changed(&mut self, kind: Watched, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {
-            let (same, next) = (watch.kind == kind && watch.uri == uri, watch.next);
+            let (same, next) = (!watch.is_removed && watch.kind == kind && watch.uri == uri, watch.next);
             if same {
                 self.set_changed(at, true);
                 marked = true;
@@ -207,46 +269,54 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 
     pub(crate) fn set_changed(&mut self, at: usize, changed: bool) {
-        if let Some(flag) = self.buffer.bytes_mut().get_mut(at.wrapping_add(8)) {
-            *flag = if changed { *flag | CHANGED } else { *flag & !CHANGED };
+        if let Some(flags) = self.flags(at) {
+            *flags = if changed { *flags | CHANGED } else { *flags & !CHANGED };
         }
     }
 
-    /// Removes the entries of ended subscriptions.
-    fn remove_inactive(&mut self, in_flight: &RequestTable<'_>) {
-        let (mut at, mut end) = (0, 0usize);
-        while let Some(watch) = self.at(at) {
-            let (active, next) = (watch.owner.is_active(in_flight), watch.next);
-            if active {
-                if let Some(bytes) = self.buffer.bytes_mut().get_mut(end..next) {
-                    shift(bytes, at.saturating_sub(end));
-                }
-                end = end.wrapping_add(next.saturating_sub(at));
-            }
+    fn set_removed(&mut self, at: usize) {
+        if let Some(flags) = self.flags(at) {
+            *flags = *flags & TASK | REMOVED;
+        }
+    }
+
+    /// Puts a removed entry into use again. Returns `false` if the entry is in use.
+    fn restore(&mut self, at: usize) -> bool {
+        let Some(flags) = self.flags(at) else { return false };
+        let was_removed = *flags & REMOVED != 0;
+        *flags &= !REMOVED;
+        was_removed
+    }
+
+    fn flags(&mut self, at: usize) -> Option<&mut u8> {
+        self.buffer.bytes_mut().get_mut(at.wrapping_add(FLAGS))
+    }
+
+    /// Drops the entries that are removed or belong to an ended subscription, and builds the trie of the others.
+    fn compact(&mut self, in_flight: &RequestTable<'_>) {
+        let (mut at, all) = (0, core::mem::take(&mut self.used));
+        while let Some(watch) = self.entry(at, all) {
+            let (from, next) = (at, watch.next);
             at = next;
+            if watch.is_removed || !watch.owner.is_active(in_flight) {
+                continue;
+            }
+            let hash = hash_decoded(in_flight.seed() ^ watch.owner.key(), watch.uri);
+            let link = self.descend(hash, &|_| false).unwrap_or_else(|link| link);
+            let to = self.used;
+            move_down(self.buffer.bytes_mut(), from, to, next.wrapping_sub(from));
+            CHILDREN.into_iter().for_each(|child| self.set_child(to.wrapping_add(child), 0));
+            self.set_child(link, to);
+            self.used = to.wrapping_add(next.wrapping_sub(from));
         }
-        self.used = end;
-    }
-
-    fn remove_range(&mut self, from: usize, to: usize) {
-        let by = to.saturating_sub(from);
-        if let Some(bytes) = self.buffer.bytes_mut().get_mut(from..self.used) {
-            shift(bytes, by);
-        }
-        self.used = self.used.saturating_sub(by);
     }
 }
 
 fn encode_header(owner: Owner, kind: Watched, length: u16) -> [u8; HEADER] {
-    let ticket = match owner {
-        Owner::Session(SessionKey(key)) => Ticket { slot: SESSION, generation: key.into() },
-        Owner::Listener(ticket) => ticket,
-    };
-    let [s0, s1, s2, s3] = ticket.slot.to_le_bytes();
-    let [g0, g1, g2, g3] = ticket.generation.to_le_bytes();
+    let [g0, g1, g2, g3, s0, s1, ..] = owner.key().to_le_bytes();
     let [l0, l1] = length.to_le_bytes();
     let flags = if kind == Watched::Task { TASK } else { 0 };
-    [s0, s1, s2, s3, g0, g1, g2, g3, flags, l0, l1]
+    [s0, s1, g0, g1, g2, g3, flags, l0, l1, 0, 0, 0, 0, 0, 0]
 }
 
 impl core::fmt::Debug for SubscriptionRegistry<'_> {

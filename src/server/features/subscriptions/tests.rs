@@ -5,6 +5,7 @@ use crate::server::features::subscriptions::registry::HEADER;
 use crate::server::{Event, SecondInitialize, Server, Slot};
 use crate::{Action, Millis};
 use std::borrow::ToOwned;
+use std::collections::BTreeSet;
 use std::format;
 use std::string::String;
 use std::vec::Vec;
@@ -331,5 +332,34 @@ fn changes_wait_for_space_and_handshake() {
         // The notification of the first change fitted into the output. The server sends one notification for each later
         // resource.
         assert_eq!(lines, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
+    });
+}
+
+#[test]
+fn random_subscriptions_equal_those_of_a_set() {
+    const SPACE: usize = 6;
+    with(SPACE * (HEADER + 4), 1024, |pipe| {
+        pipe.connect();
+        let (mut random, mut expected) = (1u32, BTreeSet::new());
+        for _ in 0..300 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let uri = format!("a:{:02}", random >> 16 & 15);
+            if random >> 24 & 1 == 0 {
+                pipe.send(&call(1, "resources/subscribe", &uri));
+                let has_space = expected.contains(&uri) || expected.len() < SPACE;
+                assert_eq!(pipe.output.contains("result"), has_space, "{uri} {expected:?}");
+                if has_space {
+                    expected.insert(uri);
+                }
+            } else {
+                pipe.send(&call(1, "resources/unsubscribe", &uri));
+                expected.remove(&uri);
+            }
+            pipe.output.clear();
+            for n in 0..16 {
+                let uri = format!("a:{n:02}");
+                assert_eq!(pipe.server.is_watched(&uri), expected.contains(&uri), "{uri} {expected:?}");
+            }
+        }
     });
 }

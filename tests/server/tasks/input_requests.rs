@@ -1,4 +1,4 @@
-//! Questions during a task, in both revisions.
+//! Input requests during a task, in both revisions.
 
 use super::*;
 use mcp_proto::SendError;
@@ -6,7 +6,7 @@ use mcp_proto::input::{CreateMessage, SampleMessage};
 
 const ACCEPTED: &str = r#"{"action":"accept","content":{"name":"Ada"}}"#;
 
-/// Adds a question to the last task.
+/// Adds an input request to the last task.
 fn ask(host: &mut Host, key: &str) -> Result<(), SendError> {
     let ticket = host.last();
     host.server.task(ticket).unwrap().require_input(key, &FORM)
@@ -25,7 +25,7 @@ fn keys(task: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn open_questions_are_part_of_the_task() {
+fn open_input_requests_are_part_of_the_task() {
     // TX-9
     let mut host = Host::extension();
     let id = host.create();
@@ -41,7 +41,7 @@ fn open_questions_are_part_of_the_task() {
 }
 
 #[test]
-fn responses_close_their_questions() {
+fn responses_close_their_input_requests() {
     // TX-12, TX-13
     for (first, left) in [("a", ["b", "c\""]), ("b", ["a", "c\""]), ("c\"", ["a", "b"])] {
         let mut host = Host::extension();
@@ -68,7 +68,7 @@ fn responses_close_their_questions() {
 }
 
 #[test]
-fn responses_without_questions_are_acknowledged() {
+fn responses_without_input_requests_are_acknowledged() {
     // TX-13
     let mut host = Host::extension();
     let id = host.create();
@@ -102,7 +102,7 @@ fn many_responses_are_taken_in_parts() {
 }
 
 #[test]
-fn question_that_cannot_be_asked_changes_nothing() {
+fn input_request_that_cannot_be_asked_changes_nothing() {
     // TX-11
     let mut host = Host::extension();
     let id = host.create();
@@ -132,7 +132,7 @@ fn result_that_does_not_fit_leaves_the_task_open() {
 }
 
 #[test]
-fn ended_task_has_no_questions() {
+fn ended_task_has_no_input_requests() {
     let mut host = Host::extension();
     let id = host.create();
     ask(&mut host, "a").unwrap();
@@ -144,7 +144,7 @@ fn ended_task_has_no_questions() {
 }
 
 #[test]
-fn question_of_a_session_is_a_related_request() {
+fn input_request_of_a_session_is_a_related_request() {
     // TC-27, TC-29
     let mut host = Host::core();
     let id = host.create_core();
@@ -165,7 +165,7 @@ fn question_of_a_session_is_a_related_request() {
 }
 
 #[test]
-fn several_questions_of_a_session_end_one_by_one() {
+fn several_input_requests_of_a_session_end_one_by_one() {
     // TC-29
     let mut host = Host::core();
     let id = host.create_core();
@@ -205,7 +205,7 @@ fn cancelled_task_cancels_its_requests() {
 }
 
 #[test]
-fn lost_connection_ends_the_questions_of_a_session() {
+fn lost_connection_ends_the_input_requests_of_a_session() {
     let mut host = Host::core();
     host.create_core();
     ask(&mut host, "who").unwrap();
@@ -214,7 +214,7 @@ fn lost_connection_ends_the_questions_of_a_session() {
 }
 
 #[test]
-fn question_of_a_session_needs_space_and_a_slot() {
+fn input_request_of_a_session_needs_space_and_a_slot() {
     let mut host = Host::core();
     host.create_core();
     for at in 0..6 {

@@ -1,0 +1,254 @@
+//! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
+
+use crate::client::Client;
+use crate::client::client_state::ClientState;
+use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::receive::{self, Handled};
+use crate::client::request_data::SentRequest;
+use crate::framing::{Content as LineContent, Line};
+use crate::json::{Member, Shape, Span};
+use crate::peer::keep_alive::Due;
+use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
+use crate::peer::response::RequestFailure;
+use crate::protocol::revision::WireFeature;
+use crate::rpc::Class;
+use crate::time::Millis;
+
+impl Client<'_> {
+    /// The latest time for the next poll.
+    pub(super) fn next_deadline(&self) -> Option<Millis> {
+        let ClientState { peer, connecting, .. } = &self.state;
+        let connecting = connecting.map(|connecting| connecting.deadline);
+        let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
+        peer.next_deadline([self.grace_deadline, connecting, keep_alive])
+    }
+
+    /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a
+    /// deadline.
+    pub(super) fn step(&mut self) -> bool {
+        if self.state.peer.output.is_broken() {
+            // Process the earlier input, because the server may have responded before the output broke.
+            self.state.peer.output.clear();
+            self.input.end();
+        }
+        if let Some(error) = self.state.peer.pending_error.take() {
+            self.pending_event = Some(PendingEvent::ProtocolError(error));
+            return true;
+        }
+        match self.state.peer.lifecycle.state() {
+            State::Closed => return false,
+            State::Start => {
+                self.pending_event = self.state.connect();
+                return true;
+            }
+            State::Draining => return self.drain(),
+            _ => {}
+        }
+        if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.peer.now) {
+            self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut);
+            return true;
+        }
+        self.expire_due_request()
+            || self.state.write_queued()
+            || self.emit_writable()
+            || self.check_keep_alive()
+            || self.process_next_line()
+            || self.handle_end_of_input()
+    }
+
+    fn emit_writable(&mut self) -> bool {
+        let is_due = self.state.peer.report_writable
+            && self.state.peer.output.is_empty()
+            && !self.state.server_request_waits;
+        if is_due {
+            self.state.peer.report_writable = false;
+            self.pending_event = Some(PendingEvent::Writable);
+        }
+        is_due
+    }
+
+    /// Handles one request whose deadline has expired. If the request was just sent, starts its timeout. Any other
+    /// request fails, expires or is cancelled.
+    fn expire_due_request(&mut self) -> bool {
+        let peer = &mut self.state.peer;
+        let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
+        match peer.in_flight.get(ticket) {
+            None => return false,
+            Some(Request::Inbound(inbound)) if inbound.state.is_deferred() => {
+                peer.expire(ticket);
+                self.pending_event = Some(PendingEvent::Expired(ticket));
+            }
+            Some(Request::Inbound(_)) => {
+                peer.in_flight.release(ticket);
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+            }
+            Some(Request::Outbound(outbound)) => {
+                let method = outbound.data.method.in_events();
+                if let Some(tasks) = self.state.config.tasks
+                    && outbound.state == OutboundState::TaskWaiting
+                    && outbound.data.maximum > peer.now
+                {
+                    tasks.hooks.poll(&mut self.state, ticket);
+                } else if let Some(failure) = peer.handle_deadline(ticket) {
+                    self.state.abandon(ticket, "timeout");
+                    let outcome = PendingOutcome::Failed(failure);
+                    self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+                }
+            }
+        }
+        true
+    }
+
+    fn check_keep_alive(&mut self) -> bool {
+        if !self.state.is_connected() {
+            return false;
+        }
+        match self.state.peer.keep_alive.due(self.state.peer.now) {
+            Due::Nothing => false,
+            Due::Ping => {
+                self.state.write_ping();
+                false
+            }
+            Due::PeerUnresponsive { close } => {
+                if close {
+                    self.input.close();
+                }
+                self.pending_event = Some(PendingEvent::PeerUnresponsive);
+                true
+            }
+        }
+    }
+
+    /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
+    /// response.
+    fn process_next_line(&mut self) -> bool {
+        match self.input.line() {
+            Some(line) => self.process_line(line),
+            None => false,
+        }
+    }
+
+    fn process_line(&mut self, line: Line) -> bool {
+        if let LineContent::StreamClosed = line.content {
+            self.pending_event = self.state.fail_exchange(line.stream);
+            self.input.release();
+            return true;
+        }
+        let is_message = matches!(line.content, LineContent::Message);
+        let may_be_batch = is_message && self.state.has(WireFeature::Batches);
+        if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
+            return true;
+        }
+        let bytes = self.input.bytes();
+        let class = match line.content {
+            LineContent::Message => {
+                let tolerant = self.state.config.missing_jsonrpc;
+                Some(Class::new(bytes, self.input.scanner(), tolerant))
+            }
+            _ => None,
+        };
+        let is_request = match line.content {
+            LineContent::Message => matches!(class, Some(Class::Request { .. })),
+            LineContent::Truncated | LineContent::StreamClosed => false,
+            LineContent::Broken(_) | LineContent::TooLong { .. } => {
+                let envelope = self.input.envelope();
+                envelope.method.is_some() && envelope.id.is_some()
+            }
+        };
+        let input = class.as_ref().and_then(|class| receive::requested_input(&self.state, bytes, class));
+        if is_request && self.state.responds_to_requests() {
+            let for_application = input.is_some();
+            let has_space = if for_application {
+                self.state.peer.reserve_response()
+            } else {
+                self.state.has_own_response_space()
+            };
+            self.state.server_request_waits = for_application && !has_space;
+            if !has_space {
+                return false;
+            }
+        }
+        self.state.peer.keep_alive.record_activity();
+        self.state.peer.output.observe_sent();
+        let received = match class {
+            Some(class) => {
+                let index = self.input.member_index(Member::Result);
+                receive::handle_message(&mut self.state, bytes, class, input, index, line.stream)
+            }
+            None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),
+        };
+        let outcome = match &received {
+            Handled::ProtocolError(error) => Err(*error),
+            _ => Ok(()),
+        };
+        self.state.peer.output.observe_received(bytes, outcome);
+        match received {
+            Handled::Event(pending_event) => {
+                self.pending_event = Some(pending_event);
+                self.state.peer.event_holds_line = true;
+            }
+            Handled::Done => self.input.release_element(),
+            Handled::ProtocolError(error) => {
+                self.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
+                self.input.release_element();
+            }
+        }
+        true
+    }
+
+    fn handle_end_of_input(&mut self) -> bool {
+        if !self.input.is_ended() {
+            return false;
+        }
+        if self.input.line().is_some() {
+            // A request of the server may wait for transmit space until the end of the grace period.
+            let ends = self.grace_deadline();
+            if self.state.peer.now < ends {
+                return false;
+            }
+        }
+        if self.state.connecting.is_some() {
+            self.pending_event = self.state.fail_connect(PendingFailure::Closed);
+            return true;
+        }
+        self.state.peer.lifecycle.apply(Trigger::EndOfInput)
+    }
+
+    /// The end of the grace period. The first call of this function starts the grace period.
+    fn grace_deadline(&mut self) -> Millis {
+        *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
+    }
+
+    /// Ends one request, or ends the connection after the last request.
+    ///
+    /// The connection ends when all output is sent, the grace period is over, or the output is broken.
+    #[cold]
+    fn drain(&mut self) -> bool {
+        if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
+            self.next_ended_slot = ticket.slot;
+            self.state.peer.in_flight.clear_queue();
+            if self.state.park(ticket) {
+                self.next_ended_slot = ticket.slot.saturating_add(1);
+                return true;
+            }
+            let open = self.state.open_request(ticket).copied();
+            let inbound = self.state.peer.in_flight.inbound(ticket);
+            let is_server_request = inbound.is_some_and(|it| it.state != InboundState::Expired);
+            self.state.peer.in_flight.release(ticket);
+            if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
+                let outcome = PendingOutcome::Failed(RequestFailure::Closed);
+                let method = method.in_events();
+                self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+            } else if is_server_request {
+                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+            }
+            return true;
+        }
+        let ends = self.grace_deadline();
+        let over = self.state.peer.output.is_empty()
+            || ends <= self.state.peer.now
+            || self.state.peer.output.is_broken();
+        over && self.state.peer.lifecycle.apply(Trigger::Drained)
+    }
+}

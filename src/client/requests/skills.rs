@@ -1,0 +1,54 @@
+//! Requests for skills and folders.
+
+use crate::error::SendError;
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ServerCapabilities;
+use crate::protocol::methods;
+
+use crate::client::Client;
+use crate::client::lists::List;
+use crate::client::options::Options;
+
+impl Client<'_> {
+    /// Lists the skills. The client emits an [`Event::Skills`](crate::client::Event::Skills) for each page. The client
+    /// requests the next page by itself.
+    ///
+    /// Read a file of a skill with [`read_resource`](Client::read_resource), and only when the file is needed.
+    ///
+    /// # Errors
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server does not declare the
+    /// extension of skills.
+    pub fn list_skills(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.list(List::Skills, options)
+    }
+
+    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list it.
+    /// [`Response::skill`](crate::client::Response::skill) returns the skill.
+    ///
+    /// # Errors
+    /// Same as [`list_skills`](Client::list_skills).
+    pub fn get_skill(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
+        self.require_capability(ServerCapabilities::SKILLS)?;
+        self.begin_with_uri(methods::SKILLS_GET.name, uri, options)
+    }
+
+    /// Lists the files and folders in a folder. `cursor` requests a further page.
+    /// [`Response::directory`](crate::client::Response::directory) returns the page.
+    ///
+    /// # Errors
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server does not declare
+    /// `directoryRead`.
+    pub fn read_directory(
+        &mut self,
+        uri: &str,
+        cursor: Option<&str>,
+        options: Options<'_>,
+    ) -> Result<Ticket, SendError> {
+        self.require_capability(ServerCapabilities::SKILLS_DIRECTORY_READ)?;
+        self.state.begin_request(methods::RESOURCES_DIRECTORY_READ.name, options, &mut |out| {
+            out.field_string("uri", uri);
+            out.field_optional("cursor", cursor);
+            true
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! Responses to requests with a method of an extension (handshake era).
+
+use crate::framing::outbound_message::OutboundMessageKind;
+use crate::json::{WriteText, Writer};
+use crate::protocol::objects::application_json::{once, write_once};
+
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::server_requests::{ServerRequest, ServerRequestReply};
+
+impl ServerRequest<'_> {
+    /// Responds to a request of an extension, like [`ServerRequestReply::result_with`].
+    pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
+        self.reply.result_with(members);
+    }
+
+    /// Responds to a request of an extension with a result that serializes to an object.
+    #[cfg(feature = "serde")]
+    pub fn result<T: serde_core::Serialize + ?Sized>(self, value: &T) {
+        self.reply.result_value(value);
+    }
+
+    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
+    pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
+        self.reply.error_with(code, message, data);
+    }
+}
+
+impl ServerRequestReply<'_> {
+    /// Responds to a request of an [extension](crate::client::InputRequest::Other) with a result. `members` writes the
+    /// keys and values of the result.
+    pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
+        let mut members = once(members);
+        self.write_other(&mut |out| out.members_checked(&mut members).is_ok());
+    }
+
+    /// Responds to a request of an extension with a result that serializes to an object.
+    #[cfg(feature = "serde")]
+    pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
+        self.write_other(&mut |out| out.serialize_members(value));
+    }
+
+    fn write_other(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        match self.pending.context.kind {
+            InputKind::Other => self.write_result(members),
+            _ => self.refuse_wrong_kind(),
+        }
+    }
+
+    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
+    pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
+        let mut data = Some(data);
+        self.write_error(code, &message, &mut |out| {
+            out.key("data");
+            write_once(out, &mut data)
+        });
+    }
+
+    /// Responds with an error. `data` writes the members after the message.
+    pub(super) fn write_error(
+        self,
+        code: i32,
+        message: &dyn WriteText,
+        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        self.respond(OutboundMessageKind::Error { code }, &mut |out| {
+            out.key("error");
+            out.begin_object();
+            out.field_integer("code", code.into());
+            out.key("message");
+            out.display(message);
+            let valid = data(out);
+            out.end_object();
+            valid
+        });
+    }
+}

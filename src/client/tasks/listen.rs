@@ -1,0 +1,86 @@
+//! Subscriptions of the client to its own tasks (`2026-07-28`).
+//!
+//! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for it.
+
+use crate::client::client_state::ClientState;
+use crate::client::method_properties::Method;
+use crate::client::options::Options;
+use crate::client::subscriptions::{LISTEN, granted_tasks};
+use crate::client::tasks::record::Record;
+use crate::json::Json;
+use crate::peer::request::OutboundState;
+use crate::peer::slots::Ticket;
+use crate::protocol::revision::WireFeature;
+use crate::time::Millis;
+
+impl ClientState<'_> {
+    /// Subscribes to a task. Without a slot or transmit space, the client only polls.
+    pub(super) fn watch_task(&mut self, id: Json<'_>) {
+        let is_wanted = self.config.tasks.is_some_and(|tasks| tasks.limits.listens);
+        let fits = id.bytes().len() <= self.peer.in_flight.text_limit();
+        if !is_wanted || !fits || !self.has(WireFeature::Subscriptions) {
+            return;
+        }
+        let mut options = Options::DEFAULT.maximum(Millis(u64::MAX));
+        options.progress = false;
+        let begun = self.begin_request_as(Method::TaskListen, LISTEN, options, &mut |out| {
+            out.key("notifications");
+            out.begin_object();
+            out.key("taskIds");
+            out.begin_array();
+            out.json(id);
+            out.end_array();
+            out.end_object();
+            true
+        });
+        if let Ok(listener) = begun {
+            self.peer.in_flight.set_text(listener, [id.bytes(), b""]);
+        }
+    }
+
+    /// Handles the acknowledgment of a subscription. `params` has the filter that the server grants.
+    pub(super) fn handle_watched(&mut self, listener: Ticket, params: Json<'_>) {
+        let id = Json::trusted(self.peer.in_flight.text(listener)).string();
+        let is_granted = id.is_some_and(|id| granted_tasks(params).any(|granted| granted == id));
+        let task = id.and_then(|id| self.find_task(|_, record| record.has_id(id)));
+        if !is_granted {
+            return self.abandon(listener, "");
+        }
+        // The task may have changed before the subscription.
+        if let Some(task) = task
+            && self.open_request(task).is_some_and(|it| it.state == OutboundState::TaskWaiting)
+        {
+            self.poll_task(task);
+        }
+    }
+
+    /// Ends the subscription to a task.
+    pub(super) fn unwatch_task(&mut self, task: Ticket) {
+        if let Some(listener) = self.listener_of(task) {
+            self.abandon(listener, "");
+        }
+    }
+
+    /// The time until the next poll of a task.
+    pub(super) fn poll_interval(&self, task: Ticket) -> Millis {
+        let interval = self.task(task).map_or(Millis::ZERO, |record| record.interval());
+        let listener = self.listener_of(task).and_then(|listener| self.open_request(listener));
+        match (listener, self.config.tasks) {
+            (Some(listener), Some(tasks)) if listener.state == OutboundState::Listening => {
+                tasks.limits.longest_interval.max(interval)
+            }
+            _ => interval,
+        }
+    }
+
+    fn listener_of(&self, task: Ticket) -> Option<Ticket> {
+        let in_flight = &self.peer.in_flight;
+        let record = Record::parse(in_flight.text(task))?;
+        let mut requests = in_flight.requests().map(|(ticket, _)| ticket);
+        requests.find(|ticket| self.is_listener(*ticket) && in_flight.text(*ticket) == record.id)
+    }
+
+    fn is_listener(&self, ticket: Ticket) -> bool {
+        self.open_request(ticket).is_some_and(|it| it.data.method == Method::TaskListen)
+    }
+}

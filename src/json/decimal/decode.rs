@@ -1,0 +1,56 @@
+//! serde's `Deserialize` for decimal numbers.
+
+use super::super::de::DECIMAL;
+use super::super::string::text_of;
+use super::super::write_text::WriteText;
+use super::Decimal;
+use core::fmt;
+use serde_core::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+
+/// Accepts a number, with the bounds of [`Decimal::parse`].
+///
+/// The decoders of this crate pass the text of the number, so the decimal is exact. Other decoders pass an integer or a
+/// float. A float becomes the shortest decimal with the value of the float.
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
+        deserializer.deserialize_newtype_struct(DECIMAL, Number)
+    }
+}
+
+struct Number;
+
+impl<'de> Visitor<'de> for Number {
+    type Value = Decimal;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number")
+    }
+
+    /// Visits a number of another decoder. Self-describing formats pass floats, too.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decimal, D::Error> {
+        deserializer.deserialize_i64(self)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Decimal, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Decimal, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Decimal, E> {
+        // The longest texts have 24 bytes, such as "-2.2250738585072014e-308".
+        let (mut text, mut length) = ([0; 24], 0usize);
+        format_args!("{value:e}").pieces(&mut |piece| {
+            text.iter_mut().skip(length).zip(piece.bytes()).for_each(|(place, byte)| *place = byte);
+            length = length.saturating_add(piece.len());
+        });
+        let decimal = text.get(..length).and_then(|text| Decimal::parse(text_of(text)));
+        decimal.ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Decimal, E> {
+        Decimal::parse(text).ok_or_else(|| E::custom("expected a number"))
+    }
+}

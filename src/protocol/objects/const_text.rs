@@ -1,0 +1,42 @@
+//! Functions for text at compile time. The operators and methods of `core` are not `const`.
+
+/// Whether two texts are equal.
+pub(crate) const fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && starts_with(left, right)
+}
+
+pub(crate) const fn starts_with(mut text: &[u8], mut start: &[u8]) -> bool {
+    while let [expected, rest @ ..] = start {
+        match text {
+            [first, tail @ ..] if *first == *expected => (text, start) = (tail, rest),
+            _ => return false,
+        }
+    }
+    true
+}
+
+pub(crate) const fn contains(mut text: &[u8], part: &[u8]) -> bool {
+    while let [_, tail @ ..] = text {
+        if starts_with(text, part) {
+            return true;
+        }
+        text = tail;
+    }
+    false
+}
+
+/// Splits a text. The second part is empty if the text is shorter than `at`.
+pub(crate) const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
+    match text.split_at_checked(at) {
+        Some(parts) => parts,
+        None => (text, &[]),
+    }
+}
+
+/// Splits a text before its last `length` bytes. Both parts are empty if that is within a character.
+pub(crate) const fn split_end(text: &str, length: usize) -> (&str, &str) {
+    match text.split_at_checked(text.len().saturating_sub(length)) {
+        Some(parts) => parts,
+        None => ("", ""),
+    }
+}

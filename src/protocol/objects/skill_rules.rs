@@ -1,0 +1,229 @@
+//! Rules of skills, checked at compile time.
+//!
+//! Specification: the extension *Skills* of `2026-07-28`, *Resource mapping* and *Limits*; *Agent Skills*.
+
+use crate::error::InvalidSkill;
+use crate::json::Json;
+use crate::protocol::objects::const_text::{contains, is_same, split_end, starts_with};
+use crate::protocol::objects::skill::{MAIN, MAIN_SUFFIX, Skill, SkillFile};
+use crate::protocol::objects::view::{has_text, text};
+
+const MOST_FILES: usize = 512;
+const MOST_BYTES: u64 = 16 << 20;
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1024;
+
+impl Skill<'_> {
+    /// Returns the first rule that the skill breaks.
+    pub(crate) const fn invalid(&self) -> Option<InvalidSkill> {
+        if !is_skill_uri(self.uri) || !is_name(self.name()) {
+            return Some(InvalidSkill::Uri);
+        }
+        if self.frontmatter.is_none()
+            && let Some(invalid) = self.invalid_frontmatter()
+        {
+            return Some(invalid);
+        }
+        let mut bytes = match self.main {
+            Some(main) => main.size,
+            None => 0,
+        };
+        let mut rest = self.files;
+        while let [file, tail @ ..] = rest {
+            let path = file.path.as_bytes();
+            if !is_path(path) || is_same(path, MAIN.as_bytes()) || has_path(tail, path) {
+                return Some(InvalidSkill::Path);
+            }
+            (rest, bytes) = (tail, bytes.saturating_add(file.size));
+        }
+        if self.files.len() >= MOST_FILES || bytes > MOST_BYTES {
+            return Some(InvalidSkill::TooLarge);
+        }
+        None
+    }
+
+    const fn invalid_frontmatter(&self) -> Option<InvalidSkill> {
+        let fields = match self.fields() {
+            Some(fields) if fields.is_known() => fields,
+            _ => return Some(InvalidSkill::Frontmatter),
+        };
+        match fields.get("name") {
+            Some(name) if is_same(name.as_bytes(), self.name().as_bytes()) => {}
+            _ => return Some(InvalidSkill::Name),
+        }
+        match fields.get("description") {
+            Some(text) if is_description_length(character_count(text)) => None,
+            _ => Some(InvalidSkill::Description),
+        }
+    }
+
+    /// Checks frontmatter that is JSON. The caller has checked that the text is an object.
+    pub(crate) fn invalid_json(&self) -> Option<InvalidSkill> {
+        let frontmatter = Json::trusted(self.frontmatter?.as_bytes());
+        if !has_text(frontmatter, "name", self.name()) {
+            return Some(InvalidSkill::Name);
+        }
+        let length = text(frontmatter, "description").map_or(0, |text| text.chars().count());
+        (!is_description_length(length)).then_some(InvalidSkill::Description)
+    }
+
+    /// Whether this skill is in the folder of the other skill.
+    pub(crate) const fn is_in(&self, other: &Skill<'_>) -> bool {
+        let folder = split_end(other.uri, MAIN.len()).0;
+        starts_with(self.uri.as_bytes(), folder.as_bytes())
+    }
+}
+
+const fn is_description_length(characters: usize) -> bool {
+    characters >= 1 && characters <= LONGEST_DESCRIPTION
+}
+
+const fn character_count(text: &str) -> usize {
+    let (mut rest, mut count) = (text.as_bytes(), 0usize);
+    while let [byte, tail @ ..] = rest {
+        if *byte & 0xC0 != 0x80 {
+            count = count.wrapping_add(1);
+        }
+        rest = tail;
+    }
+    count
+}
+
+/// Whether a URI has a scheme, folders and `SKILL.md`.
+pub(crate) const fn is_skill_uri(uri: &str) -> bool {
+    let (before, end) = split_end(uri, MAIN_SUFFIX.len());
+    let [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] = before.as_bytes() else { return false };
+    let mut rest = rest;
+    while let [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.', tail @ ..] = rest {
+        rest = tail;
+    }
+    match rest {
+        [b':', b'/', b'/', path @ ..] => is_path(path) && is_same(end.as_bytes(), MAIN_SUFFIX.as_bytes()),
+        _ => false,
+    }
+}
+
+/// Whether a text is a name of a skill.
+const fn is_name(name: &str) -> bool {
+    let mut rest = name.as_bytes();
+    while let [b'a'..=b'z' | b'0'..=b'9' | b'-', tail @ ..] = rest {
+        rest = tail;
+    }
+    let is_delimited = matches!(name.as_bytes(), [b'-', ..] | [.., b'-'] | []);
+    rest.is_empty() && !is_delimited && !contains(name.as_bytes(), b"--") && name.len() <= LONGEST_NAME
+}
+
+/// Whether a text is a relative path of a file, in characters that a URI has without escapes.
+const fn is_path(path: &[u8]) -> bool {
+    let (mut rest, mut length, mut dots) = (path, 0usize, 0usize);
+    loop {
+        match rest {
+            [] | [b'/', ..] => {
+                if length == 0 || length == dots && dots <= 2 {
+                    return false;
+                }
+                let [_, tail @ ..] = rest else { return true };
+                (rest, length, dots) = (tail, 0, 0);
+            }
+            [byte, tail @ ..] => {
+                if !is_path_character(*byte) {
+                    return false;
+                }
+                if *byte == b'.' {
+                    dots = dots.wrapping_add(1);
+                }
+                (rest, length) = (tail, length.wrapping_add(1));
+            }
+        }
+    }
+}
+
+/// Whether a character is a `pchar` of RFC 3986, or part of an escape.
+const fn is_path_character(byte: u8) -> bool {
+    matches!(byte, b'!' | b'$' | b'%' | b'&'..=b'.' | b'0'..=b';' | b'=' | b'@'..=b'Z' | b'_' | b'a'..=b'z' | b'~')
+}
+
+const fn has_path(mut files: &[SkillFile<'_>], path: &[u8]) -> bool {
+    while let [file, tail @ ..] = files {
+        if is_same(file.path.as_bytes(), path) {
+            return true;
+        }
+        files = tail;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    #[test]
+    fn skill_uri_needs_scheme_folder_and_file() {
+        for uri in ["skill://led/SKILL.md", "skill://a.b/c%20d/led/SKILL.md", "github+x://o/r/led/SKILL.md"] {
+            assert!(is_skill_uri(uri), "{uri}");
+        }
+        let wrong = [
+            "",
+            "/SKILL.md",
+            "SKILL.md",
+            "skill:///SKILL.md",
+            "skill://SKILL.md",
+            "skill://led/skill.md",
+            "led/SKILL.md",
+            "skill:led/SKILL.md",
+            "skill:/led/SKILL.md",
+            "1://led/SKILL.md",
+            "skill://led//SKILL.md",
+            "skill://led/SKILL.md/",
+            "skill://../led/SKILL.md",
+            "skill://a b/led/SKILL.md",
+            "skill://a?b/led/SKILL.md",
+            "skill://a#/led/SKILL.md",
+            "skill://\u{fc}/SKILL.md",
+            "\u{fc}/SKILL.md",
+        ];
+        for uri in wrong {
+            assert!(!is_skill_uri(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn name_follows_agent_skills() {
+        let (longest, too_long) = ("a".repeat(64), "a".repeat(65));
+        for name in ["a", "led-2", "0", &longest] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "-a", "a-", "a--b", "A", "a_b", "a.b", "a b", "\u{fc}", &too_long] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    /// RFC 3986: `pchar` is an unreserved character, a delimiter, `:`, `@` or an escape.
+    #[test]
+    fn path_has_the_characters_of_rfc_3986() {
+        for byte in 0..=u8::MAX {
+            let expected = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@%".contains(&byte);
+            assert_eq!(is_path_character(byte), expected, "{byte}");
+        }
+        for path in ["a", ".a", "a..", "...", "a/b.md", "a/.b/c"] {
+            assert!(is_path(path.as_bytes()), "{path}");
+        }
+        for path in ["", "/", "/a", "a/", "a//b", ".", "..", "a/..", "./a", "a b", "a/b?c"] {
+            assert!(!is_path(path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn description_has_1_to_1024_characters() {
+        for (length, valid) in [(0, false), (1, true), (1024, true), (1025, false)] {
+            let description = "\u{fc}".repeat(length);
+            let text = format!("---\nname: a\ndescription: '{description}'\n---\n");
+            let invalid = Skill::new("skill://a/SKILL.md", &text).invalid();
+            assert_eq!(invalid, (!valid).then_some(InvalidSkill::Description), "{length}");
+            let json = format!(r#"{{"name":"a","description":"{description}"}}"#);
+            let skill = Skill::dynamic("skill://a/SKILL.md", &json);
+            assert_eq!((skill.invalid(), skill.invalid_json()), (None, invalid), "{length}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Views of skills, their files and folders.
+//!
+//! Specification: the extension *Skills* of `2026-07-28`, *Skill entries* and *Reading directories*.
+#![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
+
+use crate::json::{Json, Str, text_of};
+use crate::protocol::objects::frontmatter::Fields;
+use crate::protocol::objects::resource::ResourceView;
+use crate::protocol::objects::sha256::{digest_text, sha256};
+use crate::protocol::objects::skill::{MAIN, MAIN_SUFFIX};
+use crate::protocol::objects::view::{entries, has_text, object, text, view};
+
+view! {
+    /// A skill that the server lists.
+    ///
+    /// The application reads a file of a skill only when it needs the file, and [verifies](SkillFileView::matches) it.
+    ///
+    /// Specification: the extension *Skills*, *Skill entries*.
+    SkillView
+}
+
+impl<'a> SkillView<'a> {
+    /// The URI of `SKILL.md`, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        text(self.json, "uri")
+    }
+
+    /// The frontmatter of `SKILL.md` as JSON. Empty if the server sends none.
+    #[must_use]
+    pub fn frontmatter(&self) -> Json<'a> {
+        object(self.json, "frontmatter").unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// The name: a label that other skills may have too. The URI identifies the skill.
+    #[must_use]
+    pub fn name(&self) -> Option<Str<'a>> {
+        text(self.frontmatter(), "name")
+    }
+
+    /// The description.
+    #[must_use]
+    pub fn description(&self) -> Option<Str<'a>> {
+        text(self.frontmatter(), "description")
+    }
+
+    /// Whether the server generates the files, so that the application cannot verify them.
+    #[must_use]
+    pub fn is_dynamic(&self) -> bool {
+        has_text(self.json, "resources", "dynamic")
+    }
+
+    /// The files, with `SKILL.md`. Empty if the skill [is dynamic](Self::is_dynamic).
+    pub fn files(&self) -> impl Iterator<Item = SkillFileView<'a>> + use<'a> {
+        entries(self.json, "resources").map(SkillFileView::from_json)
+    }
+
+    /// The file with this URI. `None` if it is no file of the skill, so the application must not use its contents.
+    #[must_use]
+    pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
+        self.files().find(|file| file.uri().is_some_and(|own| own == uri))
+    }
+
+    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic ones.
+    ///
+    /// The application must not load other skills.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let (Some(uri), Some(name)) = (self.uri(), self.name()) else { return false };
+        // The folder of `SKILL.md` has the name of the skill.
+        let end = || ['/'].into_iter().chain(name.chars()).chain(MAIN_SUFFIX.chars());
+        let length = uri.chars().count();
+        let is_named = uri.chars().skip(length.saturating_sub(end().count())).eq(end());
+        let folder = || uri.chars().take(length.saturating_sub(MAIN.len()));
+        let is_file = |file: SkillFileView<'_>| {
+            let mut rest = file.uri().unwrap_or_default().chars();
+            folder().all(|next| rest.next() == Some(next)) && file.digest().is_some() && file.size().is_some()
+        };
+        let is_listed = || self.files().any(|file| file.uri() == Some(uri)) && self.files().all(is_file);
+        let has_description = self.description().is_some_and(|text| !text.is_empty());
+        is_named && has_description && (self.is_dynamic() || is_listed())
+    }
+
+    /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
+    ///
+    /// The application must not load the skill if they differ. `None` if the frontmatter is YAML with more than one
+    /// string per line. The application then needs a parser of YAML to compare.
+    #[must_use]
+    pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
+        let fields = Fields::new(text).filter(|fields| fields.is_known())?;
+        let declared = self.frontmatter();
+        let is_same = fields.clone().all(|field| {
+            let value = declared.get(text_of(field.name)).and_then(Json::string);
+            value.is_some_and(|value| value == text_of(field.value))
+        });
+        Some(is_same && fields.count() == declared.members().count())
+    }
+}
+
+view! {
+    /// A file of a skill.
+    ///
+    /// Specification: the extension *Skills*, *Resources*.
+    SkillFileView
+}
+
+impl<'a> SkillFileView<'a> {
+    /// The URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        text(self.json, "uri")
+    }
+
+    /// The digest: `sha256:` and 64 hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> Option<Str<'a>> {
+        text(self.json, "digest")
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        self.json.get("size")?.unsigned()
+    }
+
+    /// Whether a content has the size and the digest of the file. The application must not use any other content.
+    #[must_use]
+    pub fn matches(&self, content: &[u8]) -> bool {
+        self.size() == Some(content.len() as u64)
+            && self.digest().is_some_and(|digest| digest == text_of(&digest_text(&sha256(content))))
+    }
+}
+
+view! {
+    /// A page of a folder: the result of `resources/directory/read`.
+    ///
+    /// Specification: the extension *Skills*, *Reading directories*.
+    DirectoryView with meta
+}
+
+impl<'a> DirectoryView<'a> {
+    /// The files and folders in the folder. A folder has the media type `inode/directory`.
+    pub fn resources(&self) -> impl Iterator<Item = ResourceView<'a>> + use<'a> {
+        entries(self.json, "resources").map(ResourceView::from_json)
+    }
+
+    /// The cursor of the next page, for [`Client::read_directory`](crate::Client::read_directory).
+    #[must_use]
+    pub fn next_cursor(&self) -> Option<Str<'a>> {
+        text(self.json, "nextCursor")
+    }
+}

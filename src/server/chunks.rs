@@ -1,0 +1,455 @@
+//! Chunked responses: results that the application writes in chunks, over many polls.
+//!
+//! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
+//! it. The response is the [open message](crate::peer::transmit_buffer) of the transmit buffer, and its state is the
+//! kind of its request.
+
+use crate::error::{ProtocolError, SendError};
+use crate::json::{WriteText, Writer};
+use crate::peer::Peer;
+use crate::peer::inbound::{END, Source};
+use crate::peer::request::Inbound;
+use crate::peer::slots::Ticket;
+use crate::protocol::objects::resource_contents::begin_contents;
+use crate::protocol::objects::tool_result::write_end;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::server::Server;
+use crate::server::call::Call;
+use crate::server::features::read_resource::ReadResource;
+use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::reply::{Pending, Reply, StateAccess};
+use crate::server::server_state::{ServerState, Shape};
+use crate::server::write_message::begin_result;
+
+/// The content of a [chunked](Call::chunked) response: one string, which the application writes in chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChunkedContent<'a> {
+    /// A text block of a tool result.
+    Text,
+    /// An image of a tool result.
+    Image {
+        /// The media type, such as `image/png`.
+        mime_type: &'a str,
+    },
+    /// Audio of a tool result (since `2025-03-26`).
+    Audio {
+        /// The media type, such as `audio/wav`.
+        mime_type: &'a str,
+    },
+    /// A resource with text: the contents of a read resource, or a resource embedded in a tool result.
+    ResourceText {
+        /// The URI of the resource.
+        uri: &'a str,
+        /// The media type. The default is `text/plain`.
+        mime_type: Option<&'a str>,
+    },
+    /// A resource with bytes: the contents of a read resource, or a resource embedded in a tool result.
+    ResourceBlob {
+        /// The URI of the resource.
+        uri: &'a str,
+        /// The media type. The default is `application/octet-stream`.
+        mime_type: Option<&'a str>,
+    },
+}
+
+/// The state of a chunked response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkState {
+    /// A combination of the flags below.
+    flags: u8,
+    /// Number of bytes in `remainder`.
+    remaining: u8,
+    /// The last bytes of a blob, which do not make a whole group of base64 yet.
+    remainder: [u8; 2],
+}
+
+/// The response is a tool result.
+const TOOL: u8 = 1;
+/// The response is a tool result that needs empty structured content.
+const PAD_STRUCTURED: u8 = 2;
+/// The string is base64.
+const BLOB: u8 = 4;
+/// The string is in an object inside of the content block.
+const EMBEDDED: u8 = 8;
+
+impl ChunkState {
+    fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The members after the content, at most.
+const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
+
+/// Maximum size of the end of a message: a group of base64, the ends of its objects, and the newline.
+const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
+
+/// Code of chunked responses, which only a chunked response links.
+///
+/// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
+/// request and emits `Expired`. With [`Ticket::NONE`], it emits `Writable` if the application waits for space and the
+/// buffer has space. In all other cases, the function returns `false`.
+pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
+
+fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
+    let (has_event, event) = match ended {
+        Ticket::NONE => (state.peer.output.take_writable(RESERVED), PendingEvent::Writable),
+        ticket => (state.end_chunks(ticket, true, None), PendingEvent::Expired(ticket)),
+    };
+    if has_event {
+        state.pending_event = Some(event);
+    }
+    has_event
+}
+
+impl ChunkedContent<'_> {
+    /// Returns the state of a response with this content. `None` if the request or the revision does not permit it.
+    fn state(self, kind: RequestKind, revision: Revision) -> Option<ChunkState> {
+        let (is_resource, blob) = match self {
+            ChunkedContent::Text => (false, 0),
+            ChunkedContent::Audio { .. } if !revision.has(WireFeature::Audio) => return None,
+            ChunkedContent::Image { .. } | ChunkedContent::Audio { .. } => (false, BLOB),
+            ChunkedContent::ResourceText { .. } => (true, 0),
+            ChunkedContent::ResourceBlob { .. } => (true, BLOB),
+        };
+        let kind = match kind {
+            RequestKind::CallTool { pad_structured, .. } => {
+                TOOL | if pad_structured { PAD_STRUCTURED } else { 0 }
+                    | if is_resource { EMBEDDED } else { 0 }
+            }
+            RequestKind::ReadResource if is_resource => 0,
+            _ => return None,
+        };
+        Some(ChunkState { flags: kind | blob, remaining: 0, remainder: [0; 2] })
+    }
+
+    /// Writes the members of a result up to the start of the string.
+    fn begin(self, chunks: ChunkState, out: &mut Writer<'_>) {
+        out.members(if chunks.has(TOOL) { r#""content":["# } else { r#""contents":["# });
+        let (kind, mime_type) = match self {
+            ChunkedContent::Text => return out.token(r#"{"type":"text","text":""#),
+            ChunkedContent::Image { mime_type } => ("image", mime_type),
+            ChunkedContent::Audio { mime_type } => ("audio", mime_type),
+            ChunkedContent::ResourceText { uri, mime_type }
+            | ChunkedContent::ResourceBlob { uri, mime_type } => {
+                if chunks.has(EMBEDDED) {
+                    out.token(r#"{"type":"resource","resource":"#);
+                }
+                begin_contents(out, uri, mime_type, !chunks.has(BLOB));
+                return out.token("\"");
+            }
+        };
+        out.begin_object();
+        out.field_string("type", kind);
+        out.field_string("mimeType", mime_type);
+        out.key("data");
+        out.token("\"");
+    }
+}
+
+/// The writer of one [chunked](Call::chunked) response.
+///
+/// Dropping the writer changes nothing: [`Server::chunks`] returns another one.
+#[must_use = "the response stays open until `end` or `fail`"]
+pub struct Chunks<'a> {
+    state: &'a mut (dyn StateAccess + 'a),
+    ticket: Ticket,
+}
+
+impl Chunks<'_> {
+    /// Writes the next part of a text. Returns the number of bytes that the transmit buffer took, a whole number of
+    /// characters.
+    ///
+    /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows when
+    /// the buffer has space. If the content is not text, the response ends as a failure, and the next event is
+    /// [`ProtocolError::InvalidReply`].
+    pub fn text(&mut self, text: &str) -> usize {
+        self.write(0, text.len(), &mut |out, _| out.prefix_inside(text))
+    }
+
+    /// Writes the next part of a binary content. Returns the number of bytes that the server took.
+    ///
+    /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows when
+    /// the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
+    /// [`ProtocolError::InvalidReply`].
+    pub fn blob(&mut self, bytes: &[u8]) -> usize {
+        self.write(BLOB, bytes.len(), &mut |out, chunks| write_blob(out, chunks, bytes))
+    }
+
+    /// Completes the response.
+    pub fn end(self) {
+        let Chunks { state, ticket } = self;
+        state.with(&mut |state| _ = state.end_chunks(ticket, false, None));
+    }
+
+    /// Completes the response as a failure.
+    ///
+    /// A tool result gets the flag `isError`, and `why` as a further text block if it fits into the transmit buffer. The
+    /// contents of a resource have no such flag: they just end.
+    pub fn fail(self, why: impl WriteText) {
+        let Chunks { state, ticket } = self;
+        state.with(&mut |state| _ = state.end_chunks(ticket, true, Some(&why)));
+    }
+
+    fn write(&mut self, kind: u8, length: usize, write: &mut WriteChunk<'_>) -> usize {
+        let Chunks { state, ticket } = self;
+        let mut taken = 0;
+        state.with(&mut |state| taken = state.write_chunk(*ticket, kind, length, write));
+        taken
+    }
+}
+
+impl core::fmt::Debug for Chunks<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Chunks").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+/// Writes a part of a string. Returns the number of bytes taken.
+type WriteChunk<'a> = dyn FnMut(&mut Writer<'_>, &mut ChunkState) -> usize + 'a;
+
+/// Writes the groups of base64 that fit. The remainder of the last group stays in the state.
+fn write_blob(out: &mut Writer<'_>, chunks: &mut ChunkState, bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    // Complete the group that the last chunk began.
+    while chunks.remaining > 0 {
+        let Some((byte, tail)) = rest.split_first() else { return bytes.len() };
+        let [a, b] = chunks.remainder;
+        if chunks.remaining == 1 {
+            (chunks.remainder, chunks.remaining) = ([a, *byte], 2);
+        } else if out.remaining() >= 4 {
+            out.base64_inside(&[a, b, *byte]);
+            chunks.remaining = 0;
+        } else {
+            return bytes.len().saturating_sub(rest.len());
+        }
+        rest = tail;
+    }
+    let groups = (out.remaining() / 4).saturating_mul(3);
+    let whole = rest.len().saturating_sub(rest.len() % 3).min(groups);
+    let (written, tail) = rest.split_at_checked(whole).unwrap_or_default();
+    out.base64_inside(written);
+    (chunks.remainder, chunks.remaining) = match tail {
+        [a] => ([*a, 0], 1),
+        [a, b] => ([*a, *b], 2),
+        _ => return bytes.len().saturating_sub(tail.len()),
+    };
+    bytes.len()
+}
+
+impl ServerState<'_> {
+    /// The state of a request whose response is open.
+    fn chunk_state(&self, ticket: Ticket) -> Option<ChunkState> {
+        let chunks = self.peer.in_flight.inbound(ticket).and_then(Inbound::chunks);
+        chunks.filter(|_| self.peer.output.is_open())
+    }
+
+    /// Opens the response to a request. The request is deferred, unless it was before.
+    fn open_chunks(
+        &mut self,
+        pending: &Pending<'_>,
+        content: ChunkedContent<'_>,
+    ) -> Result<Ticket, SendError> {
+        let revision = pending.context.revision;
+        let is_possible = !pending.context.batched && !self.peer.output.is_message_mode();
+        let chunks = content.state(pending.context.kind, revision).filter(|_| is_possible);
+        let chunks = chunks.ok_or(SendError::Unsupported)?;
+        let ticket = match pending.source {
+            Source::Slot(ticket) => ticket,
+            Source::Line { .. } => self.defer(pending, None).ok_or(SendError::Full)?,
+        };
+        let space = self.peer.available().saturating_sub(RESERVED);
+        let shape = if chunks.has(TOOL) { Shape::Result } else { Shape::List };
+        let Peer { in_flight, output, .. } = &mut self.peer;
+        let mut out = output.begin_message(space);
+        let id = in_flight.id(ticket);
+        begin_result(&mut out, id, self.config, revision, shape, &mut self.result_cache);
+        content.begin(chunks, &mut out);
+        let to = out.finish().ok();
+        if output.open_message(to, RESERVED).is_err() {
+            if let Source::Line { .. } = pending.source {
+                self.peer.in_flight.release(ticket);
+                self.peer.response_pending = true;
+            }
+            return Err(SendError::Unwritable);
+        }
+        self.chunk_hook = Some(poll_chunks);
+        self.set_chunk_state(ticket, chunks);
+        Ok(ticket)
+    }
+
+    /// Stores the state of an open response, and restarts its timeout.
+    fn set_chunk_state(&mut self, ticket: Ticket, chunks: ChunkState) {
+        if let Some(inbound) = self.peer.in_flight.inbound_mut(ticket) {
+            inbound.set_chunks(chunks);
+        }
+        let deadline = self.peer.now.plus(self.deferred_timeout());
+        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+    }
+
+    fn write_chunk(&mut self, ticket: Ticket, kind: u8, length: usize, write: &mut WriteChunk<'_>) -> usize {
+        let Some(mut chunks) = self.chunk_state(ticket) else { return 0 };
+        if chunks.flags & BLOB != kind {
+            self.end_chunks(ticket, true, None);
+            self.peer.pending_error = Some(ProtocolError::InvalidReply);
+            return 0;
+        }
+        let mut out = self.peer.output.piece_writer(RESERVED);
+        let taken = write(&mut out, &mut chunks);
+        let to = out.finish().ok();
+        let taken = if self.peer.output.add_piece(to, RESERVED) { taken } else { 0 };
+        if taken > 0 {
+            self.set_chunk_state(ticket, chunks);
+        }
+        if taken < length {
+            self.peer.output.await_piece_space();
+        }
+        taken
+    }
+
+    /// Completes an open response, and releases its request. Returns `false` if the response is not open.
+    fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
+        let Some(chunks) = self.chunk_state(ticket) else { return false };
+        self.close_chunks(chunks, failed, why);
+        self.peer.in_flight.release(ticket);
+        true
+    }
+
+    /// Writes the end of the open response. The end fits, because every piece leaves [`RESERVED`] bytes.
+    fn close_chunks(&mut self, chunks: ChunkState, failed: bool, why: Option<&dyn WriteText>) {
+        let mut out = self.peer.output.end_writer();
+        out.base64_inside(chunks.remainder.get(..usize::from(chunks.remaining)).unwrap_or_default());
+        out.token(if chunks.has(EMBEDDED) { "\"}}" } else { "\"}" });
+        if let Some(why) = why.filter(|_| chunks.has(TOOL)) {
+            let before = out.mark();
+            out.token(r#",{"type":"text","text":""#);
+            out.inside(why);
+            out.token("\"}");
+            if out.remaining() < LAST_MEMBERS.len() {
+                out.rollback(before);
+            }
+        }
+        out.token("]");
+        if chunks.has(TOOL) {
+            write_end(&mut out, failed, chunks.has(PAD_STRUCTURED));
+        }
+        out.token(END);
+        let to = out.finish().ok();
+        self.peer.output.close_message(to);
+    }
+}
+
+impl Reply<'_> {
+    /// Responds with content that the application writes in chunks: see [`Call::chunked`]. Then
+    /// [`Server::chunks`] takes the ticket of the deferred request.
+    ///
+    /// # Errors
+    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member of
+    /// a batch, or the server is in message mode. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the
+    /// transmit buffer is too small for the members around the content.
+    pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
+        let Reply { state, pending, .. } = self;
+        let mut opened = Ok(());
+        state.with(&mut |state| opened = state.open_chunks(&pending, content).map(|_| ()));
+        opened
+    }
+
+    fn open_chunks(&mut self, content: ChunkedContent<'_>) -> Option<Ticket> {
+        let Reply { state, pending, .. } = self;
+        let mut ticket = None;
+        state.with(&mut |state| ticket = state.open_chunks(pending, content).ok());
+        ticket
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Responds with content that the application writes in chunks, over many polls. The content may be larger than the
+    /// transmit buffer.
+    ///
+    /// [`Server::chunks`] takes the ticket, and returns the writer. The request is in flight like a
+    /// [deferred](Call::defer) one. Its timeout is [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout),
+    /// and restarts with every chunk. If the request ends before the response, by a cancellation, a timeout or a
+    /// shutdown, then the server completes the response with the flag `isError`, and emits
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired). The
+    /// client receives that end even after its cancellation, because half a message cannot be withdrawn.
+    ///
+    /// The server sends no other message until the response is complete: requests wait, and other messages are
+    /// [`Busy`](SendError::Busy).
+    ///
+    /// ```
+    /// use mcp_proto::server::{ChunkedContent, Event, Server};
+    /// use mcp_proto::Ticket;
+    ///
+    /// /// A download: the request, and the number of bytes sent.
+    /// type Download = Option<(Ticket, usize)>;
+    ///
+    /// fn handle(server: &mut Server<'_>, download: &mut Download, text: &str) {
+    ///     match server.event() {
+    ///         Some(Event::Call(call)) => match call.chunked(ChunkedContent::Text) {
+    ///             Ok(ticket) => *download = Some((ticket, 0)),
+    ///             Err(call) => return call.busy(),
+    ///         },
+    ///         Some(Event::Cancelled { .. } | Event::Expired(_)) => *download = None,
+    ///         _ => {}
+    ///     }
+    ///     // After the call, and after each `Event::Writable`.
+    ///     if let Some((ticket, sent)) = download
+    ///         && let Ok(mut chunks) = server.chunks(*ticket)
+    ///     {
+    ///         *sent += chunks.text(&text[*sent..]);
+    ///         if *sent == text.len() {
+    ///             chunks.end();
+    ///             *download = None;
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the call if no slot is free, the call is a member of a batch, the server is in
+    /// [message mode](Server::message_mode), the revision has no audio, or the transmit buffer is too small for the
+    /// members around the content.
+    #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
+    pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
+        self.reply.open_chunks(content).ok_or(self)
+    }
+}
+
+impl<'a> ReadResource<'a> {
+    /// Responds with text that the application writes in chunks: see [`Call::chunked`]. The media type comes from the
+    /// catalogue, or else is `text/plain`.
+    ///
+    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents just
+    /// end.
+    ///
+    /// # Errors
+    /// Returns the request in the cases of [`Call::chunked`].
+    #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
+    pub fn chunked_text(mut self) -> Result<Ticket, ReadResource<'a>> {
+        let (uri, mime_type) = (self.uri, self.mime_type());
+        self.reply.open_chunks(ChunkedContent::ResourceText { uri, mime_type }).ok_or(self)
+    }
+
+    /// Responds with bytes that the application writes in chunks, like [`chunked_text`](Self::chunked_text). The media
+    /// type comes from the catalogue, or else is `application/octet-stream`.
+    ///
+    /// # Errors
+    /// Returns the request in the cases of [`Call::chunked`].
+    #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
+    pub fn chunked_blob(mut self) -> Result<Ticket, ReadResource<'a>> {
+        let (uri, mime_type) = (self.uri, self.mime_type());
+        self.reply.open_chunks(ChunkedContent::ResourceBlob { uri, mime_type }).ok_or(self)
+    }
+}
+
+impl Server<'_> {
+    /// Returns the writer of a [chunked](Call::chunked) response.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request has ended, or its response is not chunked.
+    pub fn chunks(&mut self, ticket: Ticket) -> Result<Chunks<'_>, SendError> {
+        self.state.chunk_state(ticket).ok_or(SendError::Gone)?;
+        Ok(Chunks { state: &mut self.state, ticket })
+    }
+}

@@ -1,0 +1,329 @@
+//! Feature `Skills`: `skills/list`, `skills/get`, `resources/directory/read`, and the resources of skills.
+//!
+//! Specification: the extension *Skills* of `2026-07-28`.
+
+use crate::error::{ConfigError, InvalidSkill, ProtocolError};
+use crate::json::{Str, Writer};
+use crate::protocol::methods::{self, Method};
+use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::const_text::is_same;
+use crate::protocol::objects::resource_contents::write_members;
+use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::server::config::ServerConfig;
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::extensions::{Extensions, write_extensions};
+use crate::server::features::pagination;
+use crate::server::features::resources::not_found;
+use crate::server::features::skill_directory::read_directory;
+use crate::server::server_state::Shape;
+
+/// The feature *skills* (since `2026-07-28`): instructions for agents, such as how to use a device.
+///
+/// ```
+/// use mcp_proto::server::{ServerConfig, Skill, SkillFile, Skills};
+/// static SKILLS: Skills = Skills::new(&[
+///     // Usually `include_str!("blink/SKILL.md")`.
+///     Skill::new("skill://blink/SKILL.md", "---\nname: blink\ndescription: How to use the LEDs\n---\n")
+///         .files(&[SkillFile::text("pins/arduino.csv", "led,pin\n1,13\n").mime_type("text/csv")]),
+/// ])
+/// .directory_read();
+/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&SKILLS]);
+/// ```
+///
+/// The server responds to all requests by itself. Clients of earlier revisions read the files as resources.
+///
+/// With the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources` then has all resources
+/// except the files of skills, and lists the resources. To list a skill there too, add its
+/// [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
+///
+/// A file is sent in one message, so the transmit buffer must be longer than the longest file.
+#[derive(Debug, Clone, Copy)]
+pub struct Skills<'t> {
+    catalogue: &'t [Skill<'t>],
+    /// The implementation of `directoryRead`. Servers without it do not link it.
+    read_directory: Option<ReadDirectory>,
+}
+
+type ReadDirectory = fn(&[Skill<'_>], &mut Request<'_, '_>, Str<'_>) -> Received;
+
+/// Returns the first skill that breaks a rule.
+const fn invalid<'t>(catalogue: &'t [Skill<'t>]) -> Option<ConfigError> {
+    let (mut rest, mut entry) = (catalogue, 0usize);
+    while let [skill, tail @ ..] = rest {
+        if let Some(error) = skill.invalid() {
+            return Some(ConfigError::InvalidSkill { entry, error });
+        }
+        let mut others = tail;
+        let mut other_entry = entry;
+        while let [other, tail @ ..] = others {
+            (others, other_entry) = (tail, other_entry.wrapping_add(1));
+            if is_same(skill.uri.as_bytes(), other.uri.as_bytes()) {
+                return Some(ConfigError::DuplicateName { entry: other_entry });
+            }
+            if skill.is_in(other) {
+                return Some(ConfigError::InvalidSkill { entry, error: InvalidSkill::Nested });
+            }
+            if other.is_in(skill) {
+                return Some(ConfigError::InvalidSkill { entry: other_entry, error: InvalidSkill::Nested });
+            }
+        }
+        (rest, entry) = (tail, entry.wrapping_add(1));
+    }
+    None
+}
+
+impl<'t> Skills<'t> {
+    /// A static catalogue.
+    ///
+    /// Use this in constants and statics, where an invalid skill does not compile. Here the names differ:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Skill, Skills};
+    /// static SKILLS: Skills = Skills::new(&[
+    ///     Skill::new("skill://blink/SKILL.md", "---\nname: blinky\ndescription: How to use the LEDs\n---\n"),
+    /// ]);
+    /// ```
+    ///
+    /// # Panics
+    /// A skill breaks a rule of [`InvalidSkill`], or two skills have the same URI. At run time, use
+    /// [`try_new`](Skills::try_new).
+    #[must_use]
+    #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
+    pub const fn new(catalogue: &'t [Skill<'t>]) -> Skills<'t> {
+        match Skills::try_new(catalogue) {
+            Ok(skills) => skills,
+            Err(ConfigError::InvalidSkill { error, .. }) => panic!("{}", error.message()),
+            Err(_) => panic!("two skills have the same URI: URIs must be unique"),
+        }
+    }
+
+    /// A catalogue that is built at run time.
+    ///
+    /// # Errors
+    /// [`ConfigError::InvalidSkill`]: a skill breaks a rule. [`ConfigError::DuplicateName`]: two skills have the same
+    /// URI.
+    pub const fn try_new(catalogue: &'t [Skill<'t>]) -> Result<Skills<'t>, ConfigError> {
+        match invalid(catalogue) {
+            Some(error) => Err(error),
+            None => Ok(Skills { catalogue, read_directory: None }),
+        }
+    }
+
+    /// Declares `directoryRead`: clients can list the files of a folder. No skill may be
+    /// [dynamic](Skill::dynamic).
+    #[must_use]
+    pub const fn directory_read(mut self) -> Self {
+        self.read_directory = Some(read_directory);
+        self
+    }
+}
+
+// Indices in `METHODS`. The resources follow.
+const LIST: usize = 0;
+const GET: usize = 1;
+const READ: usize = 2;
+const LIST_RESOURCES: usize = 3;
+const LIST_TEMPLATES: usize = 4;
+
+/// All methods. The last is that of `directoryRead`.
+const METHODS: &[Method] = &[
+    methods::SKILLS_LIST.including_extension(),
+    methods::SKILLS_GET.including_extension(),
+    methods::RESOURCES_READ,
+    methods::RESOURCES_LIST,
+    methods::RESOURCES_TEMPLATES_LIST,
+    methods::RESOURCES_DIRECTORY_READ.including_extension(),
+];
+
+static DECLARED: Extensions<'static> = Extensions::new(&[(EXTENSION, "{}")]);
+static WITH_DIRECTORIES: Extensions<'static> = Extensions::new(&[(EXTENSION, r#"{"directoryRead":true}"#)]);
+
+impl Feature for Skills<'_> {}
+
+impl Sealed for Skills<'_> {
+    fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+        if resources_of(config.features, methods::RESOURCES_READ.name).is_none() {
+            out.key("resources");
+            out.begin_object();
+            out.end_object();
+        }
+        write_extensions(self.declared(), config, revision, out);
+    }
+
+    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalogue {
+            Catalogue::Extensions => Found::Extensions(self.declared()),
+            _ => Found::Absent,
+        }
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        match METHODS {
+            [methods @ .., _] if self.read_directory.is_none() => methods,
+            _ => METHODS,
+        }
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        if method == LIST {
+            return self.list(request);
+        }
+        if let LIST_RESOURCES | LIST_TEMPLATES = method {
+            return self.list_resources(method, request);
+        }
+        let Some(uri) = request.param("uri").string() else {
+            return request.refuse(ProtocolError::InvalidParams, &"`uri` must be a URI");
+        };
+        match method {
+            GET => self.get(request, uri),
+            READ => self.read(request, uri),
+            _ => match self.read_directory {
+                Some(read_directory) => read_directory(self.catalogue, request, uri),
+                None => not_found(request, uri),
+            },
+        }
+    }
+
+    fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
+        self.find_file(uri).map(|_| true)
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        config: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        for (entry, skill) in self.catalogue.iter().enumerate() {
+            match not_an_object([skill.frontmatter, None, None]) {
+                Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
+                Some(None) => return Err(ConfigError::NotAnObject { entry }),
+                None => {}
+            }
+            if let Some(error) = self.invalid(skill, config) {
+                return Err(ConfigError::InvalidSkill { entry, error });
+            }
+            if revision.has(WireFeature::Extensions) {
+                pagination::measure_entry("skills", measure, &mut |out| skill.write(out));
+            }
+            // The newest revision has the longest results.
+            if config.revisions.latest() == Some(revision) {
+                for file in skill.all_files() {
+                    measure(Shape::List, &mut |out| write_file(skill, file, out));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds a feature besides skills that has a method of resources.
+fn resources_of<'b>(features: &'b [&'b dyn Feature], name: &str) -> Option<(&'b dyn Feature, usize)> {
+    features.iter().filter(|feature| !is_skills(**feature)).find_map(|feature| {
+        let method = feature.methods().iter().position(|method| method.name == name)?;
+        Some((*feature, method))
+    })
+}
+
+fn is_skills(feature: &dyn Feature) -> bool {
+    feature.methods().first().is_some_and(|method| method.name == methods::SKILLS_LIST.name)
+}
+
+fn write_file(skill: &Skill<'_>, file: &SkillFile<'_>, out: &mut Writer<'_>) {
+    if let Some(body) = file.body() {
+        out.key("contents");
+        out.begin_array();
+        out.begin_object();
+        out.key("uri");
+        out.display(&(skill.directory(), "/", file.path));
+        write_members(out, file.media_type(), body);
+        out.end_object();
+        out.end_array();
+    }
+}
+
+/// Whether a URI consists of these parts.
+pub(crate) fn is_uri(uri: Str<'_>, parts: [&str; 3]) -> bool {
+    uri.chars().eq(parts.into_iter().flat_map(str::chars))
+}
+
+impl Skills<'_> {
+    fn declared(&self) -> &'static Extensions<'static> {
+        if self.read_directory.is_some() { &WITH_DIRECTORIES } else { &DECLARED }
+    }
+
+    /// Checks the rules that depend on the configuration, and those of frontmatter that is JSON.
+    fn invalid(&self, skill: &Skill<'_>, config: &ServerConfig<'_>) -> Option<InvalidSkill> {
+        let is_dynamic = skill.main.is_none();
+        let by_application = is_dynamic || skill.all_files().any(|file| file.body().is_none());
+        let mut before = config.features.iter().take_while(|feature| !is_skills(**feature));
+        let is_resources = |feature: &&dyn Feature| {
+            feature.methods().iter().any(|method| method.name == methods::RESOURCES_READ.name)
+        };
+        if before.any(is_resources) {
+            return Some(InvalidSkill::Order);
+        }
+        if by_application && resources_of(config.features, methods::RESOURCES_READ.name).is_none() {
+            return Some(InvalidSkill::NoResources);
+        }
+        if is_dynamic && self.read_directory.is_some() {
+            return Some(InvalidSkill::Directory);
+        }
+        skill.invalid_json()
+    }
+
+    fn find_file(&self, uri: Str<'_>) -> Option<(&Skill<'_>, &SkillFile<'_>)> {
+        self.catalogue.iter().find_map(|skill| {
+            let mut files = skill.all_files();
+            let file = files.find(|file| is_uri(uri, [skill.directory(), "/", file.path]))?;
+            Some((skill, file))
+        })
+    }
+
+    fn list(&self, request: &mut Request<'_, '_>) -> Received {
+        pagination::respond_static(request, Shape::List, "skills", &mut |index, _, out| {
+            self.catalogue.get(index)?.write(out);
+            Some(true)
+        })
+    }
+
+    fn get(&self, request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
+        let Some(skill) = self.catalogue.iter().find(|skill| uri == skill.uri) else {
+            return not_found(request, uri);
+        };
+        request.list(&mut |out| {
+            out.key("skill");
+            skill.write(out);
+        })
+    }
+
+    /// Responds with a file. Requests for other resources go to the feature `Resources`.
+    fn read<'b>(&'b self, request: &mut Request<'_, 'b>, uri: Str<'_>) -> Received {
+        if let Some((skill, file)) = self.find_file(uri)
+            && file.body().is_some()
+        {
+            return request.list(&mut |out| write_file(skill, file, out));
+        }
+        match resources_of(request.state.config.features, methods::RESOURCES_READ.name) {
+            Some((feature, method)) => feature.handle(method, request),
+            None => not_found(request, uri),
+        }
+    }
+
+    /// Responds with the list of resources or templates, which the feature `Resources` has if there is one.
+    fn list_resources<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        let (name, key, length) = match method {
+            LIST_RESOURCES => (methods::RESOURCES_LIST.name, "resources", self.catalogue.len()),
+            _ => (methods::RESOURCES_TEMPLATES_LIST.name, "resourceTemplates", 0),
+        };
+        if let Some((feature, method)) = resources_of(request.state.config.features, name) {
+            return feature.handle(method, request);
+        }
+        pagination::respond_static(request, Shape::List, key, &mut |index, _, out| {
+            self.catalogue.get(index).filter(|_| index < length)?.write_resource(out);
+            Some(true)
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Sends notifications of the application: to the session, or to a subscription.
+
+use crate::error::SendError;
+use crate::framing::outbound_message::{OutboundMessageKind, Routing};
+use crate::json::Writer;
+use crate::peer::Peer;
+use crate::peer::request::Inbound;
+use crate::peer::slots::Ticket;
+use crate::peer::transmit_buffer::TransmitBuffer;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::input::write_notification;
+use crate::protocol::methods;
+use crate::protocol::revision::WireFeature;
+use crate::server::Server;
+use crate::server::change_set::ChangeSet;
+use crate::server::features::subscriptions::notify::write_tag;
+use crate::server::request_context::PackedContext;
+use crate::server::server_state::ServerState;
+
+impl Server<'_> {
+    /// Sends a notification of an extension to a client of the handshake era.
+    ///
+    /// `params` writes the keys and values of the parameters. If it writes nothing, the notification has no parameters.
+    ///
+    /// In `2026-07-28` every notification belongs to a request: see
+    /// [`notify_subscription`](Server::notify_subscription).
+    ///
+    /// # Errors
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Busy`]: the
+    /// transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable) reports when it has space.
+    /// [`SendError::Unwritable`]: the notification exceeds the size limit of a response, or is not valid.
+    pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
+        let mut params = params;
+        self.ready_session()?;
+        let routing = self.state.session_routing(OutboundMessageKind::Notification);
+        self.state.notify(routing, method, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Sends a notification of an extension that belongs to a request in flight.
+    ///
+    /// The request is a subscription ([`Listening::ticket`](crate::server::Listening::ticket)), or a request of an
+    /// extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes the keys and
+    /// values of the parameters. The server itself writes `_meta` with the id of the request, from which the client
+    /// finds its request.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`], [`SendError::Unwritable`]: as for
+    /// [`notify`](Server::notify).
+    pub fn notify_subscription(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        params: impl FnMut(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        let mut params = params;
+        self.state.notify_subscription(ticket, method, &mut |out| out.members_checked(&mut params).is_ok())
+    }
+
+    /// Notifies a `2025-11-25` client that a URL elicitation is complete. See [`OpenUrl`](crate::input::OpenUrl).
+    ///
+    /// # Errors
+    /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
+    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
+    /// [`request`](Server::request).
+    pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
+        let session = self.ready_session()?;
+        let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);
+        if !session.revision.has(WireFeature::ElicitationIds) || !supported {
+            return Err(SendError::Unsupported);
+        }
+        self.notify(methods::ELICITATION_COMPLETE.name, |out| out.field_string("elicitationId", id))
+    }
+}
+
+impl ServerState<'_> {
+    fn notify_subscription(
+        &mut self,
+        ticket: Ticket,
+        method: &str,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), SendError> {
+        let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound));
+        let routing = Routing::subscription_notification(inbound.ok_or(SendError::Gone)?.stream);
+        self.ensure_response_space()?;
+        let Peer { in_flight, output, .. } = &mut self.peer;
+        let id = in_flight.id(ticket);
+        write(output, routing, method, &mut |out| {
+            write_tag(out, id);
+            params(out)
+        })
+    }
+
+    fn notify(
+        &mut self,
+        routing: Routing,
+        method: &str,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), SendError> {
+        self.ensure_response_space()?;
+        write(&mut self.peer.output, routing, method, params)
+    }
+}
+
+/// Whether notifications may still belong to this request. None may follow the response that ends a subscription.
+fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
+    let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
+    inbound.state.is_deferred() && !is_answered
+}
+
+fn write(
+    output: &mut TransmitBuffer<'_>,
+    routing: Routing,
+    method: &str,
+    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> Result<(), SendError> {
+    let space = output.max_reply_size();
+    output
+        .write(routing, space, &mut |out| write_notification(out, method, params))
+        .map_err(|_| SendError::Unwritable)
+}

@@ -1,0 +1,166 @@
+//! Chunked responses that end before their content: cancellation, timeout, shutdown, failure.
+
+use super::{CONTENTS, Content, SMALL, Session, data_of, expected, request, with_session};
+use mcp_proto::server::Event;
+use mcp_proto::{Action, Buffer, Millis, Revision, SendError};
+use serde_json::Value;
+
+/// How a response ends before its content.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Cancelled,
+    Expired,
+    ShutDown,
+    InputEnded,
+    Failed,
+    FailedAtLength,
+    WrongKind,
+}
+
+#[test]
+fn every_early_end_completes_the_message() {
+    use End::{Cancelled, Expired, Failed, FailedAtLength, InputEnded, ShutDown, WrongKind};
+    let ends = [Cancelled, Expired, ShutDown, InputEnded, Failed, FailedAtLength, WrongKind];
+    for revision in Revision::ALL {
+        for content in CONTENTS.into_iter().filter(|content| content.exists_in(revision)) {
+            for (end, length) in ends.into_iter().flat_map(|end| [0, 1, 2, 3, 50, 2000].map(|at| (end, at))) {
+                for full in [true, false] {
+                    let mut tx = [0; SMALL];
+                    with_session(revision, (&mut tx).into(), |session| {
+                        early_end(session, content, revision, end, length, full);
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Ends a response after at most `length` bytes. The client reads meanwhile, unless the buffer is to be `full`.
+fn early_end(
+    mut session: Session<'_>,
+    content: Content,
+    revision: Revision,
+    end: End,
+    length: usize,
+    full: bool,
+) {
+    let ticket = session.open(content, revision).unwrap();
+    let data = data_of(content, length);
+    let taken = content.write(&mut session.chunks(ticket), &data, usize::MAX);
+    assert!(length > 100 || taken == data.len());
+    if !full {
+        session.poll(usize::MAX);
+        assert_eq!(matches!(session.poll(0), Some(Event::Writable)), taken < data.len());
+    }
+    let event = match end {
+        End::Cancelled => {
+            let line =
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n";
+            session.feed(line);
+            "Cancelled"
+        }
+        End::Expired => {
+            session.now = Millis(100);
+            "Expired"
+        }
+        End::ShutDown => {
+            session.server.shutdown_by(Millis(0), Millis(10));
+            session.now = Millis(10);
+            "Expired"
+        }
+        End::InputEnded => {
+            crate::support::transport::end_input(&mut session.server, session.now);
+            session.poll(0);
+            session.now = Millis(99);
+            assert!(session.poll(0).is_none());
+            session.now = Millis(100_000);
+            "Expired"
+        }
+        End::Failed => {
+            session.chunks(ticket).fail("the \"reason\"");
+            ""
+        }
+        End::FailedAtLength => {
+            session.chunks(ticket).fail("x".repeat(1000));
+            ""
+        }
+        End::WrongKind => {
+            let mut chunks = session.chunks(ticket);
+            let wrong = if content.is_text() { chunks.blob(b"abc") } else { chunks.text("abc") };
+            assert_eq!(wrong, 0);
+            "ProtocolError(InvalidReply)"
+        }
+    };
+    if !event.is_empty() {
+        let seen = format!("{:?}", session.poll(0).expect("an event"));
+        assert!(seen.starts_with(event), "{seen}");
+    }
+    assert!(matches!(session.server.chunks(ticket), Err(SendError::Gone)));
+    assert!(matches!(session.server.reply(ticket), Err(SendError::Gone)));
+    let lines = session.lines();
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let string = content.string_of(line);
+    match content.is_text() {
+        true => assert_eq!(string.as_bytes(), &data[..taken]),
+        false => assert_eq!(decode(string), data[..taken], "{string}"),
+    }
+    let result = &line["result"];
+    assert_eq!(result.get("isError"), content.is_tool().then_some(&Value::Bool(true)), "{line}");
+    let whole = expected(content, revision, b"");
+    assert_eq!(result.get("structuredContent"), whole["result"].get("structuredContent"));
+    let blocks = result["content"].as_array().map_or(1, Vec::len);
+    let has_reason = end == End::Failed && content.is_tool() && (length < 100 || !full);
+    assert!(blocks == 1 + usize::from(has_reason), "{end:?} {full} {line}");
+    if has_reason {
+        assert_eq!(result["content"][1]["text"], "the \"reason\"");
+    }
+    if !matches!(end, End::ShutDown | End::InputEnded) {
+        session.send(&request(revision, 8, "tools/list", ""));
+        assert_eq!(session.lines()[0]["id"], 8, "the session goes on");
+    }
+}
+
+fn decode(base64: &str) -> Vec<u8> {
+    let whole = format!("\"{base64}\"");
+    let view = mcp_proto::json::Json::parse(whole.as_bytes()).unwrap();
+    mcp_proto::client::Base64::new(view.string().unwrap()).bytes().collect::<Result<_, _>>().expect("base64")
+}
+
+#[test]
+fn reset_and_broken_connection_drop_the_open_message() {
+    let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);
+    for broken in [false, true] {
+        let mut tx = [0; SMALL];
+        with_session(revision, (&mut tx).into(), |mut session| {
+            let ticket = session.open(content, revision).unwrap();
+            assert_eq!(session.chunks(ticket).text("half"), 4);
+            if broken {
+                let Action::Io(io) = session.server.poll(Millis(0)) else { panic!("io") };
+                io.split().0.broken();
+                assert!(matches!(session.server.poll(Millis(0)), Action::Closed));
+            }
+            assert_eq!(session.server.chunks(ticket).is_err(), broken);
+            session.server.reset();
+            assert!(session.server.chunks(ticket).is_err());
+            session.output.clear();
+            session.connect(revision);
+            session.send(&request(revision, 8, "ping", ""));
+            assert_eq!(session.lines()[0]["id"], 8);
+        });
+    }
+}
+
+#[test]
+fn reason_of_any_length_leaves_space_for_the_end() {
+    for (tx, lengths) in [(None, 3700..4100), (Some(SMALL), 350..520)] {
+        for length in lengths {
+            let mut lent = vec![0; tx.unwrap_or(0)];
+            let tx = if tx.is_some() { (&mut lent[..]).into() } else { Buffer::grown(8192) };
+            with_session(Revision::V2025_11_25, tx, |mut session| {
+                let ticket = session.open(CONTENTS[0], Revision::V2025_11_25).unwrap();
+                session.chunks(ticket).fail("x".repeat(length));
+                assert_eq!(session.lines()[0]["result"]["isError"], true);
+            });
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Several features of one kind: their catalogues are one catalogue.
+
+use crate::support::server::Setup;
+use mcp_proto::server::{
+    Completion, Feature, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Server,
+    ServerConfig, Subscriptions, Tool, Tools,
+};
+use mcp_proto::{ConfigError, Revision};
+
+const NUMBERS: Tools<'static> = Tools::new(&[Tool::new("one", "{}"), Tool::new("two", "{}")]);
+const ECHO: Tools<'static> = Tools::new(&[Tool::new("echo", "{}")]).list_changed();
+const LETTERS: Resources<'static> = Resources::new(&[Resource::new("a:a", "a")])
+    .templates(&[ResourceTemplate::new("a:{letter}/old", "old")])
+    .list_changed();
+const DIGITS: Resources<'static> = Resources::new(&[Resource::new("d:1", "1"), Resource::new("d:2", "2")])
+    .templates(&[ResourceTemplate::new("d:{digit}/old", "old")])
+    .subscribe();
+const GREET: Prompts<'static> = Prompts::new(&[Prompt::new("greet")]);
+const ADD: Prompts<'static> =
+    Prompts::new(&[Prompt::new("empty").arguments(&[PromptArgument::new("number").required()])]).stringify();
+
+const INFO: ServerConfig<'static> = ServerConfig::new("joined", "1").features(&[
+    &NUMBERS,
+    &LETTERS,
+    &GREET,
+    &ECHO,
+    &Completion,
+    &DIGITS,
+    &ADD,
+    &Subscriptions,
+    &Subscriptions,
+    &Completion,
+]);
+
+fn session() -> Setup {
+    Setup::new(INFO).session(Revision::V2025_11_25)
+}
+
+#[test]
+fn capabilities_of_joined_features_are_declared_once() {
+    let hello =
+        r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+    Setup::new(INFO).check(&format!(
+        "> call 1 initialize {hello}\n< result 1 {{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{{\
+         \"tools\":{{\"listChanged\":true}},\"resources\":{{\"subscribe\":true,\"listChanged\":true}},\
+         \"prompts\":{{}},\"completions\":{{}}}},…\n! connected …"
+    ));
+}
+
+#[test]
+fn lists_of_joined_features_have_the_entries_of_all() {
+    let tool = |name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    let tools = ["one", "two", "echo"].map(tool).join(",");
+    session().check(&format!(
+        r#"> call 1 tools/list
+           < result 1 {{"tools":[{tools}]}}
+           > call 2 resources/list
+           < result 2 {{"resources":[{{"uri":"a:a","name":"a"}},{{"uri":"d:1","name":"1"}},{{"uri":"d:2","name":"2"}}]}}
+           > call 3 resources/templates/list
+           < result 3 {{"resourceTemplates":[{{"uriTemplate":"a:{{letter}}/old","name":"old"}},{{"uriTemplate":"d:{{digit}}/old","name":"old"}}]}}
+           > call 4 prompts/list
+           < result 4 {{"prompts":[{{"name":"greet"}},{{"name":"empty","arguments":[{{"name":"number","required":true}}]}}]}}
+           > call 5 tools/list {{"cursor":"p2"}}
+           < result 5 {{"tools":[{}]}}
+           > call 6 tools/list {{"cursor":"p3"}}
+           < error 6 -32602 …
+           ! fault BadCursor"#,
+        tool("echo")
+    ));
+}
+
+#[test]
+fn requests_reach_every_joined_feature() {
+    session().check(
+        r#"> call 1 tools/call {"name":"echo","arguments":{"a":1}}
+           ! call echo {"a":1}
+           < result 1 …
+           > call 2 tools/call {"name":"three"}
+           < error 2 -32602 Unknown tool: three
+           ! fault UnknownTool
+           > call 3 prompts/get {"name":"empty"}
+           < error 3 -32602 …
+           ! fault InvalidParams
+           > call 4 prompts/get {"name":"empty","arguments":{"number":1}}
+           ! get empty …
+           < result 4 {"messages":[]}
+           > call 5 prompts/get {"name":"greet","arguments":{"number":1}}
+           < error 5 -32602 …
+           ! fault InvalidParams
+           > call 6 prompts/get {"name":"sub"}
+           < error 6 -32602 Unknown prompt: sub
+           ! fault UnknownPrompt
+           > call 7 resources/read {"uri":"d:3"}
+           < {"jsonrpc":"2.0","id":7,"error":{"code":-32002,…
+           ! fault UnknownResource"#,
+    );
+}
+
+/// The error of a server with these features.
+#[track_caller]
+fn refused(features: &[&dyn Feature]) -> String {
+    let config = ServerConfig::new("s", "1").features(features);
+    let (mut rx, mut tx) = ([0; 4096], [0; 4096]);
+    Server::new(&config, &mut rx, &mut tx).expect_err("the configuration is refused").to_string()
+}
+
+#[test]
+fn entry_of_two_features_is_refused_with_its_name() {
+    const AGAIN: Tools<'static> = Tools::new(&[Tool::new("three", "{}"), Tool::new("two", "{}")]);
+    const OTHER: Resources<'static> = Resources::new(&[Resource::new("a:a", "b")]);
+    assert_eq!(
+        refused(&[&NUMBERS, &ECHO, &AGAIN]),
+        "two features have an entry `two`: names and URIs must be unique"
+    );
+    assert_eq!(
+        refused(&[&LETTERS, &OTHER]),
+        "two features have an entry `a:a`: names and URIs must be unique"
+    );
+    let long = "a".repeat(39) + "ä";
+    let (first, second) = ([Prompt::new(&long)], [Prompt::new(&long)]);
+    let error = refused(&[&Prompts::new(&first), &Prompts::new(&second)]);
+    assert_eq!(
+        error,
+        format!("two features have an entry `{}…`: names and URIs must be unique", "a".repeat(39))
+    );
+}
+
+#[test]
+fn dynamic_list_beside_another_feature_is_refused() {
+    let expected = "a feature with a dynamic list must be the only feature of its kind";
+    assert_eq!(refused(&[&NUMBERS, &Tools::dynamic_list()]), expected);
+    assert_eq!(refused(&[&Tools::dynamic_list(), &NUMBERS]), expected);
+    assert_eq!(refused(&[&Prompts::dynamic_list(), &Prompts::dynamic_list()]), expected);
+}
+
+#[test]
+fn subscribe_without_the_feature_subscriptions_is_refused() {
+    let error = refused(&[&DIGITS]);
+    assert_eq!(error, ConfigError::SubscriptionsMissing.to_string());
+    assert_eq!(error, "resources declare `subscribe`, but the server has no feature `Subscriptions`");
+}

@@ -1,0 +1,194 @@
+//! Deferred calls that become tasks by themselves.
+
+use super::*;
+use mcp_proto::server::Reply;
+use mcp_proto::{Level, SendError};
+
+static AUTOMATIC: Tasks = Tasks::new().list().automatic(Millis(2000), || TaskOptions::new([7; 16]));
+static SLOW: ServerConfig = ServerConfig::new("s", "1")
+    .features(&[&TOOLS, &AUTOMATIC, &Subscriptions, &mcp_proto::server::Logging])
+    .anonymous_results();
+
+impl Host {
+    /// A server with automatic tasks, whose application defers each call.
+    fn automatic(table: TaskTable<'static>) -> Host {
+        let mut host = Host::new(&SLOW, Some(table));
+        host.deferred = Some(Vec::new());
+        host
+    }
+
+    /// Calls a tool in `2026-07-28`, without waiting for the response.
+    fn call(&mut self, tool: &str, capabilities: &str) -> u64 {
+        self.start("tools/call", with_meta(json!({"name": tool}), capabilities))
+    }
+
+    /// Responds to the last deferred call.
+    fn reply(&mut self, respond: impl FnOnce(Reply<'_>)) {
+        let call = *self.deferred.as_ref().unwrap().last().unwrap();
+        respond(self.server.reply(call).unwrap());
+    }
+
+    /// Creates an automatic task of `2026-07-28`, and returns its id.
+    fn create_automatic(&mut self) -> String {
+        self.call("optional", DECLARED);
+        self.at(self.now.0 + 2000);
+        let messages = self.take();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        text(&messages[0]["result"]["taskId"])
+    }
+}
+
+#[test]
+fn slow_call_becomes_a_task_that_its_response_ends() {
+    // TX-2, TX-5, TX-7, TX-9
+    let mut host = Host::automatic(table());
+    let id = host.call("optional", DECLARED);
+    host.at(1999);
+    assert!(host.take().is_empty());
+    host.at(2000);
+    let created = host.take().remove(0);
+    let task = text(&created["result"]["taskId"]);
+    let expected = json!({
+        "resultType": "task",
+        "taskId": task,
+        "status": "working",
+        "createdAt": "2026-07-28T09:30:02.000Z",
+        "lastUpdatedAt": "2026-07-28T09:30:02.000Z",
+        "ttlMs": 300_000,
+        "pollIntervalMs": 1000,
+    });
+    assert_eq!((&created["id"], &created["result"]), (&json!(id), &expected));
+    assert_eq!((host.get(&task)["status"].clone(), host.server.deferred()), ("working".into(), 0));
+    host.at(9000);
+    host.reply(|reply| reply.text("done"));
+    let completed = host.get(&task);
+    assert_eq!(completed["status"], "completed");
+    let result = json!({"resultType": "complete", "content": [{"type": "text", "text": "done"}]});
+    assert_eq!(completed["result"], result);
+    assert!(host.take_events().is_empty());
+    let call = host.deferred.as_ref().unwrap()[0];
+    assert_eq!(host.server.reply(call).map(drop), Err(SendError::Gone));
+}
+
+#[test]
+fn fast_call_gets_its_result_and_leaves_no_task() {
+    let mut host = Host::automatic(table());
+    for _ in 0..10 {
+        host.call("optional", DECLARED);
+        host.reply(|reply| reply.text("fast"));
+        assert_eq!(host.take()[0]["result"]["content"][0]["text"], "fast");
+    }
+    host.at(2000);
+    assert!(host.take().is_empty() && host.take_events().is_empty());
+    assert_eq!(host.server.deferred(), 0);
+}
+
+#[test]
+fn call_that_may_not_become_a_task_stays_a_call() {
+    // TX-2: the client must declare the extension. The tool must support tasks.
+    for (tool, capabilities) in [("optional", "{}"), ("plain", DECLARED)] {
+        let mut host = Host::automatic(table());
+        host.call(tool, capabilities);
+        host.at(20_000);
+        assert!(host.take().is_empty());
+        host.reply(|reply| reply.text("done"));
+        assert_eq!(host.take()[0]["result"]["resultType"], "complete", "{tool} {capabilities}");
+    }
+}
+
+#[test]
+fn client_of_2025_gets_the_task_that_it_requests_at_once() {
+    // TC-3, TC-8, TC-10, TC-11, TC-13, TC-20, TC-22
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    host.start("tools/call", json!({"name": "optional"}));
+    host.at(5000);
+    assert!(host.take().is_empty());
+    let params = json!({"name": "optional", "task": {"ttl": 60_000}, "_meta": {"progressToken": 1}});
+    let created = host.request("tools/call", params);
+    let task = &created["result"]["task"];
+    assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
+    let id = json!({"taskId": task["taskId"]});
+    host.reply(|mut reply| {
+        // TC-27: messages of a task need its metadata, so an automatic task sends none.
+        assert_eq!(reply.progress(1u32, None, ""), Err(SendError::NotWanted));
+        assert_eq!(reply.log(Level::Error, None, "x"), Err(SendError::NotWanted));
+        reply.fail("broken");
+    });
+    assert_eq!(host.request("tasks/get", id.clone())["result"]["status"], "failed");
+    let result = &host.request("tasks/result", id)["result"];
+    assert_eq!((&result["isError"], &result["content"][0]["text"]), (&json!(true), &json!("broken")));
+    let related = &result["_meta"]["io.modelcontextprotocol/related-task"]["taskId"];
+    assert_eq!(related, &task["taskId"]);
+}
+
+#[test]
+fn failures_of_the_application_end_the_task() {
+    // TX-10
+    let long = "x".repeat(2000);
+    for (respond, status, expected) in [
+        (&(|reply: Reply<'_>| reply.fail("no")) as &dyn Fn(Reply<'_>), "completed", None),
+        (&|reply: Reply<'_>| reply.error(7, "no"), "failed", Some(7)),
+        (&|reply: Reply<'_>| reply.busy(), "failed", Some(-32603)),
+        (&|reply: Reply<'_>| reply.text(&*long), "failed", Some(-32603)),
+        (&|reply: Reply<'_>| reply.contents(|_| ()), "failed", Some(-32603)),
+        (&|reply: Reply<'_>| reply.require_input(&[("k", &FORM)], None), "failed", Some(-32603)),
+    ] {
+        let mut host = Host::automatic(table());
+        let id = host.create_automatic();
+        host.reply(respond);
+        let task = host.get(&id);
+        assert_eq!(task["status"], status, "{task}");
+        assert_eq!(task["error"]["code"].as_i64(), expected, "{task}");
+    }
+}
+
+#[test]
+fn cancelled_or_expired_task_ends_its_call() {
+    let mut host = Host::automatic(table());
+    let id = host.create_automatic();
+    host.modern("tasks/cancel", json!({"taskId": id}));
+    assert_eq!(host.take_events(), ["request cancelled"]);
+    let cancelled = host.deferred.as_ref().unwrap()[0];
+    assert_eq!(host.server.reply(cancelled).map(drop), Err(SendError::Gone));
+    assert_eq!(host.get(&id)["status"], "cancelled");
+    host.create_automatic();
+    host.at(host.now.0 + 300_000);
+    assert_eq!(host.take_events(), ["request expired", "request expired"]);
+}
+
+#[test]
+fn call_that_has_become_a_task_survives_a_reset() {
+    let mut host = Host::automatic(table().keep_on_reset());
+    let id = host.create_automatic();
+    // The client of this call does not see its task, because the connection ends before.
+    host.call("optional", DECLARED);
+    host.server.reset();
+    host.at(host.now.0 + 2000);
+    assert!(host.take().is_empty());
+    let calls = host.deferred.clone().unwrap();
+    assert_eq!(host.server.reply(calls[1]).map(drop), Err(SendError::Gone));
+    host.server.reply(calls[0]).unwrap().text("done");
+    assert_eq!(host.get(&id)["status"], "completed");
+}
+
+#[test]
+fn calls_that_have_ended_take_no_slots_from_tasks() {
+    // TC-34: three slots.
+    let mut host = Host::automatic(table());
+    for _ in 0..3 {
+        host.call("optional", DECLARED);
+        host.reply(|reply| reply.text("fast"));
+        host.take();
+    }
+    let id = host.create_automatic();
+    assert_eq!(host.get(&id)["status"], "working");
+    // A full table leaves calls as they are.
+    for _ in 0..2 {
+        host.create_automatic();
+    }
+    host.call("optional", DECLARED);
+    host.at(host.now.0 + 2000);
+    assert!(host.take().is_empty());
+    host.reply(|reply| reply.text("done"));
+    assert_eq!(host.take()[0]["result"]["resultType"], "complete");
+}
