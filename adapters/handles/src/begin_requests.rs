@@ -69,11 +69,15 @@ impl ClientHandle {
         params: &str,
         options: CallOptions,
     ) -> Result<PendingRequest<String>, CallError> {
-        match Json::parse(params.as_bytes()) {
-            Ok(json) if json.kind() == Kind::Object => {}
-            _ => return Err(CallError::Invalid("the parameters are not a JSON object".into())),
-        }
+        check_params(params)?;
         self.start(Request::Other { method: method.into(), params: params.into() }, options, json)
+    }
+}
+
+pub(crate) fn check_params(params: &str) -> Result<(), CallError> {
+    match Json::parse(params.as_bytes()) {
+        Ok(json) if json.kind() == Kind::Object => Ok(()),
+        _ => Err(CallError::Invalid("the parameters are not a JSON object".into())),
     }
 }
 

@@ -10,9 +10,10 @@ use serde_core::Serialize;
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::options::CallOptions;
-use crate::owned::{CallResult, ServerDetails};
+use crate::owned::{CallResult, ServerDetails, TaskUpdate};
 use crate::pending::{PendingCall, PendingRequest, RequestState, ResponseBody};
 use crate::request::Request;
+use crate::task::TaskCall;
 
 /// The handle of a connected client.
 ///
@@ -96,6 +97,47 @@ impl ClientHandle {
     ) -> Result<PendingCall, CallError> {
         let request = Request::Call { tool: tool.into(), arguments: arguments.into() };
         self.start(request, options, call_result)
+    }
+
+    /// Calls a tool, and returns as soon as the call has become a task or has its result.
+    ///
+    /// The client needs [`tasks`](crate::ClientSettings::tasks). Without [`CallOptions::task`], it requests a task of
+    /// `2025-11-25` with the time to live that the server chooses. If the tool does not support tasks, such a server
+    /// refuses the call.
+    ///
+    /// ```no_run
+    /// # use mcp_proto_handles::{CallError, CallOptions, ClientHandle, TaskCall};
+    /// # use std::collections::BTreeMap;
+    /// # fn store(id: &str) {}
+    /// # async fn example(client: &ClientHandle) -> Result<(), CallError> {
+    /// match client.call_task("build", &BTreeMap::from([("target", "all")]), CallOptions::new()).await? {
+    ///     TaskCall::Task { id, call } => {
+    ///         store(&id);
+    ///         println!("{:?}", call.await?.text());
+    ///     }
+    ///     TaskCall::Result(result) => println!("{:?}", result.text()),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn call_task<A: Serialize + ?Sized>(
+        &self,
+        tool: &str,
+        arguments: &A,
+        options: CallOptions,
+    ) -> impl Future<Output = Result<TaskCall, CallError>> + use<A> {
+        let begun = self.begin(tool, arguments, options.or_task());
+        async move {
+            let mut call = begun?;
+            while let Some(progress) = call.progress().await {
+                if let Some(TaskUpdate { id, .. }) = progress.task {
+                    return Ok(TaskCall::Task { id, call });
+                }
+            }
+            call.await.map(TaskCall::Result)
+        }
     }
 
     /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of the tool.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use mcp_proto::client::{Listed, Reference};
 use mcp_proto::{Level, Ticket};
 
+use crate::begin_requests::check_params;
 use crate::client::ClientHandle;
 use crate::client_shared::Command;
 use crate::error::CallError;
 use crate::notifications::{NotificationQueue, Notifications, Subscription};
 use crate::owned::ToolDescription;
 use crate::pending::ResponseBody;
-use crate::request::{List, Request};
+use crate::request::{List, Request, owned};
 use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
 };
@@ -133,9 +134,25 @@ impl ClientHandle {
     /// # Errors
     /// The server does not acknowledge the subscription: see [`CallError`].
     pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
+        self.listen_with(lists, uris, &[]).await
+    }
+
+    /// Like [`listen`](ClientHandle::listen), with filter members of extensions. Each pair is a name and JSON text, such
+    /// as `("drawingsListChanged", "true")`.
+    ///
+    /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
+    ///
+    /// # Errors
+    /// The server does not acknowledge the subscription, or a JSON text is not valid: see [`CallError`].
+    pub async fn listen_with(
+        &self,
+        lists: &[Listed],
+        uris: &[&str],
+        members: &[(&str, &str)],
+    ) -> Result<Subscription, CallError> {
         let uris = uris.iter().map(|uri| (*uri).into()).collect();
-        let pending =
-            self.start(Request::Listen { lists: lists.into(), uris }, self.options(), acknowledged)?;
+        let request = Request::Listen { lists: lists.into(), uris, members: owned(members) };
+        let pending = self.start(request, self.options(), acknowledged)?;
         let state = pending.state();
         let (ticket, acknowledged) = pending.await?;
         let notifications = Notifications { queue: state.queue.clone().unwrap_or_default() };
@@ -159,6 +176,16 @@ impl ClientHandle {
         self.begin_request(method, params, self.options())?.await
     }
 
+    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is in
+    /// the transmit buffer.
+    ///
+    /// # Errors
+    /// [`CallError::Unsupported`]: in `2026-07-28`, without declared `extensions`. For other errors see [`CallError`].
+    pub async fn notify(&self, method: &str, params: &str) -> Result<(), CallError> {
+        check_params(params)?;
+        self.send_request(Request::Notify { method: method.into(), params: params.into() }).await.map(drop)
+    }
+
     /// Pings the server and waits for its response.
     ///
     /// # Errors
@@ -175,11 +202,11 @@ impl ClientHandle {
         self.shared().send(Command::RootsChanged);
     }
 
-    async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
+    pub(crate) async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
         self.start(Request::List(list), self.options(), entries)?.await
     }
 
-    async fn send_request(&self, request: Request) -> Result<String, CallError> {
+    pub(crate) async fn send_request(&self, request: Request) -> Result<String, CallError> {
         self.start(request, self.options(), json)?.await
     }
 }

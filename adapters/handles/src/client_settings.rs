@@ -29,10 +29,14 @@ pub struct ClientSettings {
     pub longest_request: usize,
     /// Maximum number of requests in flight.
     pub requests: usize,
+    /// Maximum number of requests that wait to be sent.
+    pub waiting: usize,
     /// Keep-alive pings, if enabled.
     pub keep_alive: Option<KeepAlive>,
     /// The limits of tasks, if calls may become tasks.
     pub tasks: Option<TaskLimits>,
+    /// The extensions to declare, with their methods and result types.
+    pub extensions: ExtensionSettings,
     /// The capabilities to declare.
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
@@ -41,10 +45,22 @@ pub struct ClientSettings {
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 
+/// The extensions of a client.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExtensionSettings {
+    /// Names and settings.
+    pub declared: &'static [(&'static str, &'static str)],
+    /// The methods of requests that the client handles.
+    pub methods: &'static [&'static str],
+    /// The values of `resultType`.
+    pub result_types: &'static [&'static str],
+}
+
 impl ClientSettings {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
+    /// The limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests that wait to be
+    /// sent.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {
@@ -58,8 +74,10 @@ impl ClientSettings {
             longest_line: 16 << 20,
             longest_request: 16 << 20,
             requests: 256,
+            waiting: 4096,
             keep_alive: None,
             tasks: None,
+            extensions: ExtensionSettings::default(),
             capabilities: ClientCapabilities::NONE,
             message_mode: false,
             permits_tool: |_| true,
@@ -74,6 +92,9 @@ impl ClientSettings {
             .revisions(self.revisions)
             .timeouts(self.timeouts)
             .capabilities(self.capabilities)
+            .extensions(self.extensions.declared)
+            .methods(self.extensions.methods)
+            .result_types(self.extensions.result_types)
             .pages(self.pages);
         let config = match self.tasks {
             Some(limits) => config.tasks(limits),
@@ -193,11 +214,18 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the maximum number of requests in flight. Further requests fail with
-        /// [`CallError::Busy`](crate::CallError::Busy).
+        /// Sets the maximum number of requests in flight. Further requests [wait](Self::waiting).
         #[must_use]
         pub fn requests(mut self, limit: usize) -> Self {
             self.settings.requests = limit;
+            self
+        }
+
+        /// Sets the maximum number of requests that wait to be sent. Default: 4,096. Further requests fail with
+        /// [`CallError::Busy`](crate::CallError::Busy).
+        #[must_use]
+        pub fn waiting(mut self, limit: usize) -> Self {
+            self.settings.waiting = limit;
             self
         }
 
@@ -209,6 +237,28 @@ macro_rules! client_settings {
         #[must_use]
         pub fn tasks(mut self, limits: mcp_proto::client::TaskLimits) -> Self {
             self.settings.tasks = Some(limits);
+            self
+        }
+
+        /// Declares extensions: pairs of a name and the JSON text of its settings (`2026-07-28`).
+        #[must_use]
+        pub fn extensions(mut self, extensions: &'static [(&'static str, &'static str)]) -> Self {
+            self.settings.extensions.declared = extensions;
+            self
+        }
+
+        /// Passes server requests with these methods of extensions to the callback of
+        /// [`on_server_request`](Self::on_server_request) (up to `2025-11-25`).
+        #[must_use]
+        pub fn methods(mut self, methods: &'static [&'static str]) -> Self {
+            self.settings.extensions.methods = methods;
+            self
+        }
+
+        /// Accepts results with these values of `resultType`, which extensions define (`2026-07-28`).
+        #[must_use]
+        pub fn result_types(mut self, types: &'static [&'static str]) -> Self {
+            self.settings.extensions.result_types = types;
             self
         }
 

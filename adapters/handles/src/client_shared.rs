@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_proto::Ticket;
 
 use crate::Wake;
+use crate::client_settings::ClientSettings;
 use crate::error::CallError;
 use crate::notifications::NotificationQueue;
 use crate::owned::Notification;
@@ -20,14 +21,15 @@ use crate::signal::Signal;
 /// connection.
 pub struct ClientShared {
     state: Signal<State>,
-    limit: usize,
+    in_flight_limit: usize,
+    waiting_limit: usize,
 }
 
 #[derive(Default)]
 struct State {
     commands: VecDeque<Command>,
-    /// Number of requests that have not ended.
-    in_flight: usize,
+    /// Number of requests that have not ended: those in flight, and those that wait to be sent.
+    requests: usize,
     wake: Option<Wake>,
     /// Whether the current connection is closed. Another connection may follow.
     is_closed: bool,
@@ -49,10 +51,16 @@ pub(crate) enum Command {
 }
 
 impl ClientShared {
-    /// Creates the shared state for at most `limit` requests in flight.
+    /// Creates the shared state of a client with these limits.
     #[must_use]
-    pub fn new(limit: usize) -> Arc<ClientShared> {
-        Arc::new(ClientShared { state: Signal::default(), limit })
+    pub fn new(settings: &ClientSettings) -> Arc<ClientShared> {
+        let (in_flight_limit, waiting_limit) = (settings.requests, settings.waiting);
+        Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit })
+    }
+
+    /// The maximum number of requests in flight.
+    pub(crate) fn in_flight_limit(&self) -> usize {
+        self.in_flight_limit
     }
 
     /// Marks a new connection as open, possibly after an earlier connection closed.
@@ -76,10 +84,10 @@ impl ClientShared {
             if state.is_closed {
                 return Err(CallError::Closed);
             }
-            if state.in_flight >= self.limit {
+            if state.requests >= self.in_flight_limit.saturating_add(self.waiting_limit) {
                 return Err(CallError::Busy);
             }
-            state.in_flight += 1;
+            state.requests += 1;
             Ok(())
         })?;
         self.send(Command::Start(request));
@@ -123,7 +131,7 @@ impl ClientShared {
     /// Releases the slot of a request that has ended. A repeated call has no effect.
     pub(crate) fn release_slot(&self, request: &RequestState) {
         if request.release_slot() {
-            self.state.with(|state| state.in_flight = state.in_flight.saturating_sub(1));
+            self.state.with(|state| state.requests = state.requests.saturating_sub(1));
         }
     }
 
@@ -200,7 +208,7 @@ mod tests {
 
     #[test]
     fn dropped_queues_are_removed() {
-        let shared = ClientShared::new(1);
+        let shared = ClientShared::new(&ClientSettings::new("test".into(), "1".into()));
         let kept = Arc::<NotificationQueue>::default();
         shared.add_queue(&kept);
         for _ in 0..100 {

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-use mcp_proto::server::{Call, Complete, GetPrompt, ReadResource};
+use mcp_proto::server::{Call, Complete, ExtensionRequest, GetPrompt, ReadResource};
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
-/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`] or [`Complete`].
+/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`], [`Complete`] or
+/// [`ExtensionRequest`].
 #[expect(private_bounds, reason = "the trait is sealed: only request types of mcp_proto implement it")]
 pub trait Defer: DeferRequest {}
 
@@ -41,4 +42,4 @@ macro_rules! defer {
     )*};
 }
 
-defer!(Call ReadResource GetPrompt Complete);
+defer!(Call ReadResource GetPrompt Complete ExtensionRequest);

@@ -1,5 +1,6 @@
 //! Errors of servers, connections and requests.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::process::ExitStatus;
@@ -10,8 +11,7 @@ use mcp_proto::{ConfigError, client};
 use crate::http_failure::HttpFailure;
 use crate::printable::Printable;
 
-/// The reason why a server cannot run.
-#[derive(Debug)]
+/// The reason why a server cannot run. `Debug` prints the same text as `Display`, for a readable `unwrap` or `main`.
 #[non_exhaustive]
 pub enum ServeError {
     /// The configuration is invalid.
@@ -23,13 +23,30 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ServeError::Setup(error) => error.fmt(f),
+            ServeError::Setup(error) => write!(f, "the server cannot be set up: {error}{}", advice(error)),
             ServeError::Io(error) => error.fmt(f),
         }
     }
 }
 
+impl fmt::Debug for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for ServeError {}
+
+/// Names the setting that corrects an error.
+fn advice(error: &ConfigError) -> &'static str {
+    match error {
+        ConfigError::TxTooSmall { .. } => {
+            "; raise `longest_answer` of a server, or `longest_request` of a client"
+        }
+        ConfigError::RxTooSmall { .. } => "; raise `longest_line`",
+        _ => "",
+    }
+}
 
 impl From<ConfigError> for ServeError {
     fn from(error: ConfigError) -> Self {
@@ -43,8 +60,12 @@ impl From<io::Error> for ServeError {
     }
 }
 
-/// The reason why a client could not connect.
-#[derive(Debug)]
+/// Adds the name of the program to the error of a process that cannot be started.
+pub fn spawn_error(program: &OsStr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot start `{}`: {error}", program.display()))
+}
+
+/// The reason why a client could not connect. `Debug` prints the same text as `Display`, for a readable `unwrap` or `main`.
 #[non_exhaustive]
 pub enum ConnectError {
     /// The configuration is invalid.
@@ -82,7 +103,7 @@ impl ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectError::Setup(error) => error.fmt(f),
+            ConnectError::Setup(error) => write!(f, "the client cannot be set up: {error}{}", advice(error)),
             ConnectError::Io(error) => error.fmt(f),
             ConnectError::Refused(error) => write!(f, "the server refused to connect: {error}"),
             ConnectError::NoCommonRevision(answer) => {
@@ -100,6 +121,12 @@ impl fmt::Display for ConnectError {
             }
             ConnectError::Http(failure) => failure.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -132,7 +159,7 @@ pub enum CallError {
     Server(PeerError),
     /// The timeout expired. If the request was sent, the client has cancelled it.
     TimedOut,
-    /// The application cancelled the request.
+    /// The application cancelled the request, or another client cancelled its task.
     Cancelled,
     /// The connection is closed.
     Closed,

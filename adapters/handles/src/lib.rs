@@ -27,6 +27,7 @@
 mod begin_requests;
 mod block_on;
 mod cancellation;
+mod chunk_writer;
 mod client;
 mod client_requests;
 mod client_settings;
@@ -56,6 +57,7 @@ mod server_settings;
 mod server_shared;
 mod session;
 mod signal;
+mod skill_requests;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
@@ -65,11 +67,12 @@ mod views;
 
 pub use crate::block_on::{block_on, block_on_until};
 pub use crate::cancellation::{Cancellation, Cancelled};
+pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client::ClientHandle;
-pub use crate::client_settings::ClientSettings;
+pub use crate::client_settings::{ClientSettings, ExtensionSettings};
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::defer::Defer;
-pub use crate::error::{CallError, ConnectError, PeerError, ServeError};
+pub use crate::error::{CallError, ConnectError, PeerError, ServeError, spawn_error};
 #[cfg(feature = "http")]
 pub use crate::http::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport};
 pub use crate::http_failure::{HttpFailure, public_url};
@@ -91,11 +94,15 @@ pub use crate::signal::{Signal, lock};
 pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
 #[cfg(unix)]
 pub use crate::stdio::StdioGuard;
+pub use crate::task::TaskCall;
 pub use crate::views::{
-    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, TemplateDescription,
+    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, SkillDescription,
+    TemplateDescription,
 };
 #[cfg(feature = "http")]
 pub use bytes::Bytes;
+#[doc(no_inline)]
+pub use serde_core::Serialize;
 
 /// Callback with which any thread wakes the event loop. If the loop is not waiting, its next wait returns immediately.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;

@@ -65,8 +65,8 @@ impl NotificationQueue {
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
-/// use mcp_proto::client::Listed;
-/// use mcp_proto_handles::Notification;
+/// # use mcp_proto::client::Listed;
+/// # use mcp_proto_handles::Notification;
 ///
 /// let mut notifications = client.notifications();
 /// while let Some(notification) = notifications.next().await {

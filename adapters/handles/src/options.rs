@@ -8,7 +8,7 @@ use mcp_proto::{Level, Millis};
 /// Timeouts and other options of a client request.
 ///
 /// ```
-/// use mcp_proto_handles::CallOptions;
+/// # use mcp_proto_handles::CallOptions;
 /// use std::time::Duration;
 /// let options = CallOptions::new().timeout(Duration::from_secs(300)).with_progress();
 /// ```
@@ -51,6 +51,12 @@ impl CallOptions {
         self
     }
 
+    /// Removes both timeouts. For example, a request may stay open as a subscription of an extension.
+    #[must_use]
+    pub const fn without_timeout(self) -> Self {
+        self.timeout(Duration::MAX).maximum(Duration::MAX)
+    }
+
     /// Requests progress notifications.
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
@@ -75,6 +81,12 @@ impl CallOptions {
     #[must_use]
     pub const fn task(mut self, ttl: Duration) -> Self {
         self.task = Some(ttl);
+        self
+    }
+
+    /// Requests a task. Without [`task`](CallOptions::task), the server chooses the time to live.
+    pub(crate) fn or_task(mut self) -> Self {
+        self.task.get_or_insert(Duration::MAX);
         self
     }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::input::{ElicitResultView, Input, RootsView, SampledView};
-use mcp_proto::json::Json;
+use mcp_proto::input::{ElicitResultView, Input, OtherRequest, RootsView, SampledView};
+use mcp_proto::json::{Json, Writer};
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
     ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
@@ -13,7 +13,7 @@ use mcp_proto::{
 
 use crate::error::PeerError;
 use crate::options::millis;
-use crate::owned::view;
+use crate::owned::{view, write_members};
 use crate::signal::Signal;
 
 /// A client's response: see [`Responder::request`](crate::Responder::request).
@@ -144,7 +144,7 @@ impl Drop for ResponseSender {
 
 /// A request that waits to be sent to the client.
 pub(crate) struct OutboundRequest {
-    method: &'static str,
+    method: String,
     params: String,
     timeout: Option<Millis>,
     pub(crate) during: Option<Ticket>,
@@ -167,7 +167,7 @@ impl OutboundRequest {
         let cell = Arc::default();
         let response = ResponseSender(Arc::clone(&cell));
         let request = OutboundRequest {
-            method: input.method(),
+            method: input.method().into(),
             params,
             timeout: timeout.map(millis),
             during,
@@ -193,11 +193,8 @@ impl OutboundRequest {
         if let Some(during) = *during {
             options = options.during(during);
         }
-        let sent = server.ask_raw(method, options, |out| {
-            for (key, value) in view(params).members() {
-                out.field_json(key.raw(), value);
-            }
-        });
+        let write_params = |out: &mut Writer<'_>| write_members(view(params), out);
+        let sent = server.request(&OtherRequest::new(method, &write_params), options);
         let error = match sent {
             Ok(ticket) => {
                 return Ok(Some((ticket, PendingResponse { during: self.during, response: self.response })));

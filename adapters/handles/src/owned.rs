@@ -1,13 +1,13 @@
 //! Owned copies of server data: tool results, tools, server details, notifications.
 
 use mcp_proto::client::{self, Connected, Listed, TaskView};
-use mcp_proto::json::Json;
+use mcp_proto::json::{Json, Writer};
 use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities, TaskStatus};
 
 /// The result of a tool call.
 ///
 /// ```
-/// use mcp_proto_handles::CallResult;
+/// # use mcp_proto_handles::CallResult;
 /// let result = CallResult::from_json(r#"{"content":[{"type":"text","text":"hi"}]}"#)?;
 /// assert_eq!(result.text().as_deref(), Some("hi"));
 /// assert!(!result.is_error());
@@ -37,6 +37,14 @@ impl CallResult {
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.json)
+    }
+
+    /// The `resultType`, if an extension defines it: see
+    /// [`ClientConfig::result_types`](mcp_proto::client::ClientConfig::result_types). The result then has no content.
+    #[must_use]
+    pub fn result_type(&self) -> Option<String> {
+        let result_type = self.json().get("resultType")?.string()?;
+        Some(result_type.to_string()).filter(|result_type| result_type != "complete")
     }
 
     /// Whether the tool reported a failure (`isError`).
@@ -78,6 +86,11 @@ impl CallResult {
 /// Parses JSON text that was valid when it was copied.
 pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
+}
+
+/// Writes the members of an object.
+pub(crate) fn write_members(object: Json<'_>, out: &mut Writer<'_>) {
+    object.members().for_each(|(name, value)| out.field_json(&name.to_string(), value));
 }
 
 /// The server's description of a tool.

@@ -13,7 +13,7 @@ use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::notifications::NotificationQueue;
 use crate::options::CallOptions;
-use crate::owned::{CallResult, Progress};
+use crate::owned::{CallResult, Notification, Progress};
 use crate::request::Request;
 use crate::signal::Signal;
 
@@ -35,7 +35,7 @@ pub(crate) enum ResponseBody {
 pub(crate) struct RequestState {
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
-    /// The queue for notifications of a subscription.
+    /// The queue for notifications that belong to the request: of a subscription, or of an extension.
     pub(crate) queue: Option<Arc<NotificationQueue>>,
     state: Signal<State>,
     /// Whether the request counts against the limit of requests in flight.
@@ -63,7 +63,7 @@ enum Stage {
 
 impl RequestState {
     pub(crate) fn new(request: Request, options: CallOptions) -> Arc<RequestState> {
-        let queue = matches!(request, Request::Listen { .. }).then(Arc::default);
+        let queue = matches!(request, Request::Listen { .. } | Request::Other { .. }).then(Arc::default);
         let (state, is_counted) = (Signal::default(), AtomicBool::new(true));
         let is_repeated = AtomicBool::new(false);
         Arc::new(RequestState { request, options, queue, state, is_counted, is_repeated })
@@ -113,6 +113,9 @@ impl RequestState {
 
     /// Sets the result, unless the request already has one.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
+        if !matches!(result, Ok(ResponseBody::Listening(..))) {
+            self.close_queue();
+        }
         self.state.update(|state| {
             if let Stage::Queued | Stage::Sent(_) = state.stage {
                 state.stage = Stage::Done(result);
@@ -120,11 +123,26 @@ impl RequestState {
         });
     }
 
+    /// Ends the notifications of the request.
+    pub(crate) fn close_queue(&self) {
+        if let Some(queue) = &self.queue {
+            queue.close();
+        }
+    }
+
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
     /// The inner value is the ticket to cancel. Only a sent request, or a subscription whose acknowledgement was not
     /// taken, has a ticket to cancel.
     fn cancel(&self) -> Option<Option<Ticket>> {
+        let ticket = self.take_ticket();
+        if ticket.is_some() {
+            self.close_queue();
+        }
+        ticket
+    }
+
+    fn take_ticket(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
             let ticket = match state.stage {
                 Stage::Queued => None,
@@ -161,7 +179,7 @@ impl RequestState {
 ///
 /// ```no_run
 /// # async fn example(client: &mcp_proto_handles::ClientHandle) -> Result<(), mcp_proto_handles::CallError> {
-/// use mcp_proto_handles::CallOptions;
+/// # use mcp_proto_handles::CallOptions;
 ///
 /// let mut call = client.begin_json("slow", r#"{"seconds":60}"#, CallOptions::new().with_progress())?;
 /// while let Some(progress) = call.progress().await {
@@ -173,6 +191,7 @@ impl RequestState {
 #[must_use = "dropping it cancels the request"]
 pub struct PendingRequest<T> {
     canceller: Canceller,
+    is_detached: bool,
     /// Converts the response. Returns `None` if the response is of another kind.
     read: fn(ResponseBody) -> Option<T>,
 }
@@ -186,7 +205,7 @@ impl<T> PendingRequest<T> {
         shared: Arc<ClientShared>,
         read: fn(ResponseBody) -> Option<T>,
     ) -> Self {
-        PendingRequest { canceller: Canceller { state, shared }, read }
+        PendingRequest { canceller: Canceller { state, shared }, is_detached: false, read }
     }
 
     pub(crate) fn state(&self) -> Arc<RequestState> {
@@ -201,9 +220,24 @@ impl<T> PendingRequest<T> {
         self.canceller.state.next_progress().await
     }
 
+    /// Returns the next notification of an extension that belongs to this request, or `None` if the request has ended.
+    ///
+    /// Such notifications name the request in their `_meta`, with its subscription id. Only requests of
+    /// [`begin_request`](crate::ClientHandle::begin_request) have them. Dropping this future loses no notification.
+    pub async fn notification(&mut self) -> Option<Notification> {
+        self.canceller.state.queue.as_ref()?.next().await
+    }
+
     /// Cancels the request. The future then returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.canceller.cancel(reason);
+    }
+
+    /// Drops the request without cancelling it. The connection ignores its result.
+    ///
+    /// A call that has become a task can thus outlive this client: see [`TaskCall`](crate::TaskCall).
+    pub fn detach(mut self) {
+        self.is_detached = true;
     }
 
     /// Returns a handle with which any task or thread can cancel the request.
@@ -226,7 +260,9 @@ impl<T> Future for PendingRequest<T> {
 
 impl<T> Drop for PendingRequest<T> {
     fn drop(&mut self) {
-        self.cancel("");
+        if !self.is_detached {
+            self.cancel("");
+        }
     }
 }
 

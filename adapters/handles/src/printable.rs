@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 /// escape what they quote.
 ///
 /// ```
-/// use mcp_proto_handles::Printable;
+/// # use mcp_proto_handles::Printable;
 ///
 /// let name = "tool\u{1b}]0;title\u{7}\nsecond line";
 /// assert_eq!(Printable(name).to_string(), "tool\\u{1b}]0;title\\u{7}\\nsecond line");

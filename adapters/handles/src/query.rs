@@ -1,9 +1,11 @@
-//! Queries and commands of server handles for subscriptions and elicitation.
+//! Queries and commands of server handles for subscriptions, notifications and elicitation.
 
 use std::sync::Arc;
 
 use mcp_proto::{Server, Ticket};
+use serde_core::Serialize;
 
+use crate::cancellation::Task;
 use crate::outbound_request::RequestError;
 use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
@@ -30,6 +32,25 @@ impl ServerShared {
     /// Ends a subscription of the stateless era, if it has not ended.
     pub fn end_subscription(&self, ticket: Ticket) {
         self.push(ServerCommand::end_subscription(ticket));
+    }
+
+    /// Sends a notification of an extension: to the session (handshake era), or to the request in flight of `ticket`.
+    ///
+    /// See [`Server::notify`] and [`Server::notify_subscription`]. Sends nothing if `params` serialize neither to an object nor to `null`,
+    /// or if there is no such session or request. Waits until the queue has space.
+    pub fn notify<T: Serialize + ?Sized>(
+        &self,
+        ticket: Option<Ticket>,
+        method: &str,
+        params: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.send_notification(ServerCommand::notify(ticket, method, params), None)
+    }
+
+    pub(crate) async fn send_notification(&self, command: Option<ServerCommand>, task: Option<&Task>) {
+        if let Some(command) = command {
+            self.send(command, task).await;
+        }
     }
 
     /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space.

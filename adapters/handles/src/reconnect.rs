@@ -12,12 +12,18 @@ use crate::session::ClientSession;
 /// Longest pause between two attempts, unless the first pause is longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
+/// Time for which a connection must stand before it counts as restored.
+const STABLE: Millis = Millis::seconds(10);
+
 /// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
+///
+/// All attempts are available again when a connection has stood for ten seconds. A server that fails soon after each
+/// handshake is therefore not restarted forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
-    /// Maximum number of consecutive failed attempts.
+    /// Maximum number of attempts until a connection stands for ten seconds.
     pub attempts: u32,
-    /// The pause before the first attempt. The pause doubles with each failed attempt, up to 30 seconds.
+    /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds.
     pub pause: Duration,
 }
 
@@ -41,15 +47,14 @@ impl Default for Reconnect {
 }
 
 impl ClientSession {
-    /// Sets whether the owner reconnects after a lost connection. Unsent requests then wait for the next
-    /// connection.
-    pub fn set_reconnect(&mut self, can_reconnect: bool) {
-        self.can_reconnect = can_reconnect;
+    /// Sets how the owner replaces a lost connection. Unsent requests then wait for the next connection.
+    pub fn set_reconnect(&mut self, reconnect: Option<Reconnect>) {
+        (self.reconnect, self.attempts) = (reconnect, reconnect);
     }
 
     /// Whether unsent requests wait for the next connection.
     pub(crate) fn keeps_unsent(&self) -> bool {
-        self.can_reconnect && !self.is_closing
+        self.reconnect.is_some() && !self.is_closing
     }
 
     /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
@@ -57,11 +62,14 @@ impl ClientSession {
     ///
     /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks. The handles call `wake` until
     /// the new connection [opens](ClientSession::connection_opened).
-    pub fn begin_attempt(&mut self, attempts: &mut Reconnect, wake: Wake) -> Option<Millis> {
+    pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {
             return None;
         }
-        let pause = attempts.take_attempt()?;
+        if self.connected_at.take().is_some_and(|at| at.plus(STABLE) <= now) {
+            self.attempts = self.reconnect;
+        }
+        let pause = self.attempts.as_mut()?.take_attempt()?;
         self.shared.open_connection(wake);
         self.is_connecting = true;
         self.was_lost = true;
@@ -86,6 +94,13 @@ impl ClientSession {
                 }
             }
             self.shared.broadcast(&Notification::Reconnected);
+        }
+    }
+
+    /// Records the time of the first call after the handshake.
+    pub(crate) fn record_connected(&mut self, now: Millis) {
+        if !self.is_connecting {
+            self.connected_at.get_or_insert(now);
         }
     }
 

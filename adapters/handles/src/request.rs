@@ -1,10 +1,10 @@
 //! Client requests: parameters and sending.
 
 use mcp_proto::client::{Filter, Listed, Options, Reference};
-use mcp_proto::json::Writer;
+use mcp_proto::json::{Json, Kind, Writer};
 use mcp_proto::{Client, Level, SendError, Ticket};
 
-use crate::owned::view;
+use crate::owned::{view, write_members};
 
 /// A client request with its parameters.
 #[derive(Debug)]
@@ -19,6 +19,12 @@ pub(crate) enum Request {
     /// A search of the tool list for the tool with this name.
     Find(String),
     Read(String),
+    /// A skill with this URI.
+    Skill(String),
+    Directory {
+        uri: String,
+        cursor: Option<String>,
+    },
     Prompt {
         name: String,
         arguments: Arguments,
@@ -36,9 +42,16 @@ pub(crate) enum Request {
     Listen {
         lists: Vec<Listed>,
         uris: Vec<String>,
+        /// Names and JSON texts of the members of extensions.
+        members: Arguments,
     },
     Ping,
     Other {
+        method: String,
+        params: String,
+    },
+    /// A notification, which ends when it is sent.
+    Notify {
         method: String,
         params: String,
     },
@@ -51,7 +64,10 @@ pub(crate) enum List {
     Resources,
     Templates,
     Prompts,
+    Skills,
 }
+
+const TOO_LONG: &str = "the request is longer than `longest_request` of the connector";
 
 /// Argument names and values.
 pub(crate) type Arguments = Vec<(String, String)>;
@@ -65,8 +81,37 @@ fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
 }
 
 impl Request {
-    /// Sends the request.
-    pub(crate) fn send(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
+    /// Returns why the request cannot be written.
+    pub(crate) fn unwritable(&self) -> String {
+        let (owner, params) = match self {
+            Request::Call { tool, arguments } => (format!("the arguments of the tool `{tool}`"), arguments),
+            Request::Other { method, params } | Request::Notify { method, params } => {
+                (format!("the parameters of `{method}`"), params)
+            }
+            _ => return TOO_LONG.into(),
+        };
+        match Json::parse(params.as_bytes()) {
+            Err(error) => format!("{owner} are not valid JSON: {error}"),
+            Ok(params) if params.kind() != Kind::Object => {
+                format!("{owner} must be a JSON object, found {}", params.kind())
+            }
+            Ok(_) => format!("{owner} are too long ({} bytes): {TOO_LONG}", params.len()),
+        }
+    }
+
+    /// Sends the request. Returns `None` for a notification, which has no response.
+    pub(crate) fn send(
+        &self,
+        client: &mut Client<'_>,
+        options: Options<'_>,
+    ) -> Result<Option<Ticket>, SendError> {
+        if let Request::Notify { method, .. } = self {
+            return client.notify(method, |out| self.write_params(out)).map(|()| None);
+        }
+        self.send_request(client, options).map(Some)
+    }
+
+    fn send_request(&self, client: &mut Client<'_>, options: Options<'_>) -> Result<Ticket, SendError> {
         match self {
             Request::Call { tool, arguments } => client.call_json(tool, arguments, options),
             Request::Task(id) => client.resume_task(id, options),
@@ -74,7 +119,10 @@ impl Request {
             Request::List(List::Resources) => client.list_resources(options),
             Request::List(List::Templates) => client.list_templates(options),
             Request::List(List::Prompts) => client.list_prompts(options),
+            Request::List(List::Skills) => client.list_skills(options),
             Request::Read(uri) => client.read_resource(uri, options),
+            Request::Skill(uri) => client.get_skill(uri, options),
+            Request::Directory { uri, cursor } => client.read_directory(uri, cursor.as_deref(), options),
             Request::Prompt { name, arguments } => client.get_prompt(name, &borrowed(arguments), options),
             Request::Complete { prompt, name, argument, value, context } => {
                 let reference = if *prompt { Reference::Prompt(name) } else { Reference::Resource(name) };
@@ -83,7 +131,8 @@ impl Request {
             Request::Subscribe(uri) => client.subscribe(uri, options),
             Request::Unsubscribe(uri) => client.unsubscribe(uri, options),
             Request::LogLevel(level) => client.set_log_level(*level, options),
-            Request::Listen { lists, uris } => {
+            Request::Listen { lists, uris, members } => {
+                let members = borrowed(members);
                 let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
                 let mut filter = Filter::NOTHING;
                 for list in lists {
@@ -93,10 +142,12 @@ impl Request {
                         _ => filter.resources(),
                     };
                 }
-                client.listen(filter.uris(&uris), options)
+                client.listen(filter.uris(&uris).members(&members), options)
             }
             Request::Ping => client.ping(options),
-            Request::Other { method, .. } => client.request(method, options, |out| self.write_params(out)),
+            Request::Other { method, .. } | Request::Notify { method, .. } => {
+                client.request(method, options, |out| self.write_params(out))
+            }
         }
     }
 
@@ -118,8 +169,8 @@ impl Request {
                     out.end_object();
                 }
             }
-            Request::Other { params, .. } => {
-                view(params).members().for_each(|(name, value)| out.field_json(&name.to_string(), value));
+            Request::Other { params, .. } | Request::Notify { params, .. } => {
+                write_members(view(params), out);
             }
             _ => {}
         }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
-use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, Ticket};
+use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket};
 
 use crate::cancellation::{Cancellation, Task};
+use crate::chunk_writer::{ChunkWriter, Outcome};
 use crate::outbound_request::{ClientResponse, OutboundRequest, RequestError};
 use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
@@ -24,6 +25,8 @@ pub struct Responder {
     task: Arc<Task>,
     /// The permit of a running request, released when the response is queued.
     permit: Option<RequestPermit>,
+    /// Whether the response may be open.
+    is_chunked: bool,
 }
 
 impl Responder {
@@ -34,7 +37,7 @@ impl Responder {
         task: Arc<Task>,
         permit: RequestPermit,
     ) -> Responder {
-        Responder { shared, ticket, client, task, permit: Some(permit) }
+        Responder { shared, ticket, client, task, permit: Some(permit), is_chunked: false }
     }
 
     /// The revision of the request.
@@ -66,6 +69,11 @@ impl Responder {
         self.answer(move |reply| reply.structured(&value));
     }
 
+    /// Responds to a request of an extension with a result that serializes to an object.
+    pub fn result<T: serde_core::Serialize + Send + 'static>(self, value: T) {
+        self.answer(move |reply| reply.result_value(&value));
+    }
+
     /// Responds with a JSON-RPC error. Application codes should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Display) {
         let message = message.to_string();
@@ -81,11 +89,78 @@ impl Responder {
         self.respond(Box::new(answer));
     }
 
+    /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other response is open.
+    ///
+    /// The timeout is now [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with
+    /// every chunk. The future must be awaited to the end: dropping it fails the request.
+    ///
+    /// ```
+    /// # use mcp_proto::server::ChunkedContent;
+    /// # use mcp_proto_handles::Responder;
+    ///
+    /// async fn log(responder: Responder, lines: impl Iterator<Item = String>) {
+    ///     match responder.chunked(|reply| reply.chunked(ChunkedContent::Text)).await {
+    ///         Ok(mut writer) => {
+    ///             for line in lines {
+    ///                 if writer.text(line).await.is_err() {
+    ///                     return;
+    ///                 }
+    ///             }
+    ///             writer.end();
+    ///         }
+    ///         // Over HTTP, a response has only one piece.
+    ///         Err((responder, _)) => responder.text(lines.collect::<String>()),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Reply::chunked`], with the responder. Also [`SendError::Gone`] if the request has ended, and
+    /// [`SendError::Busy`] on the thread of the event loop, which cannot wait.
+    #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
+    pub async fn chunked(
+        mut self,
+        open: impl FnOnce(Reply<'_>) -> Result<(), SendError> + Send + 'static,
+    ) -> Result<ChunkWriter, (Responder, SendError)> {
+        if self.shared.is_owner() {
+            return Err((self, SendError::Busy));
+        }
+        self.is_chunked = true;
+        let (outcome, result) = Outcome::new();
+        self.push(ServerCommand::open_chunks(self.ticket, Box::new(open), outcome));
+        match result.wait_until(|result| result.take()).await {
+            Ok(()) => Ok(ChunkWriter::new(self)),
+            Err(error) => {
+                self.is_chunked = false;
+                Err((self, error))
+            }
+        }
+    }
+
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    pub(crate) fn push(&self, command: ServerCommand) {
+        self.shared.push(command);
+    }
+
+    /// Queues the end of a chunked response. `failure` is the reason of a failure.
+    pub(crate) fn end_chunks(&mut self, failure: Option<String>) {
+        self.finish(|ticket| ServerCommand::end_chunks(ticket, failure));
+    }
+
     /// Queues the response, unless one was queued before.
     fn respond(&mut self, reply_fn: ReplyFn) {
+        self.finish(|ticket| ServerCommand::reply(ticket, reply_fn));
+    }
+
+    /// Queues the last command of the request, unless one was queued before.
+    fn finish(&mut self, command: impl FnOnce(Ticket) -> ServerCommand) {
         if let Some(permit) = self.permit.take() {
             drop(permit);
-            self.shared.push(ServerCommand::reply(self.ticket, reply_fn));
+            self.shared.push(command(self.ticket));
         }
     }
 
@@ -113,8 +188,8 @@ impl Responder {
     /// sends its request again with that input.
     ///
     /// ```
-    /// use mcp_proto::input::{Field, Form};
-    /// use mcp_proto_handles::Responder;
+    /// # use mcp_proto::input::{Field, Form};
+    /// # use mcp_proto_handles::Responder;
     ///
     /// async fn greet(answer: Responder) {
     ///     match answer.request(&Form::new("Who are you?", &[Field::text("name").required()])).await {
@@ -158,6 +233,20 @@ impl Responder {
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
         let request = OutboundRequest::new(input, self.client, time, Some(self.ticket));
         self.shared.send_request(request, Some(&self.task))
+    }
+
+    /// Sends a notification of an extension that belongs to this request: see
+    /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
+    ///
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is not valid.
+    /// Waits while the client does not read.
+    pub fn notify<T: serde_core::Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        let command = ServerCommand::notify(Some(self.ticket), method, params);
+        self.shared.send_notification(command, Some(&self.task))
     }
 
     /// Notifies the client that a list or a resource has changed.
@@ -204,7 +293,11 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        self.respond(Box::new(|reply| reply.error(-32603, NO_RESPONSE)));
+        if self.is_chunked {
+            self.end_chunks(Some(NO_RESPONSE.into()));
+        } else {
+            self.respond(Box::new(|reply| reply.error(-32603, NO_RESPONSE)));
+        }
     }
 }
 

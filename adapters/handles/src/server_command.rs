@@ -2,10 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use mcp_proto::json::{self, Kind, Writer};
 use mcp_proto::server::{Reply, TaskTicket};
 use mcp_proto::{Decimal, Level, SendError, Server, Ticket};
+use serde_core::Serialize;
 
+use crate::chunk_writer::{Chunk, OpenFn, Outcome};
 use crate::outbound_request::OutboundRequest;
+use crate::owned::{view, write_members};
 use crate::query::WatchQuery;
 use crate::server_shared::ServerShared;
 
@@ -24,7 +28,8 @@ pub(crate) struct ServerCommand {
     pub(crate) responds_to: Option<Ticket>,
     /// The request whose session the server must serve before the command.
     pub(crate) session_of: Option<Ticket>,
-    /// Whether the command goes to the front of the queue, because it needs no space in the transmit buffer.
+    /// Whether the command goes to the front of the queue. It needs no space in the transmit buffer, or belongs to the
+    /// open response, which other commands wait for.
     pub(crate) is_urgent: bool,
 }
 
@@ -81,6 +86,56 @@ impl ServerCommand {
         ServerCommand { responds_to: Some(ticket), ..command }
     }
 
+    /// Opens a chunked response.
+    pub(crate) fn open_chunks(ticket: Ticket, open: OpenFn, outcome: Outcome) -> ServerCommand {
+        let mut open = Some(open);
+        ServerCommand::new(move |server, _| {
+            let opened = match server.reply(ticket) {
+                Err(SendError::Busy) => return Delivery::Blocked,
+                Err(error) => Err(error),
+                // The closure is application code: a panic must fail this request only.
+                Ok(reply) => catch_unwind(AssertUnwindSafe(|| open.take().map(|open| open(reply))))
+                    .unwrap_or_default()
+                    .unwrap_or(Err(SendError::Unwritable)),
+            };
+            // Without an open response, a later chunk would have nowhere to go.
+            outcome.resolve(opened.and_then(|()| server.chunks(ticket).map(drop)));
+            Delivery::Done
+        })
+    }
+
+    /// Writes a part of a chunked response.
+    pub(crate) fn write_chunk(ticket: Ticket, chunk: Chunk, outcome: Outcome) -> ServerCommand {
+        let mut at = 0;
+        let command = ServerCommand::new(move |server, _| {
+            match chunk.write(server, ticket, at) {
+                Ok((end, false)) => {
+                    at = end;
+                    return Delivery::Blocked;
+                }
+                written => outcome.resolve(written.map(|_| ())),
+            }
+            Delivery::Done
+        });
+        ServerCommand { is_urgent: true, ..command }
+    }
+
+    /// Completes a chunked response, or fails a request whose response was not opened.
+    pub(crate) fn end_chunks(ticket: Ticket, failure: Option<String>) -> ServerCommand {
+        let command = ServerCommand::new(move |server, _| {
+            match (server.chunks(ticket), &failure) {
+                (Ok(chunks), Some(reason)) => chunks.fail(reason.as_str()),
+                (Ok(chunks), None) => chunks.end(),
+                (Err(_), _) => {
+                    let refused = server.reply(ticket).map(|reply| reply.error(-32603, NO_RESPONSE));
+                    return Delivery::from_send_result(refused);
+                }
+            }
+            Delivery::Done
+        });
+        ServerCommand { responds_to: Some(ticket), is_urgent: true, ..command }
+    }
+
     pub(crate) fn progress(
         ticket: Ticket,
         progress: Decimal,
@@ -107,6 +162,25 @@ impl ServerCommand {
     /// Sends a log message that belongs to no request.
     pub(crate) fn log(level: Level, text: String) -> ServerCommand {
         ServerCommand::new(move |server, _| Delivery::from_send_result(server.log(level, None, &text)))
+    }
+
+    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` do not
+    /// serialize to an object.
+    pub(crate) fn notify<T: Serialize + ?Sized>(
+        ticket: Option<Ticket>,
+        method: &str,
+        params: &T,
+    ) -> Option<ServerCommand> {
+        let is_valid = |params: &String| matches!(view(params).kind(), Kind::Object | Kind::Null);
+        let params = json::to_string(params).ok().filter(is_valid)?;
+        let method = method.to_owned();
+        Some(ServerCommand::new(move |server, _| {
+            let write_params = |out: &mut Writer<'_>| write_members(view(&params), out);
+            Delivery::from_send_result(match ticket {
+                Some(ticket) => server.notify_subscription(ticket, &method, write_params),
+                None => server.notify(&method, write_params),
+            })
+        }))
     }
 
     /// Sends the client a request.

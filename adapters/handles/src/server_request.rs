@@ -9,11 +9,12 @@ use serde_core::Serialize;
 
 use crate::cancellation::{Cancellation, Task};
 use crate::client_shared::{ClientShared, Command};
-use crate::owned::view;
+use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The server requests roots, user input by form or URL, or a message from the model. The contents come from the server
+/// The server requests roots, user input by form or URL, a message from the model, or sends a request with a method of an
+/// extension. The contents come from the server
 /// and are not verified.
 ///
 /// See `Connector::on_server_request`.
@@ -25,13 +26,14 @@ pub struct ServerRequest {
 
 #[derive(Debug)]
 struct Body {
-    method: &'static str,
+    method: String,
     params: String,
 }
 
 impl Body {
     fn input(&self) -> InputRequest<'_> {
-        InputRequest::view(self.method, view(&self.params)).unwrap_or(InputRequest::Roots)
+        let (method, params) = (&*self.method, view(&self.params));
+        InputRequest::view(method, params).unwrap_or(InputRequest::Other { method, params })
     }
 }
 
@@ -77,6 +79,7 @@ enum Response {
     Cancel,
     Roots(Vec<(String, String)>),
     Sample { model: String, stop_reason: String, blocks: Vec<String> },
+    Other(String),
     Error { code: i32, message: String },
 }
 
@@ -145,6 +148,17 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
+    /// Responds to a request with a method of an extension ([`InputRequest::Other`]). `result` is a value that serializes
+    /// to an object.
+    #[must_use]
+    pub fn result(result: &(impl Serialize + ?Sized)) -> InputResponse {
+        match json::to_string(result) {
+            Ok(json) if view(&json).kind() == Kind::Object => InputResponse(Response::Other(json)),
+            Ok(_) => InputResponse::internal_error("the result is not a JSON object"),
+            Err(error) => InputResponse::internal_error(&error.to_string()),
+        }
+    }
+
     /// Responds with an error. In `2026-07-28`, required input has no error response, so the client cancels its own
     /// request.
     #[must_use]
@@ -169,6 +183,7 @@ impl InputResponse {
             (response @ Response::Form(_), Elicit(_)) | (response @ Response::Agree, OpenUrl(_)) => response,
             (response @ Response::Roots(_), InputRequest::Roots) => response,
             (response @ Response::Sample { .. }, InputRequest::Sample(_)) => response,
+            (response @ Response::Other(_), InputRequest::Other { .. }) => response,
             (response @ Response::Error { .. }, _) => response,
             _ => return InputResponse::internal_error("the response does not match the request"),
         })
@@ -185,7 +200,8 @@ impl InputResponse {
     /// Responds to a request of the server (up to `2025-11-25`).
     pub(crate) fn send(&self, reply: ServerRequestReply<'_>) {
         match &self.0 {
-            Response::Form(fields) => reply.accept(|out| write_members(fields, out)),
+            Response::Form(fields) => reply.accept(|out| write_members(view(fields), out)),
+            Response::Other(result) => reply.result_with(|out| write_members(view(result), out)),
             Response::Agree => reply.accept(|_| {}),
             Response::Decline => reply.decline(),
             Response::Cancel => reply.cancel(),
@@ -204,7 +220,7 @@ impl InputResponse {
     /// Writes the response to a required input under its key (`2026-07-28`).
     pub(crate) fn write(&self, key: &str, responses: &mut InputResponses<'_, '_>) {
         match &self.0 {
-            Response::Form(fields) => responses.accept(key, |out| write_members(fields, out)),
+            Response::Form(fields) => responses.accept(key, |out| write_members(view(fields), out)),
             Response::Agree => responses.agree(key),
             Response::Decline => responses.decline(key),
             Response::Cancel => responses.cancel(key),
@@ -216,14 +232,11 @@ impl InputResponse {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            // Required input has no error response, so the session cancels the request.
-            Response::Error { .. } => {}
+            // Required input has no error response, so the session cancels the request. The protocol defines the methods
+            // of required input.
+            Response::Error { .. } | Response::Other(_) => {}
         }
     }
-}
-
-fn write_members(object: &str, out: &mut Writer<'_>) {
-    view(object).members().for_each(|(name, value)| out.field_json(&name.to_string(), value));
 }
 
 /// Writes JSON text. The client reports invalid text when it completes the message.
@@ -281,7 +294,7 @@ impl HandlerCall {
         input: &InputRequest<'_>,
     ) -> HandlerCall {
         let task = Arc::default();
-        let body = Arc::new(Body { method: input.method(), params: input.raw().to_string() });
+        let body = Arc::new(Body { method: input.method().into(), params: input.raw().to_string() });
         let request = ServerRequest { body: Arc::clone(&body), cancellation: Cancellation::new(&task) };
         let responder = ServerRequestResponder { shared: Arc::clone(shared), target, body, response: None };
         handler(request, responder);

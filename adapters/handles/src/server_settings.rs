@@ -9,7 +9,7 @@ use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
 /// Number of slots for subscriptions, besides the slots of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
 
-/// Maximum length of the text of a task: its status, its questions, and its result.
+/// Maximum length of the text of a task: its status, its input requests, and its result.
 const TASK_TEXT: usize = 16 << 10;
 
 /// The Unix time. The clock of the server starts now.
@@ -28,6 +28,8 @@ pub struct ServerSettings<'i> {
     pub longest_answer: usize,
     /// Maximum number of concurrent requests.
     pub workers: usize,
+    /// Maximum number of requests that wait for a worker.
+    pub waiting: usize,
     /// Size of the buffer for subscribed URIs, in bytes.
     pub subscription_buffer: usize,
     /// Maximum number of tasks.
@@ -41,7 +43,8 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 64 KiB for subscribed URIs, and 64 tasks.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker, 64 KiB
+    /// for subscribed URIs, and 64 tasks.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
@@ -49,11 +52,18 @@ impl<'i> ServerSettings<'i> {
             longest_line: 8 << 20,
             longest_answer: 8 << 20,
             workers: 32,
+            waiting: 1024,
             subscription_buffer: 64 << 10,
             tasks: 64,
             keep_alive: None,
             observer: None,
         }
+    }
+
+    /// Maximum number of deferred requests: those with a worker, and those that wait for one.
+    #[must_use]
+    pub fn request_limit(&self) -> usize {
+        self.workers.saturating_add(self.waiting)
     }
 
     /// Creates the [`Server`].
@@ -63,8 +73,9 @@ impl<'i> ServerSettings<'i> {
     pub fn server(self) -> Result<Server<'i>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
         let seed = RandomState::new().build_hasher().finish();
-        // Two slots for each worker: its request, and one request to the client.
-        let in_flight = self.workers.saturating_mul(2).saturating_add(MAX_SUBSCRIPTIONS);
+        // A worker may send one request to the client.
+        let requests = self.request_limit().saturating_add(self.workers);
+        let in_flight = requests.saturating_add(MAX_SUBSCRIPTIONS);
         // Space for two batches: one may be open while the server collects the responses to the other.
         let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
         let tasks = TaskTable::grown(self.tasks, TASK_TEXT).wall_clock(unix_time());
@@ -109,10 +120,21 @@ macro_rules! server_settings {
             self
         }
 
-        /// Sets the maximum number of concurrent requests outside of the event loop.
+        /// Sets the maximum number of concurrent requests outside of the event loop. Further requests
+        /// [wait](Self::waiting).
         #[must_use]
         pub fn workers(mut self, limit: usize) -> Self {
             self.settings.workers = limit;
+            self
+        }
+
+        /// Sets the maximum number of requests that wait for a worker. Default: 1,024.
+        ///
+        /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting
+        /// time, and waiting requests can be cancelled.
+        #[must_use]
+        pub fn waiting(mut self, limit: usize) -> Self {
+            self.settings.waiting = limit;
             self
         }
 

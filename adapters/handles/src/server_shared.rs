@@ -389,7 +389,7 @@ impl ServerShared {
             let Some(mut command) = self.state.with(State::next_command) else { break };
             let is_selected = command.session_of.is_none_or(|ticket| sessions.select(server, ticket));
             if !is_selected || command.apply(server, self) == Delivery::Blocked {
-                self.state.with(|state| state.commands.push_front(command));
+                self.state.with(|state| state.put_back(command));
                 break;
             }
             drop(command);
@@ -422,6 +422,13 @@ impl State {
     fn is_idle(&self) -> bool {
         let PendingChanges { lists, resources } = &self.changes;
         self.commands.is_empty() && self.shutdown.is_none() && lists.is_empty() && resources.is_empty()
+    }
+
+    /// Returns a blocked command to the queue. An urgent command that arrived meanwhile stays before it, because the
+    /// blocked command may wait for the open response, whose next chunk is urgent.
+    fn put_back(&mut self, command: ServerCommand) {
+        let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
+        self.commands.insert(urgent, command);
     }
 
     fn next_command(&mut self) -> Option<ServerCommand> {

@@ -17,6 +17,7 @@ use crate::input_response::RequiredInput;
 use crate::options::millis;
 use crate::owned::{Notification, Progress, ServerDetails};
 use crate::pending::{RequestState, ResponseBody};
+use crate::reconnect::Reconnect;
 use crate::request::Request;
 use crate::server_request::{HandlerCall, InputResponse, ServerRequestHandler};
 
@@ -49,13 +50,19 @@ pub struct ClientSession {
     pub(crate) handler: Option<ServerRequestHandler>,
     /// Unsent requests, each with the time at which it expires.
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
+    /// The time at which an unsent request may expire.
+    unsent_deadline: Option<Millis>,
     /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
     /// Whether the session waits for its first connection, or for the next connection after a loss.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
-    /// Whether the owner reconnects after a lost connection.
-    pub(crate) can_reconnect: bool,
+    /// How the owner replaces a lost connection, if it does.
+    pub(crate) reconnect: Option<Reconnect>,
+    /// The attempts that are left.
+    pub(crate) attempts: Option<Reconnect>,
+    /// The time since which the connection stands.
+    pub(crate) connected_at: Option<Millis>,
     /// Whether the transport permits calls of a tool.
     permits_tool: fn(Json<'_>) -> bool,
     /// Whether the application has closed the client.
@@ -99,10 +106,13 @@ impl ClientSession {
             shared: Arc::clone(shared),
             handler,
             unsent: VecDeque::new(),
+            unsent_deadline: None,
             is_blocked: false,
             is_connecting: true,
             was_lost: false,
-            can_reconnect: false,
+            reconnect: None,
+            attempts: None,
+            connected_at: None,
             permits_tool: |_| true,
             is_closing: false,
             sent: HashMap::new(),
@@ -127,12 +137,13 @@ impl ClientSession {
         for command in self.shared.take_commands() {
             self.execute(client, command, now);
         }
+        self.record_connected(now);
         self.remove_expired(now);
         if !self.is_blocked && !self.is_connecting {
             self.is_blocked = self.send_unsent(client);
         }
         self.check_list();
-        self.unsent.iter().map(|(_, until)| *until).chain(self.close_deadline).min()
+        self.unsent_deadline.into_iter().chain(self.close_deadline).min()
     }
 
     /// Whether the time limit for closing has expired.
@@ -177,6 +188,7 @@ impl ClientSession {
         match command {
             Command::Start(state) => {
                 let until = now.plus(millis(state.options.timeout));
+                self.unsent_deadline = self.unsent_deadline.into_iter().chain([until]).min();
                 self.unsent.push_back((state, until));
             }
             Command::Cancel(ticket, reason) => {
@@ -200,6 +212,10 @@ impl ClientSession {
     /// Removes unsent requests that were cancelled or have expired. The state machine tracks the timeouts of sent
     /// requests.
     fn remove_expired(&mut self, now: Millis) {
+        // The queue can be long, so it is searched only when a request may have expired.
+        if self.unsent_deadline.is_none_or(|at| at > now) {
+            return;
+        }
         let shared = &self.shared;
         self.unsent.retain(|(state, until)| {
             if *until <= now {
@@ -211,6 +227,7 @@ impl ClientSession {
             }
             is_awaited
         });
+        self.unsent_deadline = self.unsent.iter().map(|(_, until)| *until).min();
     }
 
     /// Sends responses and requests. Returns `true` if messages remain, because the transmit buffer is full or the
@@ -219,14 +236,24 @@ impl ClientSession {
         if self.send_responses(client) || self.resume_requests(client) {
             return true;
         }
-        while let Some((state, until)) = self.unsent.pop_front() {
+        while self.sent.len() < self.shared.in_flight_limit()
+            && let Some((state, until)) = self.unsent.pop_front()
+        {
+            if !state.is_awaited() {
+                self.shared.release_slot(&state);
+                continue;
+            }
             let options = state.options.client_options();
             match state.request.send(client, options) {
-                Ok(ticket) if state.mark_sent(ticket) => {
+                Ok(None) => {
+                    state.complete(Ok(ResponseBody::Json("{}".into())));
+                    self.shared.release_slot(&state);
+                }
+                Ok(Some(ticket)) if state.mark_sent(ticket) => {
                     let sent = SentRequest { state, entries: Vec::new(), inputs: Vec::new() };
                     self.sent.insert(ticket, sent);
                 }
-                Ok(ticket) => {
+                Ok(Some(ticket)) => {
                     let _ = client.cancel(ticket, "");
                 }
                 Err(error)
@@ -237,7 +264,10 @@ impl ClientSession {
                     return true;
                 }
                 Err(error) => {
-                    state.complete(Err(call_error(error)));
+                    state.complete(Err(match error {
+                        SendError::Unwritable => CallError::Invalid(state.request.unwritable()),
+                        error => call_error(error),
+                    }));
                     self.shared.release_slot(&state);
                 }
             }
@@ -253,6 +283,7 @@ impl ClientSession {
                     Outcome::Result(result) => Ok(ResponseBody::Json(result.to_string())),
                     Outcome::Error(error) => Err(CallError::Server(PeerError::from_rpc(error))),
                     Outcome::Failed(RequestFailure::TimedOut) => Err(CallError::TimedOut),
+                    Outcome::Failed(RequestFailure::TaskCancelled) => Err(CallError::Cancelled),
                     Outcome::Failed(RequestFailure::Closed) => Err(match self.http_failure.take() {
                         Some(failure) => CallError::Http(failure.into()),
                         None => CallError::Closed,
@@ -283,6 +314,9 @@ impl ClientSession {
             }
             Event::Prompts(page) => {
                 return self.add_page(page.ticket(), page.is_last(), page.prompts().map(|entry| entry.raw()));
+            }
+            Event::Skills(page) => {
+                return self.add_page(page.ticket(), page.is_last(), page.skills().map(|entry| entry.raw()));
             }
             Event::Progress(progress) => {
                 if let Some(sent) = self.sent.get(&progress.ticket()) {
@@ -322,10 +356,11 @@ impl ClientSession {
                 let uri = resource.uri().map(|uri| uri.to_string()).unwrap_or_default();
                 self.notify_subscription(subscription, Notification::Updated(uri))
             }
-            Event::Notification { method, params } => Notification::Other {
-                method: method.to_string(),
-                params: params.map(|params| params.to_string()),
-            },
+            Event::Notification { method, params, subscription } => {
+                let params = params.map(|params| params.to_string());
+                let notification = Notification::Other { method: method.to_string(), params };
+                self.notify_subscription(subscription, notification)
+            }
             Event::PeerUnresponsive => Notification::PeerUnresponsive,
             Event::ProtocolError(error) => Notification::ProtocolError(error),
             _ => return,
@@ -354,7 +389,7 @@ impl ClientSession {
         }
     }
 
-    /// Pushes a change to the queue of its subscription, and returns the change.
+    /// Pushes a notification to the queue of its request, and returns the notification.
     fn notify_subscription(&self, subscription: Option<Ticket>, notification: Notification) -> Notification {
         let sent = subscription.and_then(|ticket| self.sent.get(&ticket));
         if let Some(queue) = sent.and_then(|sent| sent.state.queue.as_ref()) {
@@ -381,9 +416,7 @@ impl ClientSession {
 
 impl SentRequest {
     fn complete(self, result: Result<ResponseBody, CallError>) {
-        if let Some(queue) = &self.state.queue {
-            queue.close();
-        }
+        self.state.close_queue();
         self.state.complete(result);
     }
 }

@@ -68,7 +68,8 @@ impl Stderr {
     /// Keeps the last `limit` lines, for error messages.
     ///
     /// ```
-    /// let (stderr, tail) = mcp_proto_handles::Stderr::tail(20);
+    /// # use mcp_proto_handles::Stderr;
+    /// let (stderr, tail) = Stderr::tail(20);
     /// assert!(tail.lines().is_empty());
     /// # drop(stderr);
     /// ```

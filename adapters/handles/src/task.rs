@@ -1,8 +1,10 @@
-//! Updates of tasks by server handles.
+//! Tasks: their updates by server handles, and calls that become tasks.
 
 use mcp_proto::SendError;
 use mcp_proto::server::{Task, TaskTicket};
 
+use crate::owned::CallResult;
+use crate::pending::PendingCall;
 use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
 
@@ -18,4 +20,19 @@ impl ServerShared {
     ) {
         self.push(ServerCommand::task(ticket, update));
     }
+}
+
+/// The first response to a call that may become a task: see [`ClientHandle::call_task`](crate::ClientHandle::call_task).
+#[derive(Debug)]
+pub enum TaskCall<C = PendingCall> {
+    /// The call has become a task.
+    Task {
+        /// The id. Store it, and pass it to [`resume_task`](crate::ClientHandle::resume_task) after a restart.
+        id: String,
+        /// The call, which ends with the result of the tool. Dropping it cancels the task. To leave the task to a later
+        /// connection, [detach](crate::PendingRequest::detach) the call.
+        call: C,
+    },
+    /// The server has responded without a task.
+    Result(CallResult),
 }

@@ -55,6 +55,11 @@ owned_json! {
 }
 
 owned_json! {
+    /// The server's description of a skill and its files.
+    SkillDescription as SkillView
+}
+
+owned_json! {
     /// The contents of a resource.
     ReadResult as ReadResultView
 }
@@ -90,6 +95,14 @@ impl PromptDescription {
     #[must_use]
     pub fn name(&self) -> String {
         to_owned(self.view().name())
+    }
+}
+
+impl SkillDescription {
+    /// The URI of `SKILL.md`, or an empty string if the server sends none.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        to_owned(self.view().uri())
     }
 }
 

@@ -3,7 +3,7 @@
 use mcp_proto::client::Reference;
 use mcp_proto_handles::{CallError, CallOptions, CompleteResult, PromptResult, ReadResult};
 
-use crate::client::ClientHandle;
+use crate::client_handle::ClientHandle;
 use crate::pending::PendingRequest;
 
 impl ClientHandle {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mcp_proto_handles::{Ending, LineCallback, Stderr, lock};
+use mcp_proto_handles::{Ending, LineCallback, Stderr, lock, spawn_error};
 
 /// The time limit for closing a connection, if there is one. The application may set the limit while the connection
 /// closes.
@@ -53,7 +53,11 @@ impl ServerProcess {
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(stderr.stdio());
-        let mut process = ServerProcess { child: command.spawn()?, exit: exit.clone(), stderr: None };
+        let mut process = ServerProcess {
+            child: command.spawn().map_err(|error| spawn_error(command.get_program(), &error))?,
+            exit: exit.clone(),
+            stderr: None,
+        };
         if let (Some(on_line), Some(stream)) = (stderr.line_callback(), process.child.stderr.take()) {
             let thread = thread::Builder::new().name("mcp-stderr".into());
             process.stderr = Some(thread.spawn(move || read_lines(stream, &on_line))?);

@@ -7,7 +7,7 @@ use mcp_proto_handles::{
     TemplateDescription, ToolDescription, block_on,
 };
 
-use crate::client::ClientHandle;
+use crate::client_handle::ClientHandle;
 use crate::notifications::{Notifications, Subscription};
 
 impl ClientHandle {
@@ -124,6 +124,22 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
+    /// Like [`listen`](ClientHandle::listen), with filter members of extensions. Each pair is a name and JSON text, such
+    /// as `("drawingsListChanged", "true")`.
+    ///
+    /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
+    ///
+    /// # Errors
+    /// The server does not acknowledge the subscription, or a JSON text is not valid: see [`CallError`].
+    pub fn listen_with(
+        &self,
+        lists: &[Listed],
+        uris: &[&str],
+        members: &[(&str, &str)],
+    ) -> Result<Subscription, CallError> {
+        Ok(Subscription { inner: block_on(self.inner.listen_with(lists, uris, members))? })
+    }
+
     /// Returns an iterator over all later notifications of the server. The callback of
     /// [`on_notification`](crate::Connector::on_notification) also receives these notifications.
     #[must_use]
@@ -137,6 +153,16 @@ impl ClientHandle {
     /// See [`CallError`].
     pub fn request(&self, method: &str, params: &str) -> Result<String, CallError> {
         block_on(self.inner.request(method, params))
+    }
+
+    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is in
+    /// the transmit buffer.
+    ///
+    /// # Errors
+    /// [`CallError::Unsupported`]: in `2026-07-28`, without declared [extensions](crate::Connector::extensions). For other
+    /// errors see [`CallError`].
+    pub fn notify(&self, method: &str, params: &str) -> Result<(), CallError> {
+        block_on(self.inner.notify(method, params))
     }
 
     /// Pings the server and waits for its response.

@@ -15,7 +15,7 @@ use mcp_proto_handles::{
 };
 
 use crate::child::{Deadline, ExitPolicy};
-use crate::client::ClientHandle;
+use crate::client_handle::ClientHandle;
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
 use crate::reconnect::{Reconnect, wait_for_attempt};
 use crate::source::{Link, Source, Teardown};
@@ -48,7 +48,8 @@ type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
+    /// The default limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests that
+    /// wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -79,8 +80,8 @@ impl Connector {
     /// longer waits.
     ///
     /// ```
-    /// use mcp_proto::ClientCapabilities;
-    /// use mcp_proto::client::InputRequest;
+    /// use mcp_proto_std::ClientCapabilities;
+    /// use mcp_proto_std::client::InputRequest;
     /// use mcp_proto_std::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
@@ -177,7 +178,7 @@ impl Connector {
     }
 
     pub(crate) fn start(self, source: Source) -> Result<ClientHandle, ConnectError> {
-        let shared = ClientShared::new(self.settings.requests);
+        let shared = ClientShared::new(&self.settings);
         let (report, connected) = channel();
         let thread_shared = Arc::clone(&shared);
         let guard = shared.close_guard();
@@ -273,24 +274,20 @@ impl Connector {
         let clock = Clock::start();
         let mut pump = open(clock)?;
         let mut session = ClientSession::new(shared, pump.wake(), handler.cloned());
-        let reconnect = self.reconnect.filter(|_| source.is_reusable());
-        session.set_reconnect(reconnect.is_some());
+        session.set_reconnect(self.reconnect.filter(|_| source.is_reusable()));
         session.set_tool_filter(self.settings.permits_tool);
         run_connection(&mut pump, &mut client, &mut session, report)?;
-        let Some(reconnect) = reconnect else { return Ok(()) };
-        let mut attempts = reconnect;
         // Close the streams first, so that the old process can exit.
         drop(pump);
-        while wait_for_attempt(&mut attempts, &mut session, &mut client, clock) {
+        while wait_for_attempt(&mut session, &mut client, clock) {
             mem::replace(teardown, Teardown::Nothing(None)).run();
             let Ok(link) = source.open(&self.stderr, exit) else { continue };
             *teardown = link.teardown;
             let Ok(mut pump) = (link.open)(clock) else { continue };
             client.reconnect();
             session.connection_opened(pump.wake());
-            if run_connection(&mut pump, &mut client, &mut session, report).is_ok() {
-                attempts = reconnect;
-            }
+            // A failed handshake is a failed attempt.
+            let _ = run_connection(&mut pump, &mut client, &mut session, report);
         }
         Ok(())
     }

@@ -16,7 +16,7 @@
 //! thread for each direction.
 //!
 //! ```no_run
-//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 //! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
@@ -46,7 +46,8 @@ mod accept;
 mod begin_requests;
 mod blocking_pump;
 mod child;
-mod client;
+mod chunk_writer;
+mod client_handle;
 mod client_requests;
 mod connector;
 #[cfg(feature = "http")]
@@ -64,6 +65,7 @@ mod read_buffer;
 mod reconnect;
 mod responder;
 mod serve;
+mod skill_requests;
 mod source;
 mod stop;
 mod stream;
@@ -72,11 +74,15 @@ mod sync;
 mod waker;
 mod worker;
 
-pub use crate::client::ClientHandle;
+// The whole core, so that an application needs no other crate. Names of this crate take precedence.
+pub use mcp_proto::*;
+
+pub use crate::chunk_writer::ChunkWriter;
+pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
-pub use crate::pending::{PendingCall, PendingRequest};
+pub use crate::pending::{PendingCall, PendingRequest, TaskCall};
 pub use crate::pump::{Pump, PumpStatus, Waker};
 pub use crate::reconnect::Reconnect;
 pub use crate::responder::Responder;
@@ -90,5 +96,6 @@ pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
     PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
-    ServerDetails, ServerRequest, Stderr, StderrTail, TaskUpdate, TemplateDescription, ToolDescription,
+    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, TaskUpdate, TemplateDescription,
+    ToolDescription,
 };

@@ -90,7 +90,7 @@ impl Serve<'_> {
     /// [`stream`](Serve::stream).
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+    /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
     /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use std::os::unix::net::UnixListener;
@@ -123,7 +123,7 @@ impl Serve<'_> {
             subscription_buffer: self.settings.subscription_buffer,
             tasks: self.settings.tasks,
             keep_alive: self.settings.keep_alive,
-            waiting: self.waiting,
+            waiting: self.settings.waiting,
             stop: &stop,
         };
         // Reports an invalid configuration before the first connection.
@@ -203,6 +203,7 @@ impl ConnectionSettings<'_> {
             longest_line: self.longest_line,
             longest_answer: self.longest_answer,
             workers: self.workers,
+            waiting: self.waiting,
             subscription_buffer: self.subscription_buffer,
             tasks: self.tasks,
             keep_alive: self.keep_alive,
@@ -219,7 +220,7 @@ impl ConnectionSettings<'_> {
         let mut observer = observer.map(ObserverHandle);
         let settings = self.server_settings(observer.as_mut().map(|shared| shared as _));
         let stop = Some(self.stop.clone());
-        Serve { settings, waiting: self.waiting, stop, connections: 1 }.stream(stream, handler)
+        Serve { settings, stop, connections: 1 }.stream(stream, handler)
     }
 }
 

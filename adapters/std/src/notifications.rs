@@ -12,7 +12,7 @@ use mcp_proto_handles::{self as handles, Notification, block_on, block_on_until}
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
-/// use mcp_proto::client::Listed;
+/// use mcp_proto_std::client::Listed;
 /// use mcp_proto_std::Notification;
 ///
 /// for notification in client.notifications() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
-    self as handles, CallError, CallResult, Canceller, Progress, block_on, block_on_until,
+    self as handles, CallError, CallResult, Canceller, Notification, Progress, block_on, block_on_until,
 };
 
 /// A request in flight.
@@ -34,6 +34,9 @@ pub struct PendingRequest<T> {
 
 /// A tool call in flight: see [`PendingRequest`].
 pub type PendingCall = PendingRequest<CallResult>;
+
+/// The first response to a call that may become a task: see [`ClientHandle::call_task`](crate::ClientHandle::call_task).
+pub type TaskCall = handles::TaskCall<PendingCall>;
 
 impl<T> PendingRequest<T> {
     /// Waits for the result.
@@ -84,9 +87,24 @@ impl<T> PendingRequest<T> {
         self.wait()
     }
 
+    /// Waits for the next notification of an extension that belongs to this request. Returns `None` if the request has
+    /// ended.
+    ///
+    /// Only requests of [`begin_request`](crate::ClientHandle::begin_request) have such notifications.
+    pub fn notification(&mut self) -> Option<Notification> {
+        block_on(self.inner.notification())
+    }
+
     /// Cancels the request. [`wait`](PendingRequest::wait) then returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.inner.cancel(reason);
+    }
+
+    /// Drops the request without cancelling it. The connection ignores its result.
+    ///
+    /// A call that has become a task can thus outlive this client: see [`TaskCall`].
+    pub fn detach(self) {
+        self.inner.detach();
     }
 
     /// Returns a handle with which any thread can cancel the request.

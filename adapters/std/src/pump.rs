@@ -26,8 +26,8 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 /// an immediate response then costs one read and one write. Other streams get one thread for each direction.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerConfig};
-/// use mcp_proto::{Buffer, Server};
+/// use mcp_proto_std::server::{Event, ServerConfig};
+/// use mcp_proto_std::{Buffer, Server};
 /// use mcp_proto_std::{Pump, PumpStatus};
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");

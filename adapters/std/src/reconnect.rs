@@ -10,15 +10,10 @@ pub use mcp_proto_handles::Reconnect;
 
 /// Waits for the next attempt and executes commands of the handles. Returns `false` if no attempt is left or the client
 /// is closing.
-pub(crate) fn wait_for_attempt(
-    attempts: &mut Reconnect,
-    session: &mut ClientSession,
-    client: &mut Client<'_>,
-    clock: Clock,
-) -> bool {
+pub(crate) fn wait_for_attempt(session: &mut ClientSession, client: &mut Client<'_>, clock: Clock) -> bool {
     let thread = thread::current();
     let wake = Arc::new(move || thread.unpark());
-    let Some(pause) = session.begin_attempt(attempts, wake) else { return false };
+    let Some(pause) = session.begin_attempt(clock.now(), wake) else { return false };
     let until = clock.now().plus(pause);
     loop {
         let now = clock.now();

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
-use mcp_proto::{ClientCapabilities, Decimal, Level, Revision};
+use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError};
 use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse, RequestError, block_on};
+
+use crate::chunk_writer::ChunkWriter;
 
 /// A deferred request on a worker thread: respond to it, or observe its cancellation.
 ///
@@ -48,6 +50,11 @@ impl Responder {
         self.inner.structured(value);
     }
 
+    /// Responds to a request of an extension with a result that serializes to an object.
+    pub fn result<T: serde_core::Serialize + Send + 'static>(self, value: T) {
+        self.inner.result(value);
+    }
+
     /// Responds with a JSON-RPC error. Application codes should lie outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl Display) {
         self.inner.error(code, message);
@@ -60,6 +67,44 @@ impl Responder {
     /// space.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
+    }
+
+    /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other response is open.
+    ///
+    /// The timeout is now [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with
+    /// every chunk.
+    ///
+    /// ```no_run
+    /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
+    /// use mcp_proto_std::server::ChunkedContent;
+    ///
+    /// server.run(call, |responder| match responder.chunked(|reply| reply.chunked(ChunkedContent::Text)) {
+    ///     Ok(mut writer) => {
+    ///         for line in 0..1_000_000 {
+    ///             if writer.text(format!("{line} ")).is_err() {
+    ///                 return;
+    ///             }
+    ///         }
+    ///         writer.end();
+    ///     }
+    ///     Err((responder, error)) => responder.fail(error),
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Reply::chunked`], with the responder: over HTTP, [`SendError::Unsupported`]. Also
+    /// [`SendError::Gone`] if the request has ended.
+    #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
+    pub fn chunked(
+        self,
+        open: impl FnOnce(Reply<'_>) -> Result<(), SendError> + Send + 'static,
+    ) -> Result<ChunkWriter, (Responder, SendError)> {
+        match block_on(self.inner.chunked(open)) {
+            Ok(writer) => Ok(ChunkWriter::new(writer)),
+            Err((inner, error)) => Err((Responder { inner }, error)),
+        }
     }
 
     /// Sends a progress notification, if the client requested progress.
@@ -78,8 +123,8 @@ impl Responder {
     /// sends its request again with that input.
     ///
     /// ```no_run
-    /// # fn example(call: mcp_proto::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
-    /// use mcp_proto::input::{Field, Form};
+    /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
+    /// use mcp_proto_std::input::{Field, Form};
     ///
     /// server.run(call, |answer| {
     ///     match answer.request(&Form::new("Who are you?", &[Field::text("name").required()])) {
@@ -109,6 +154,15 @@ impl Responder {
     /// See [`RequestError`].
     pub fn request_within(&self, time: Duration, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request_within(time, input))
+    }
+
+    /// Sends a notification of an extension that belongs to this request: see
+    /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
+    ///
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is not valid.
+    /// Waits while the client does not read.
+    pub fn notify<T: serde_core::Serialize + ?Sized>(&self, method: &str, params: &T) {
+        block_on(self.inner.notify(method, params));
     }
 
     /// Notifies the client that a list or a resource has changed.

@@ -20,7 +20,7 @@ use crate::worker::ServerHandle;
 /// [`ServerHandle::run`].
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+/// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 /// mcp_proto_std::serve(&INFO, |event, _| match event {
@@ -39,16 +39,13 @@ pub fn serve(
     Serve::new(config).stdio(handler)
 }
 
-/// Default limit of requests that wait for a worker.
-const MAX_WAITING: usize = 256;
-
 /// A server with its limits.
 ///
 /// A `Serve` serves one connection, or [every connection of a listener](Serve::listen).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
-/// use mcp_proto::server::ServerConfig;
+/// use mcp_proto_std::server::ServerConfig;
 /// use mcp_proto_std::Serve;
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
@@ -59,7 +56,6 @@ const MAX_WAITING: usize = 256;
 /// ```
 pub struct Serve<'i> {
     pub(crate) settings: ServerSettings<'i>,
-    pub(crate) waiting: usize,
     pub(crate) stop: Option<Stop>,
     pub(crate) connections: usize,
 }
@@ -68,25 +64,15 @@ impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
     /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
-    /// workers, 256 requests that wait for a worker, and 64 connections.
+    /// workers, 1,024 requests that wait for a worker, and 64 connections.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), waiting: MAX_WAITING, stop: None, connections: 64 }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64 }
     }
 
     mcp_proto_handles::server_settings!('i);
-
-    /// Sets the maximum number of requests that wait for a worker.
-    ///
-    /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting time,
-    /// and waiting requests can be cancelled.
-    #[must_use]
-    pub fn waiting(mut self, limit: usize) -> Self {
-        self.waiting = limit;
-        self
-    }
 
     /// Connects a [`Stop`] switch that stops the server from outside.
     ///
@@ -157,10 +143,8 @@ impl<'i> Serve<'i> {
         let pool = Pool::new(self.settings.workers);
         // The drop order matters: the pump closes the output before this guard waits for the workers.
         let _workers = pool.join_guard();
-        let mut settings = self.settings;
-        settings.workers = settings.workers.saturating_add(self.waiting);
-        let limit = settings.workers;
-        let mut server = settings.server()?;
+        let limit = self.settings.request_limit();
+        let mut server = self.settings.server()?;
         let mut pump = open(Clock::start())?;
         let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()));
         // Cancels all workers, even if the handler panics.

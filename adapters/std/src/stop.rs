@@ -17,7 +17,7 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 /// ```
 /// use std::net::TcpListener;
 /// use std::time::Duration;
-/// use mcp_proto::server::ServerConfig;
+/// use mcp_proto_std::server::ServerConfig;
 /// use mcp_proto_std::{Serve, Stop};
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");

@@ -8,6 +8,7 @@ use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Task, TaskTicket};
 use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block_on};
+use serde_core::Serialize;
 
 use crate::pool::{Job, Pool};
 use crate::responder::Responder;
@@ -15,7 +16,7 @@ use crate::responder::Responder;
 /// The handle of a running server, for its handler and other threads.
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerConfig};
+/// # use mcp_proto_std::server::{Event, ServerConfig};
 /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// use std::time::Duration;
 /// mcp_proto_std::serve(&INFO, |event, server| match event {
@@ -45,7 +46,7 @@ impl ServerHandle {
 
     /// Defers a request and responds to it on a worker thread.
     ///
-    /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
+    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data first, for example
     /// `call.arguments()`, and move the copy into the closure.
     ///
     /// [`workers`](crate::Serve::workers) is the maximum number of threads. Threads start on demand, are reused, and
@@ -80,6 +81,32 @@ impl ServerHandle {
         self.pool.run(Job { responder: Responder::new(responder), work: Box::new(work) });
     }
 
+    /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] is no limit.
+    ///
+    /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if too
+    /// many requests are running. The server then refuses the request (-32603).
+    #[must_use]
+    pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
+        self.shared.defer(request, Some(time)).map(Responder::new)
+    }
+
+    /// Sends a notification of an extension to a client of the handshake era: see
+    /// [`Server::notify`](mcp_proto::Server::notify).
+    ///
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is not valid.
+    /// Waits while the client does not read.
+    pub fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
+        block_on(self.shared.notify(None, method, params));
+    }
+
+    /// Sends a notification of an extension to a subscription, identified by the ticket of
+    /// [`Event::Listening`](mcp_proto::server::Event::Listening).
+    ///
+    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an extension.
+    pub fn notify_subscription<T: Serialize + ?Sized>(&self, ticket: Ticket, method: &str, params: &T) {
+        block_on(self.shared.notify(Some(ticket), method, params));
+    }
+
     /// Notifies the client that a list or a resource has changed, from any thread.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
@@ -94,9 +121,9 @@ impl ServerHandle {
     /// [`Limits::request_timeout`] of the server.
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerConfig};
+    /// # use mcp_proto_std::server::{Event, ServerConfig};
     /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
-    /// use mcp_proto::input::ListRoots;
+    /// use mcp_proto_std::input::ListRoots;
     /// mcp_proto_std::serve(&INFO, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
@@ -159,7 +186,7 @@ impl ServerHandle {
     /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
     ///
     /// ```
-    /// # use mcp_proto::server::{Call, TaskOptions};
+    /// # use mcp_proto_std::server::{Call, TaskOptions};
     /// # use mcp_proto_std::ServerHandle;
     /// fn measure(call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
     ///     let server = server.clone();

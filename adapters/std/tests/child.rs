@@ -163,12 +163,17 @@ fn all_stderr_lines_arrive_before_exit_is_reported() {
     assert_eq!(lines.try_iter().count(), 20, "the last lines explain the failure");
 }
 
-/// A number from a file in `/proc`, or `None` if the file is not readable.
+/// A value from a file in `/proc`, or `None` if the file is not readable.
 #[cfg(target_os = "linux")]
-fn proc_value(process: u32, file: &str, name: &str) -> Option<u64> {
+fn proc_text(process: u32, file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim_start_matches(':').trim().parse().ok()
+    Some(line.trim_start_matches(':').trim().to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn proc_value(process: u32, file: &str, name: &str) -> Option<u64> {
+    proc_text(process, file, name)?.parse().ok()
 }
 
 #[cfg(target_os = "linux")]
@@ -184,7 +189,9 @@ fn server_needs_one_thread_one_read_and_one_write() {
         requests.write_all(ping.repeat(pings).as_bytes()).unwrap();
         (0..pings).for_each(|_| assert!(answers.next().unwrap().unwrap().contains("result")));
         // The kernel counts a write when it returns, which is after the responses have arrived.
-        std::thread::sleep(Duration::from_millis(50));
+        while proc_text(child.id(), "status", "State")?.starts_with('R') {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let value = |file, name| proc_value(child.id(), file, name);
         Some((value("status", "Threads")?, value("io", "syscr")?, value("io", "syscw")?))
     };

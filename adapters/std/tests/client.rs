@@ -168,7 +168,7 @@ fn progress_cancellation_timeout_and_drop_work() {
 #[test]
 fn requests_beyond_limit_fail_and_close_ends_the_rest() {
     let (stream, _) = server();
-    let client = Connector::new("test", "1").requests(2).stream(stream).unwrap();
+    let client = Connector::new("test", "1").requests(2).waiting(0).stream(stream).unwrap();
     let wait = |client: &ClientHandle| client.begin_json("wait", r#"{"ms":60000}"#, CallOptions::new());
     let (one, two) = (wait(&client).unwrap(), wait(&client).unwrap());
     assert!(matches!(wait(&client), Err(CallError::Busy)));

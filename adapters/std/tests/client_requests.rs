@@ -45,7 +45,7 @@ fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Inpu
             None => call.require_input(&[("key", input)], Some("state")),
         };
     }
-    server.run(call, move |answer| match answer.request_within(Duration::from_millis(500), input) {
+    server.run(call, move |answer| match answer.request_within(Duration::from_secs(1), input) {
         Ok(response) => answer.text(response.json()),
         Err(error) => answer.fail(error),
     });
@@ -238,30 +238,32 @@ fn bad_response_or_panic_fails_only_its_request() {
 #[test]
 fn callback_observes_cancellation() {
     for (era, _) in ERAS {
-        let (sender, cancelled) = channel();
+        let ((began, has_begun), (sender, cancelled)) = (channel(), channel());
         let client = connect_with_handler(era, move |request| {
+            began.send(()).unwrap();
             let start = Instant::now();
             let outcome = request.cancellation().sleep(SOON);
             sender.send((outcome.is_err(), start.elapsed())).unwrap();
             InputResponse::decline()
         });
-        // In the handshake era the server's timeout is half a second; in the stateless era the client's
+        // In the handshake era the server's timeout is one second; in the stateless era the client's
         // timeout applies.
-        let short = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
+        let short = client.with_options(CallOptions::new().maximum(Duration::from_secs(1)));
         let outcome = match era {
             Connect::Handshake => client.call_json("form", "{}"),
             _ => short.call_json("form", "{}"),
         };
         assert!(outcome.is_err() || outcome.unwrap().is_error());
+        has_begun.recv_timeout(SOON).unwrap();
         let (was_cancelled, after) = cancelled.recv_timeout(SOON).unwrap();
         assert!(was_cancelled && after < Duration::from_secs(10), "{after:?}");
         // The callback also observes the cancellation of the call and the end of the connection.
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
-        thread::sleep(Duration::from_millis(50));
+        has_begun.recv_timeout(SOON).unwrap();
         drop(pending);
         assert!(cancelled.recv_timeout(SOON).unwrap().0);
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
-        thread::sleep(Duration::from_millis(50));
+        has_begun.recv_timeout(SOON).unwrap();
         client.close();
         assert!(cancelled.recv_timeout(SOON).unwrap().0);
         assert_eq!(pending.wait(), Err(CallError::Closed));

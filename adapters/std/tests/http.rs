@@ -275,11 +275,12 @@ fn url_with_https_names_the_missing_feature() {
 
 #[test]
 fn cancelled_request_closes_its_connection() {
-    let (closed, is_closed) = channel::<()>();
+    let ((opened, is_open), (closed, is_closed)) = (channel::<()>(), channel::<()>());
     let url = start(move |request, stream| {
         if request.field("mcp-method") == Some("server/discover") {
             return write(stream, &request.result(DISCOVERED));
         }
+        opened.send(()).unwrap();
         write(stream, STREAM);
         write(stream, ": open\n\n");
         let mut rest = Vec::new();
@@ -290,7 +291,7 @@ fn cancelled_request_closes_its_connection() {
     let client = connector().http(HttpEndpoint::new(url)).unwrap();
     let call = client.begin_json("add", "{}", CallOptions::new()).unwrap();
     let canceller = call.canceller();
-    thread::sleep(Duration::from_millis(20));
+    is_open.recv_timeout(LIMIT).expect("the request arrives");
     canceller.cancel("");
     assert_eq!(call.wait(), Err(CallError::Cancelled));
     is_closed.recv_timeout(LIMIT).expect("the connection closes");

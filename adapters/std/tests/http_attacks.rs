@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct TestServer {
     address: SocketAddr,
     stop: Stop,
+    /// Receives a message for each call of `wait` that has begun.
+    waiting: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,18 +40,22 @@ impl TestServer {
         let address = listener.local_addr().unwrap();
         let stop = Stop::new();
         let server = Serve::new(&INFO).connections(connections).stopped_by(&stop);
+        let (sender, waiting) = channel();
         let thread = thread::spawn(move || {
             let served = server.http(listener, HttpAccess::new(&CONFIG), |event, server| match event {
                 Event::Call(call) if call.name() == "panic" => panic!("a panic for the test"),
-                Event::Call(call) if call.name() == "wait" => server.run(call, |responder| {
-                    let _ = responder.sleep_unless_cancelled(LIMIT);
-                }),
+                Event::Call(call) if call.name() == "wait" => {
+                    let _ = sender.send(());
+                    server.run(call, |responder| {
+                        let _ = responder.sleep_unless_cancelled(LIMIT);
+                    });
+                }
                 Event::Call(call) => call.text("7"),
                 _ => {}
             });
             served.unwrap();
         });
-        TestServer { address, stop, thread: Some(thread) }
+        TestServer { address, stop, waiting, thread: Some(thread) }
     }
 
     fn connect(&self) -> TcpStream {
@@ -116,15 +123,15 @@ fn slow_body_gets_408_before_it_is_complete() {
         let mut stream = server.connect();
         let request = call("echo");
         let (head, _) = request.split_once("\r\n\r\n").unwrap();
-        stream.write_all(&[head.as_bytes(), b"\r\n\r\n", start].concat()).unwrap();
         let sent = Instant::now();
+        stream.write_all(&[head.as_bytes(), b"\r\n\r\n", start].concat()).unwrap();
         let mut response = String::new();
         stream.read_to_string(&mut response).unwrap();
         assert!(
             response.starts_with("HTTP/1.1 408 ") && response.contains("Connection: close"),
             "{response}"
         );
-        assert!((Duration::from_millis(250)..LIMIT).contains(&sent.elapsed()), "{:?}", sent.elapsed());
+        assert!(sent.elapsed() >= Duration::from_millis(300), "{:?}", sent.elapsed());
     }
     assert!(is_served(&mut server.connect()));
 }
@@ -134,11 +141,10 @@ fn refused_head_needs_no_body() {
     let server = TestServer::start(4);
     let mut stream = server.connect();
     stream.write_all(b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n").unwrap();
-    let start = Instant::now();
     let mut response = [0; 12];
     stream.read_exact(&mut response).unwrap();
+    // A server that waits for the body refuses the request with 408.
     assert_eq!(&response, b"HTTP/1.1 404");
-    assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -149,7 +155,7 @@ fn new_connection_closes_the_longest_idle_one() {
     for index in [1, 2, 0] {
         assert!(is_served(&mut idle[index]));
         // The client has the response before the server records that the connection is idle.
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(300));
     }
     let mut other = server.connect();
     assert!(is_served(&mut other));
@@ -165,11 +171,11 @@ fn slow_heads_and_bodies_make_room_and_calls_do_not() {
     let server = TestServer::start(3);
     let mut busy = server.connect();
     busy.write_all(call("wait").as_bytes()).unwrap();
+    server.waiting.recv_timeout(LIMIT).unwrap();
     let mut slow_head = server.connect();
     slow_head.write_all(b"POST /mcp HTTP/1.1\r\nHost").unwrap();
     let mut slow_body = server.connect();
     slow_body.write_all(call("echo").strip_suffix('}').unwrap().as_bytes()).unwrap();
-    thread::sleep(Duration::from_millis(50));
     let mut others = [server.connect(), server.connect()];
     assert!(others.iter_mut().all(is_served));
     assert!(is_closed(&mut slow_head) && is_closed(&mut slow_body));
@@ -182,13 +188,18 @@ fn slow_heads_and_bodies_make_room_and_calls_do_not() {
 
 #[test]
 fn panic_of_the_handler_leaves_nothing_that_delays_the_end() {
-    let mut server = TestServer::start(4);
-    let mut stream = server.connect();
-    stream.write_all(call("panic").as_bytes()).unwrap();
-    assert!(is_closed(&mut stream));
-    assert!(is_served(&mut server.connect()));
-    let time = server.stop();
-    assert!(time < Duration::from_millis(1_500), "{time:?}");
+    // The server waits two seconds for a call that has not ended. A busy computer may delay some of the attempts.
+    let times: Vec<Duration> = (0..4)
+        .map(|_| {
+            let mut server = TestServer::start(4);
+            let mut stream = server.connect();
+            stream.write_all(call("panic").as_bytes()).unwrap();
+            assert!(is_closed(&mut stream));
+            assert!(is_served(&mut server.connect()));
+            server.stop()
+        })
+        .collect();
+    assert!(times.iter().any(|time| *time < Duration::from_secs(2)), "{times:?}");
 }
 
 /// Calls on new connections and on an open one, among 1,000 slow clients. The slow clients send heads byte by byte, and

@@ -247,6 +247,35 @@ fn connection_serves_several_requests() {
     assert_eq!(response.matches("Connection: close\r\n").count(), 1, "{response}");
 }
 
+/// B-S21: servers with the same key serve each other's sessions.
+#[test]
+fn sealed_session_is_known_to_servers_with_the_same_key() {
+    static SEALED: HttpConfig = HttpConfig::new().sessions(SessionMode::Sealed);
+    let node = |key: u8| {
+        let sign = move |data: &[u8]| {
+            let mut code = [key; 16];
+            data.iter().zip(0..).for_each(|(byte, at)| code[at % 16] = code[at % 16].rotate_left(1) ^ byte);
+            code
+        };
+        TestServer::start_with(move |_| HttpAccess::new(&SEALED).sign(sign), None)
+    };
+    let request = |session: &str, body: &str| {
+        let fields = "Host: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
+        format!("POST / HTTP/1.1\r\n{fields}{session}Content-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#;
+    let (first, second, other) = (node(1), node(1), node(2));
+    let response = first.exchange(&request("", initialize));
+    let session = response.lines().find(|line| line.starts_with("mcp-session-id: ")).expect("a session id");
+    let session = format!("{session}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
+    for (server, status) in [(&first, 200), (&second, 200), (&other, 404)] {
+        let response = server.exchange(&request(&session, call));
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        assert_eq!(response.contains(r#""text":"7""#), status == 200, "{response}");
+    }
+}
+
 #[test]
 fn refusal_has_its_status() {
     let server = TestServer::start_with(

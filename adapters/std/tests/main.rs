@@ -3,9 +3,13 @@
 #![cfg(unix)]
 
 mod child;
+mod chunks;
 mod client;
 mod client_requests;
+mod crowd;
 mod deadlines;
+mod errors;
+mod extensions;
 mod handles;
 #[cfg(feature = "http")]
 mod http;
@@ -20,6 +24,7 @@ mod pump;
 mod reconnect;
 mod server;
 mod single_thread;
+mod skills;
 mod slow_peers;
 mod stress;
 mod tasks;

@@ -168,7 +168,7 @@ fn request_expired_while_waiting_never_starts() {
     within(TEST_TIMEOUT, || {
         static SHORT_TIMEOUT: ServerConfig = ServerConfig::new("test", "1")
             .features(&[&TOOLS])
-            .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
+            .limits(Limits::DEFAULT.with_deferred_timeout(Millis(1000)));
         let ((started, received), (open, gate)) = (channel(), channel());
         let gate = Arc::new(Mutex::new(gate));
         let shared = Shared { threads: Arc::default(), started, gate, has_cleaned_up: Arc::default() };

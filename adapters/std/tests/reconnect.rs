@@ -108,8 +108,10 @@ fn subscriptions_continue_unless_dropped_meanwhile() {
         let mut kept = test.client.listen(&[Listed::Tools], &[]).unwrap();
         let dropped = test.client.listen(&[Listed::Tools], &[]).unwrap();
         assert_eq!(test.subscribed.iter().take(2).count(), 2);
+        test.may_open.store(0, Ordering::SeqCst);
         test.crash();
         drop(dropped);
+        test.may_open.store(usize::MAX, Ordering::SeqCst);
         test.assert_works();
         test.subscribed.recv().unwrap().changed(Change::Tools);
         assert_eq!(kept.next(), Some(Notification::Reconnected));
@@ -136,6 +138,20 @@ fn client_closes_after_the_last_failed_attempt() {
         );
         assert_eq!(kept.next(), None);
         assert!(test.client.is_closed());
+    });
+}
+
+#[test]
+fn server_that_dies_after_each_handshake_is_not_restarted_forever() {
+    within(TEST_TIMEOUT, || {
+        let test = test(Connect::Automatic, Reconnect { attempts: 3, pause: Duration::from_millis(1) });
+        for _ in 0..3 {
+            test.crash();
+            test.assert_works();
+        }
+        test.crash();
+        assert_eq!(test.client.call_json("echo", "{}"), Err(CallError::Closed));
+        assert_eq!(test.opened.load(Ordering::SeqCst), 4);
     });
 }
 

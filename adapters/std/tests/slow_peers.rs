@@ -282,16 +282,21 @@ impl Read for ServerOutput {
 }
 
 /// A server that stops reading at the second call, and then responds to the first one.
-struct StopsReading(Option<std::sync::mpsc::Sender<String>>, Option<String>);
+struct StopsReading {
+    responses: Option<std::sync::mpsc::Sender<String>>,
+    /// The id of the first call.
+    first: Option<String>,
+    received: std::sync::mpsc::Sender<()>,
+}
 
 impl Write for StopsReading {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let sender = self.0.as_ref().unwrap();
+        let sender = self.responses.as_ref().unwrap();
         let text = String::from_utf8_lossy(bytes);
         let id = |line: &str| Json::parse(line.as_bytes()).unwrap().get("id").unwrap().to_string();
         let call = text.lines().find(|line| line.contains("tools/call")).map(id);
-        if let (Some(first), Some(_)) = (&self.1, &call) {
-            let (sender, first) = (self.0.take().unwrap(), first.clone());
+        if let (Some(first), Some(_)) = (&self.first, &call) {
+            let (sender, first) = (self.responses.take().unwrap(), first.clone());
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(50));
                 sender
@@ -300,7 +305,10 @@ impl Write for StopsReading {
             });
             return Err(std::io::ErrorKind::BrokenPipe.into());
         }
-        self.1 = self.1.take().or(call);
+        if call.is_some() {
+            self.first = call;
+            self.received.send(()).unwrap();
+        }
         if text.contains("\"initialize\"") {
             let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
             sender.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n")).unwrap();
@@ -318,9 +326,11 @@ fn response_after_failed_write_is_still_received() {
     within(TEST_TIMEOUT, || {
         let (sender, messages) = channel();
         let connector = Connector::new("test", "1").connect(Connect::Handshake);
-        let client = connector.streams(ServerOutput(messages), StopsReading(Some(sender), None)).unwrap();
+        let (received, is_received) = channel();
+        let output = StopsReading { responses: Some(sender), first: None, received };
+        let client = connector.streams(ServerOutput(messages), output).unwrap();
         let first = client.begin_json("t", "{}", CallOptions::new()).unwrap();
-        thread::sleep(Duration::from_millis(50));
+        is_received.recv().unwrap();
         assert_eq!(client.call_json("t", "{}"), Err(CallError::Closed));
         assert!(first.wait().is_ok(), "the response was sent before the end");
     });

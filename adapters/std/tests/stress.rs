@@ -110,7 +110,7 @@ fn make_call(client: &ClientHandle, number: u32, n: u32, count: &Count) {
 fn stress(era: Connect) {
     let (here, there) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || Serve::new(&INFO).workers(8).waiting(REQUESTS).stream(there, handler));
-    let client = Connector::new("test", "1").connect(era).requests(REQUESTS).stream(here).unwrap();
+    let client = Connector::new("test", "1").connect(era).requests(REQUESTS).waiting(0).stream(here).unwrap();
     let count = Count::default();
     thread::scope(|scope| {
         for thread in 0..THREADS {

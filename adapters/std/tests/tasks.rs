@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::{Connect, TaskLimits};
-use mcp_proto::server::{Event, ServerConfig, TaskOptions, TaskSupport, Tasks, Tool, Tools};
-use mcp_proto::{Millis, TaskStatus};
-use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stop};
+use mcp_proto::server::{Event, ServerConfig, TaskOptions, Tasks, Tool, Tools};
+use mcp_proto::{Millis, TaskStatus, TaskSupport};
+use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stop, TaskCall};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
 static TASKS: Tasks = Tasks::new();
@@ -28,7 +28,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     let server = server.clone();
     thread::spawn(move || {
         server.update_task(ticket, |mut task| task.set_message("half"));
-        thread::sleep(Duration::from_millis(200));
+        thread::sleep(Duration::from_millis(500));
         server.update_task(ticket, |task| task.complete(|result| result.text("42")));
     });
 }
@@ -83,6 +83,19 @@ fn task_is_resumed_by_its_id() {
         let unknown = client.resume_task("unknown", CallOptions::new()).unwrap().wait();
         assert!(matches!(unknown, Err(CallError::Server(error)) if error.code == -32602));
     });
+}
+
+#[test]
+fn detached_task_is_resumed_by_its_id() {
+    for era in [Connect::Stateless, Connect::Handshake] {
+        test(connector(era).tasks(LIMITS), |client| {
+            let started = client.call_task("slow", &NO_ARGUMENTS, CallOptions::new()).unwrap();
+            let TaskCall::Task { id, call } = started else { panic!("{started:?}") };
+            call.detach();
+            let resumed = client.resume_task(&id, CallOptions::new()).unwrap();
+            assert_eq!(resumed.wait().unwrap().text().as_deref(), Some("42"));
+        });
+    }
 }
 
 #[test]

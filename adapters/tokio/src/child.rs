@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use mcp_proto_handles::{Ending, LineCallback, Stderr};
+use mcp_proto_handles::{Ending, LineCallback, Stderr, spawn_error};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
@@ -24,7 +24,8 @@ impl ServerProcess {
         ending: Ending,
     ) -> io::Result<(ServerProcess, ChildStdout, ChildStdin)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr.stdio()).kill_on_drop(true);
-        let mut child = command.spawn()?;
+        let mut child =
+            command.spawn().map_err(|error| spawn_error(command.as_std().get_program(), &error))?;
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::Error::other("the child process has no pipes"));
         };

@@ -76,14 +76,12 @@ impl Connection {
         let mut client = settings.client(&config, observer.as_mut())?;
         let mut session = ClientSession::new(shared, pump.wake(), handler.clone());
         session.set_tool_filter(settings.permits_tool);
-        let reconnect = reconnect.filter(|_| source.is_reusable());
-        session.set_reconnect(reconnect.is_some());
+        session.set_reconnect(reconnect.filter(|_| source.is_reusable()));
         run_connection(&mut pump, &mut client, &mut session, shared, report).await?;
-        let Some(reconnect) = reconnect else { return Ok(()) };
-        let (mut attempts, mut state) = (reconnect, PumpState::new(start));
+        let mut state = PumpState::new(start);
         // Close the streams first, so that the old process can exit.
         drop(pump);
-        while let Some(pause) = session.begin_attempt(&mut attempts, state.wake()) {
+        while let Some(pause) = session.begin_attempt(state.now(), state.wake()) {
             let pause = sleep(Duration::from_millis(pause.0));
             if while_open(pause, &mut client, &mut session, &mut state).await.is_none() {
                 break;
@@ -97,9 +95,8 @@ impl Connection {
             *process = link.process;
             client.reconnect();
             session.connection_opened(link.pump.wake());
-            if run_connection(&mut link.pump, &mut client, &mut session, shared, report).await.is_ok() {
-                attempts = reconnect;
-            }
+            // A failed handshake is a failed attempt.
+            let _ = run_connection(&mut link.pump, &mut client, &mut session, shared, report).await;
         }
         Ok(())
     }

@@ -47,7 +47,8 @@ type OnNotification =
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message, 16 MiB for a request, and 256 requests in flight.
+    /// The default limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests that
+    /// wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -91,8 +92,8 @@ impl Connector {
     /// callback may wait for a user. [`ServerRequest::cancellation`] reports when the server no longer waits.
     ///
     /// ```
-    /// use mcp_proto::ClientCapabilities;
-    /// use mcp_proto::client::InputRequest;
+    /// use mcp_proto_tokio::ClientCapabilities;
+    /// use mcp_proto_tokio::client::InputRequest;
     /// use mcp_proto_tokio::{Connector, InputResponse};
     ///
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
@@ -209,7 +210,7 @@ impl Connector {
 
     /// Runs the connection in a task. Dropping this future closes the connection.
     pub(crate) async fn start(mut self, server: ServerSource) -> Result<ClientHandle, ConnectError> {
-        let shared = ClientShared::new(self.settings.requests);
+        let shared = ClientShared::new(&self.settings);
         let (report, connected) = oneshot::channel();
         if let Some(on_notification) = self.on_notification.take() {
             let queue = Arc::<NotificationQueue>::default();

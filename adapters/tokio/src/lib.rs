@@ -10,7 +10,7 @@
 //!   machine.
 //!
 //! ```no_run
-//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 //! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
@@ -52,15 +52,19 @@ mod serve;
 mod source;
 mod tasks;
 
+// The whole core, so that an application needs no other crate. Names of this crate take precedence.
+pub use mcp_proto::*;
+
 pub use connector::Connector;
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
-    CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientHandle, ClientResponse,
-    CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, Notifications,
-    PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription, PromptResult, ReadResult,
-    Reconnect, RequestError, ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest,
-    Stderr, StderrTail, Subscription, TaskUpdate, TemplateDescription, ToolDescription,
+    CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ChunkWriter, ClientHandle,
+    ClientResponse, CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification,
+    Notifications, PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription,
+    PromptResult, ReadResult, Reconnect, RequestError, ResourceDescription, Responder, ServeError,
+    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Subscription, TaskCall, TaskUpdate,
+    TemplateDescription, ToolDescription,
 };
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};

@@ -28,8 +28,8 @@ const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 /// A pump serves one connection. Each message is a line.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerConfig};
-/// use mcp_proto::{Buffer, Server};
+/// use mcp_proto_tokio::server::{Event, ServerConfig};
+/// use mcp_proto_tokio::{Buffer, Server};
 /// use mcp_proto_tokio::{Pump, PumpStatus};
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");

@@ -15,7 +15,7 @@ use crate::tasks::ServerHandle;
 /// The handler receives every event. Long work belongs in a task: [`ServerHandle::run`].
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+/// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
@@ -39,7 +39,7 @@ pub async fn serve(
 /// A server for one connection, with its limits.
 ///
 /// ```no_run
-/// use mcp_proto::server::ServerConfig;
+/// use mcp_proto_tokio::server::ServerConfig;
 /// use mcp_proto_tokio::Serve;
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
@@ -59,7 +59,8 @@ pub struct Serve<'i> {
 impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, and 64 KiB for subscribed URIs.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker, and
+    /// 64 KiB for subscribed URIs.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
@@ -121,14 +122,14 @@ impl<'i> Serve<'i> {
         output: impl AsyncWrite + Unpin,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let workers = self.settings.workers;
+        let (workers, requests) = (self.settings.workers, self.settings.request_limit());
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let shared = ServerShared::new(Arc::new(move || waker.wake()), workers, None);
+        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None);
         // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
-        let handle = ServerHandle::new(Arc::clone(&shared));
+        let handle = ServerHandle::new(Arc::clone(&shared), workers);
         loop {
             let until = shared.process_commands(&mut server, pump.now());
             match pump.run_until(&mut server, until).await {

@@ -1,18 +1,36 @@
 //! The handle of a running server: tasks, notifications, shutdown.
 
 use std::fmt::Display;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_proto::input::Input;
-use mcp_proto::server::Change;
-use mcp_proto::{Level, Ticket};
-use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, ServerShared};
+use mcp_proto::server::{Change, Task, TaskTicket};
+use mcp_proto::{Level, SendError, Ticket};
+use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+/// Waits for a permit. Returns `None` if the request is cancelled first.
+async fn unless_cancelled(
+    responder: &Responder,
+    permit: impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>>,
+) -> Option<OwnedSemaphorePermit> {
+    let (mut permit, cancellation) = (pin!(permit), responder.cancellation());
+    let mut cancelled = pin!(cancellation.cancelled());
+    poll_fn(|context| match permit.as_mut().poll(context) {
+        Poll::Ready(permit) => Poll::Ready(permit.ok()),
+        Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
 
 /// The handle of a running server, for its handler and any task.
 ///
 /// ```no_run
-/// # use mcp_proto::server::{Event, ServerConfig};
+/// # use mcp_proto_tokio::server::{Event, ServerConfig};
 /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 /// use std::time::Duration;
@@ -32,24 +50,29 @@ use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, ServerSh
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
     shared: Arc<ServerShared>,
+    /// One permit for each worker.
+    workers: Arc<Semaphore>,
 }
 
 impl ServerHandle {
     /// Creates a handle, for an adapter with an event loop of its own. Applications get a handle with each event.
+    ///
+    /// At most `workers` tasks run, or one if `workers` is zero.
     #[must_use]
-    pub fn new(shared: Arc<ServerShared>) -> ServerHandle {
-        ServerHandle { shared }
+    pub fn new(shared: Arc<ServerShared>, workers: usize) -> ServerHandle {
+        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
+        ServerHandle { shared, workers: Arc::new(Semaphore::new(workers)) }
     }
 
     /// Defers a request and responds to it in a task.
     ///
-    /// The request is a call, a read, a prompt or a completion. Copy the needed data first, for example
+    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data first, for example
     /// `call.arguments()`, and move the copy into the closure.
     ///
-    /// If the limit of running requests is reached, the server refuses the request (-32603). When the timeout of
-    /// deferred requests expires, the server responds to the request. [`Responder::cancelled`] then returns, because
-    /// the response is no longer needed. The server drops a late response. If the work panics, the request gets an
-    /// error response (-32603).
+    /// While all [`workers`](crate::Serve::workers) are busy, the request waits. If too many requests
+    /// [wait](crate::Serve::waiting), the server refuses the request (-32603). When the timeout of deferred requests
+    /// expires, the server responds to the request. [`Responder::cancelled`] then returns, because the response is no
+    /// longer needed. The server drops a late response. If the work panics, the request gets an error response (-32603).
     ///
     /// Blocking code belongs in [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
@@ -80,9 +103,49 @@ impl ServerHandle {
         F: Future<Output = ()> + Send + 'static,
     {
         if let Some(responder) = self.shared.defer(request, time) {
+            let workers = Arc::clone(&self.workers);
             // The closure runs inside of the task, so that its panic affects only this request.
-            tokio::spawn(async move { work(responder).await });
+            tokio::spawn(async move {
+                if let Some(_permit) = unless_cancelled(&responder, workers.acquire_owned()).await {
+                    work(responder).await;
+                }
+            });
         }
+    }
+
+    /// Defers a request without a task, for at most `time`. [`Duration::MAX`] is no limit.
+    ///
+    /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
+    /// requests is reached. The server then refuses the request (-32603).
+    #[must_use]
+    pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
+        self.shared.defer(request, Some(time))
+    }
+
+    /// Sends a notification of an extension to a client of the handshake era: see
+    /// [`Server::notify`](mcp_proto::Server::notify).
+    ///
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is not valid.
+    /// Waits while the client does not read.
+    pub fn notify<T: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.shared.notify(None, method, params)
+    }
+
+    /// Sends a notification of an extension to a subscription, identified by the ticket of
+    /// [`Event::Listening`](mcp_proto::server::Event::Listening).
+    ///
+    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an extension.
+    pub fn notify_subscription<T: Serialize + ?Sized>(
+        &self,
+        ticket: Ticket,
+        method: &str,
+        params: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.shared.notify(Some(ticket), method, params)
     }
 
     /// Notifies the client that a list or a resource has changed.
@@ -98,10 +161,10 @@ impl ServerHandle {
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerConfig};
+    /// # use mcp_proto_tokio::server::{Event, ServerConfig};
     /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
     /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
-    /// use mcp_proto::input::ListRoots;
+    /// use mcp_proto_tokio::input::ListRoots;
     /// mcp_proto_tokio::serve(&INFO, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
@@ -144,6 +207,33 @@ impl ServerHandle {
     /// [`RequestError::Closed`]: the connection is closed.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         self.shared.is_watched(uri).await
+    }
+
+    /// Updates or ends a task, unless the task has ended.
+    ///
+    /// `update` runs in the event loop. If it returns [`SendError::Busy`], it runs again when the transmit buffer has
+    /// space. Other errors are ignored, so `update` handles them itself.
+    ///
+    /// ```
+    /// # use mcp_proto::server::{Call, TaskOptions};
+    /// # use mcp_proto_tokio::ServerHandle;
+    /// fn measure(call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
+    ///     let server = server.clone();
+    ///     match call.into_task(TaskOptions::new(random)) {
+    ///         Ok(ticket) => drop(tokio::spawn(async move {
+    ///             // … the long work …
+    ///             server.update_task(ticket, |task| task.complete(|result| result.text("21.5")));
+    ///         })),
+    ///         Err(call) => call.text("21.5"),
+    ///     }
+    /// }
+    /// ```
+    pub fn update_task(
+        &self,
+        ticket: TaskTicket,
+        update: impl FnMut(Task<'_>) -> Result<(), SendError> + Send + 'static,
+    ) {
+        self.shared.update_task(ticket, update);
     }
 
     /// Ends a subscription of `2026-07-28`, identified by the ticket of

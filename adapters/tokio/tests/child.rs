@@ -94,6 +94,7 @@ async fn stderr_tail_keeps_last_lines() {
 async fn spawn_failure_is_an_io_error() {
     let error = connector().spawn(std::process::Command::new("/does/not/exist")).await.unwrap_err();
     assert!(matches!(error, ConnectError::Io(_)));
+    assert!(error.to_string().starts_with("cannot start `"), "{error}");
 }
 
 #[tokio::test]

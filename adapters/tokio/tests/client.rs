@@ -119,7 +119,8 @@ async fn dropped_future_cancels_its_request() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (stream, cancelled) = server(4096);
         // The limit is one request in flight.
-        let client = Connector::new("test", "1").connect(mode).requests(1).stream(stream).await.unwrap();
+        let client =
+            Connector::new("test", "1").connect(mode).requests(1).waiting(0).stream(stream).await.unwrap();
         let long = r#"{"ms":60000}"#;
         for n in 1..=3 {
             let call = client.call_json("wait", long);
@@ -191,7 +192,7 @@ async fn progress_cancellation_and_timeouts_work() {
 #[tokio::test]
 async fn requests_beyond_limit_fail_and_close_ends_the_rest() {
     let (stream, _) = server(4096);
-    let client = Connector::new("test", "1").requests(2).stream(stream).await.unwrap();
+    let client = Connector::new("test", "1").requests(2).waiting(0).stream(stream).await.unwrap();
     let wait = |client: &ClientHandle| client.begin_json("wait", r#"{"ms":60000}"#, CallOptions::new());
     let (one, two) = (wait(&client).unwrap(), wait(&client).unwrap());
     assert!(matches!(wait(&client), Err(CallError::Busy)));

@@ -17,7 +17,7 @@ use mcp_proto_tokio::{
 };
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
@@ -46,7 +46,7 @@ fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Inpu
         };
     }
     server.run(call, move |answer| async move {
-        match answer.request_within(Duration::from_millis(500), input).await {
+        match answer.request_within(Duration::from_secs(1), input).await {
             Ok(response) => answer.text(response.json()),
             Err(error) => answer.fail(error),
         }
@@ -175,8 +175,13 @@ async fn dropped_listen_future_cancels_the_subscription() {
         Event::Cancelled { .. } => sender.send("cancelled").unwrap(),
         _ => {}
     }));
-    let client =
-        Connector::new("test", "1").connect(Connect::Stateless).requests(1).stream(here).await.unwrap();
+    let client = Connector::new("test", "1")
+        .connect(Connect::Stateless)
+        .requests(1)
+        .waiting(0)
+        .stream(here)
+        .await
+        .unwrap();
     for polls in 1..20 {
         // The future is dropped after a different number of polls each time.
         let mut listen = Box::pin(client.listen(&[Listed::Tools], &[]));
@@ -301,10 +306,12 @@ async fn bad_response_or_panic_fails_only_its_request() {
 #[tokio::test]
 async fn callback_observes_cancellation() {
     for (era, _) in ERAS {
+        let (began, mut has_begun) = mpsc::unbounded_channel();
         let (sender, mut cancelled) = mpsc::unbounded_channel();
         let client = connect_with_handler(era, move |request| {
-            let sender = sender.clone();
+            let (began, sender) = (began.clone(), sender.clone());
             async move {
+                began.send(()).unwrap();
                 let start = Instant::now();
                 let outcome = timeout(SOON, request.cancellation().cancelled()).await;
                 sender.send((outcome.is_ok(), start.elapsed())).unwrap();
@@ -312,23 +319,24 @@ async fn callback_observes_cancellation() {
             }
         })
         .await;
-        // In the handshake era the server's timeout is half a second; in the stateless era the client's
+        // In the handshake era the server's timeout is one second; in the stateless era the client's
         // timeout applies.
-        let short = client.with_options(CallOptions::new().maximum(Duration::from_millis(100)));
+        let short = client.with_options(CallOptions::new().maximum(Duration::from_secs(1)));
         let outcome = match era {
             Connect::Handshake => client.call_json("form", "{}").await,
             _ => short.call_json("form", "{}").await,
         };
         assert!(outcome.is_err() || outcome.unwrap().is_error());
+        timeout(SOON, has_begun.recv()).await.unwrap().unwrap();
         let (was_cancelled, after) = timeout(SOON, cancelled.recv()).await.unwrap().unwrap();
         assert!(was_cancelled && after < Duration::from_secs(10), "{after:?}");
         // The callback also observes the cancellation of the call and the end of the connection.
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
-        sleep(Duration::from_millis(50)).await;
+        timeout(SOON, has_begun.recv()).await.unwrap().unwrap();
         drop(pending);
         assert!(timeout(SOON, cancelled.recv()).await.unwrap().unwrap().0);
         let pending = client.begin_json("form", "{}", CallOptions::new()).unwrap();
-        sleep(Duration::from_millis(50)).await;
+        timeout(SOON, has_begun.recv()).await.unwrap().unwrap();
         client.close().await;
         assert!(timeout(SOON, cancelled.recv()).await.unwrap().unwrap().0);
         assert_eq!(pending.await, Err(CallError::Closed));

@@ -1,8 +1,10 @@
 //! The integration tests of the adapter, as one binary.
 
 mod child;
+mod chunks;
 mod client;
 mod client_requests;
+mod crowd;
 mod dependencies;
 mod handles;
 #[cfg(feature = "http")]
@@ -12,5 +14,6 @@ mod pump;
 mod reconnect;
 mod server;
 mod sockets;
+mod tasks;
 mod transcripts;
 mod workers;

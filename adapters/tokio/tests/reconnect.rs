@@ -126,6 +126,34 @@ async fn client_closes_after_the_last_failed_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn server_that_dies_after_each_handshake_is_not_restarted_forever() {
+    let reconnect = Reconnect { attempts: 3, pause: Duration::from_millis(20) };
+    let test = Test::start(Connect::Automatic, reconnect).await;
+    // Each connection completes its handshake, and serves for less than the time of a restored connection.
+    for _ in 0..3 {
+        test.crash().await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        test.assert_works().await;
+    }
+    test.crash().await;
+    assert_eq!(test.client.call_json("echo", "{}").await, Err(CallError::Closed));
+    assert_eq!(test.opened.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn connection_that_stood_for_a_while_restores_all_attempts() {
+    let reconnect = Reconnect { attempts: 1, pause: Duration::from_millis(20) };
+    let test = Test::start(Connect::Automatic, reconnect).await;
+    for _ in 0..5 {
+        test.assert_works().await;
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        test.crash().await;
+    }
+    test.assert_works().await;
+    assert_eq!(test.opened.load(Ordering::SeqCst), 6);
+}
+
+#[tokio::test(start_paused = true)]
 async fn close_and_timeouts_work_while_disconnected() {
     let test = Test::start(Connect::Automatic, Reconnect { attempts: 5, pause: LIMIT }).await;
     test.crash().await;

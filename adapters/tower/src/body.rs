@@ -81,7 +81,7 @@ pub struct StreamCut;
 
 impl fmt::Display for StreamCut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the server gave the event stream up")
+        f.write_str("the server ended the event stream early")
     }
 }
 

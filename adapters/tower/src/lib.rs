@@ -11,7 +11,7 @@
 //! # With axum
 //!
 //! ```no_run
-//! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! use mcp_proto_tower::server::{Event, ServerConfig, Tool, Tools};
 //! use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", r#"{"type":"object"}"#)]);
@@ -37,7 +37,7 @@
 //! # With hyper
 //!
 //! ```no_run
-//! # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+//! # use mcp_proto_tower::server::{Event, ServerConfig, Tool, Tools};
 //! # use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
 //! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
 //! # static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
@@ -106,6 +106,9 @@ mod serve;
 mod service;
 mod shared;
 mod timer;
+
+// The whole core, so that an application needs no other crate. Names of this crate take precedence.
+pub use mcp_proto::*;
 
 pub use body::{ResponseBody, StreamCut};
 pub use future::ResponseFuture;

@@ -10,7 +10,7 @@ use crate::shared::Shared;
 /// A server over HTTP, with its limits.
 ///
 /// ```
-/// use mcp_proto::server::{Event, ServerConfig};
+/// use mcp_proto_tower::server::{Event, ServerConfig};
 /// use mcp_proto_tower::{HttpAccess, HttpConfig, Serve};
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
@@ -75,12 +75,13 @@ impl Serve {
         access: HttpAccess<'static>,
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> Result<McpService, ServeError> {
-        let (workers, longest_answer) = (self.settings.workers, self.settings.longest_answer);
+        let (workers, requests) = (self.settings.workers, self.settings.request_limit());
+        let longest_answer = self.settings.longest_answer;
         let server = self.settings.server()?.message_mode()?;
         let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
         let machines =
             HttpMachines::new(server, access, HttpMemory { exchanges, sessions, replay, longest_answer });
-        Ok(McpService::new(Shared::new(machines, workers, Box::new(handler))))
+        Ok(McpService::new(Shared::new(machines, workers, requests, Box::new(handler))))
     }
 }
 

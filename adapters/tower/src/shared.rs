@@ -48,13 +48,19 @@ pub(crate) struct Machines {
 const NEVER: Millis = Millis(u64::MAX);
 
 impl Shared {
-    pub(crate) fn new(core: HttpMachines<'static>, workers: usize, handler: Handler) -> Arc<Shared> {
+    /// `workers` limits the requests that run, and `requests` those that run or wait.
+    pub(crate) fn new(
+        core: HttpMachines<'static>,
+        workers: usize,
+        requests: usize,
+        handler: Handler,
+    ) -> Arc<Shared> {
         let signal = Arc::new(Notify::new());
         let wake = Arc::clone(&signal);
-        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), workers, None);
+        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), requests, None);
         let machines = Machines {
             handler,
-            handle: ServerHandle::new(Arc::clone(&commands)),
+            handle: ServerHandle::new(Arc::clone(&commands), workers),
             waiting: HashMap::new(),
             woken: Vec::new(),
             timer: None,

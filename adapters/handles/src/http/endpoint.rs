@@ -11,7 +11,7 @@ use crate::http_failure::public_url;
 /// The URL of a server, and how to reach it.
 ///
 /// ```
-/// use mcp_proto_handles::HttpEndpoint;
+/// # use mcp_proto_handles::HttpEndpoint;
 ///
 /// let endpoint = HttpEndpoint::new("https://example.com/mcp").header("Authorization", "Bearer …");
 /// ```

@@ -8,11 +8,14 @@ use mcp_proto_http::server::{HttpConfig, Policy, RequestHead, Verdict};
 /// An authorization of requests: see [`HttpAccess::authorize`].
 type Authorize<'a> = Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>;
 
+/// A message authentication code of session ids: see [`HttpAccess::sign`].
+type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
+
 /// Access to a server: hosts, origins and authorization.
 ///
 /// ```
-/// use mcp_proto_handles::HttpAccess;
-/// use mcp_proto_http::server::{HttpConfig, Verdict};
+/// # use mcp_proto_handles::HttpAccess;
+/// # use mcp_proto_http::server::{HttpConfig, Verdict};
 ///
 /// static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
 /// let access = HttpAccess::new(&CONFIG).authorize(|head| match head.fields.field("authorization") {
@@ -23,6 +26,7 @@ type Authorize<'a> = Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>;
 pub struct HttpAccess<'a> {
     config: &'a HttpConfig<'a>,
     authorize: Option<Authorize<'a>>,
+    sign: Option<Sign<'a>>,
     tools: Option<&'a Tools<'a>>,
 }
 
@@ -30,7 +34,7 @@ impl<'a> HttpAccess<'a> {
     /// Permits all requests that the configuration permits.
     #[must_use]
     pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
-        HttpAccess { config, authorize: None, tools: None }
+        HttpAccess { config, authorize: None, sign: None, tools: None }
     }
 
     /// Returns the configuration.
@@ -56,6 +60,16 @@ impl<'a> HttpAccess<'a> {
         self.authorize = Some(Box::new(authorize));
         self
     }
+
+    /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a truncated
+    /// HMAC with a key that all servers of a cluster share. Without it, `initialize` creates no session.
+    ///
+    /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
+    #[must_use]
+    pub fn sign(mut self, sign: impl Fn(&[u8]) -> [u8; 16] + Send + 'a) -> HttpAccess<'a> {
+        self.sign = Some(Box::new(sign));
+        self
+    }
 }
 
 impl fmt::Debug for HttpAccess<'_> {
@@ -72,6 +86,10 @@ impl Policy for HttpAccess<'_> {
     fn input_schema(&self, tool: &str) -> Option<&str> {
         let schema = self.tools?.get(tool)?.input_schema();
         Some(schema).filter(|schema| schema.contains("x-mcp-header"))
+    }
+
+    fn sign(&self, data: &[u8]) -> Option<[u8; 16]> {
+        self.sign.as_ref().map(|sign| sign(data))
     }
 
     #[expect(clippy::expect_used, reason = "without randomness, a client could guess the sessions of others")]

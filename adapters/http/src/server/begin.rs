@@ -11,7 +11,7 @@ use super::flags::Flags;
 use super::head_checks::{AFTER_AUTHORIZATION, Accepted, BEFORE_AUTHORIZATION, Endpoint, endpoint};
 use super::policy::{Policy, Verdict};
 use super::request::{Method, RequestHead};
-use super::response::{Refusal, SessionId};
+use super::response::{Detail, Refusal, SessionId};
 use super::sealed;
 
 const UNKNOWN_SESSION: Refusal =
@@ -40,7 +40,7 @@ impl<P: Policy> HttpServer<'_, P> {
             Verdict::Allow { user } => user,
             Verdict::Deny { status, challenge } => {
                 let refusal = Refusal::new(status, code::INVALID_REQUEST, "the request is not authorized");
-                return Err(Refusal { detail: challenge, ..refusal });
+                return Err(Refusal { detail: Detail::Challenge(challenge), ..refusal });
             }
         };
         for check in AFTER_AUTHORIZATION {
@@ -88,8 +88,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     pub(super) fn overloaded(&self, reason: &'static str) -> Refusal {
-        let retry_after = Some(self.config.times.retry_after);
-        Refusal { retry_after, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
+        let detail = Detail::RetryAfter(self.config.times.retry_after);
+        Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
     /// Whether another stream without a call leaves enough exchanges for calls.

@@ -6,7 +6,7 @@ use super::HttpServer;
 use super::exchanges::{ExchangeSlot, Phase};
 use super::flags::Flags;
 use super::policy::Policy;
-use super::response::{MediaType, Refusal, decimal};
+use super::response::{Detail, MediaType, Refusal, decimal};
 
 /// The beginning of event ids of general streams.
 const GENERAL: &str = "g";
@@ -51,7 +51,7 @@ impl<P: Policy> HttpServer<'_, P> {
             refusal.pieces(id, &mut |piece| self.pages.push(&mut slot.output, piece));
         }
         slot.flags.remove(Flags::NEW_SESSION);
-        if refusal.retry_after.is_some() {
+        if let Detail::RetryAfter(_) = refusal.detail {
             slot.flags.add(Flags::RETRY_LATER);
         }
         self.finish(index, refusal.status, if fits { MediaType::Json } else { MediaType::None });

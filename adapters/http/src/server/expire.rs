@@ -2,6 +2,7 @@
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::code;
+use mcp_proto::server::Server;
 
 use super::HttpServer;
 use super::exchanges::Phase;
@@ -10,9 +11,9 @@ use super::response::Refusal;
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Handles all deadlines that have passed.
-    pub(super) fn expire(&mut self) {
+    pub(super) fn expire(&mut self, server: &Server<'_>) {
         while let Some(index) = self.exchanges.due(self.now) {
-            self.expire_exchange(index);
+            self.expire_exchange(server, index);
         }
         while P::HANDSHAKE
             && let Some((key, last_used, is_open)) = self.sessions.oldest()
@@ -25,7 +26,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    fn expire_exchange(&mut self, index: u16) {
+    fn expire_exchange(&mut self, server: &Server<'_>, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
         match slot.phase {
             Phase::Body => {
@@ -37,6 +38,9 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.push_comment(index);
             }
             Phase::Stream | Phase::Ending => self.cut(index),
+            // A batch whose requests are all cancelled gets no response. Before its end, another exchange in this slot
+            // would get the response.
+            Phase::Detached if P::HANDSHAKE && server.has_request_on(slot.stream) => self.rearm(index),
             Phase::Detached => self.release(index),
             Phase::Free | Phase::Queued | Phase::Closing => self.exchanges.set_deadline(index, None),
         }

@@ -4,7 +4,7 @@ use mcp_proto::rpc::code;
 
 use super::config::{HttpConfig, SessionMode};
 use super::request::{Method, RequestHead};
-use super::response::Refusal;
+use super::response::{Detail, Refusal};
 
 /// The endpoint that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn method(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal
     if allowed.contains(&head.method) {
         return Ok(());
     }
-    Err(Refusal { detail: allow, ..refuse(405, "the endpoint does not support this method") })
+    Err(Refusal { detail: Detail::Allow(allow), ..refuse(405, "the endpoint does not support this method") })
 }
 
 fn host(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {

@@ -117,6 +117,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
 
     /// Lends storage for sessions, for [`SessionMode::Sessions`]. If all slots are taken, the session that was idle for
     /// the longest time ends.
+    ///
+    /// A table has at most 65,534 slots. [`SessionMode::Sealed`] has no such limit.
     #[must_use]
     pub fn sessions(mut self, slots: impl Into<Slots<'b, SessionSlot>>) -> HttpServer<'b, P> {
         self.sessions = Sessions::new(slots.into());

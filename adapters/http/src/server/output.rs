@@ -150,10 +150,9 @@ impl<P: Policy> HttpServer<'_, P> {
                 slot.phase = Phase::Detached;
                 slot.flags.remove(Flags::HEAD_SENT);
                 self.pages.release(&mut slot.output);
-                // The core server ends a request, so its exchange ends, too. Another exchange in this slot would get the
-                // response. A batch whose requests are all cancelled gets no response.
-                let limit = self.now.plus(self.config.times.session_idle);
-                self.exchanges.set_deadline(index, flags.has(Flags::BATCH).then_some(limit));
+                // The core server ends a request, so its exchange ends, too. A batch may end without a response.
+                let check = self.now.plus(self.config.times.stall);
+                self.exchanges.set_deadline(index, flags.has(Flags::BATCH).then_some(check));
             }
             Phase::Body | Phase::Ending => self.release(index),
             Phase::Free | Phase::Detached | Phase::Closing => {}

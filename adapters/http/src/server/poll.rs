@@ -27,7 +27,7 @@ impl<P: Policy> HttpServer<'_, P> {
     #[inline(never)]
     pub fn poll(&mut self, server: &mut Server<'_>, now: Millis) -> Step {
         self.now = self.now.max(now);
-        self.expire();
+        self.expire(server);
         loop {
             if let Some(id) = self.exchanges.take_ready() {
                 return Step::Output(id);

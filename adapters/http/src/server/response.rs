@@ -150,9 +150,21 @@ pub struct Refusal {
     /// Code of the JSON-RPC error in the body.
     pub(super) code: i32,
     pub(super) reason: &'static str,
-    /// The value of `Allow` with status 405, or else of `WWW-Authenticate`. Empty without the field.
-    pub(super) detail: &'static str,
-    pub(super) retry_after: Option<u16>,
+    pub(super) detail: Detail,
+}
+
+/// What a [`Refusal`] reports beside its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    None,
+    /// The value of `Allow`.
+    Allow(&'static str),
+    /// The value of `WWW-Authenticate`. Empty without the field.
+    Challenge(&'static str),
+    /// The value of `Retry-After`, in seconds.
+    RetryAfter(u16),
+    /// The defective element of a request that is not valid HTTP.
+    Element(&'static str),
 }
 
 /// The largest body of a [`Refusal`], in bytes.
@@ -160,7 +172,7 @@ pub const REFUSAL_SIZE: usize = 256;
 
 impl Refusal {
     pub(super) const fn new(status: u16, code: i32, reason: &'static str) -> Refusal {
-        Refusal { status, code, reason, detail: "", retry_after: None }
+        Refusal { status, code, reason, detail: Detail::None }
     }
 
     /// Returns the status code.
@@ -194,12 +206,12 @@ impl Refusal {
 
     fn head_for(&self, length: usize) -> ResponseHead {
         let mut head = ResponseHead::new(self.status, MediaType::Json, Some(length));
-        let detail = Some(self.detail).filter(|detail| !detail.is_empty());
-        match self.status {
-            405 => head.allow = detail,
-            _ => head.challenge = detail,
+        match self.detail {
+            Detail::Allow(methods) => head.allow = Some(methods),
+            Detail::Challenge("") | Detail::Element(_) | Detail::None => {}
+            Detail::Challenge(challenge) => head.challenge = Some(challenge),
+            Detail::RetryAfter(seconds) => head.retry_after = Some(seconds),
         }
-        head.retry_after = self.retry_after;
         head
     }
 
@@ -214,6 +226,10 @@ impl Refusal {
         put(br#""error":{"code":-"#);
         put(decimal(self.code.unsigned_abs().into(), &mut [0; 20]).as_bytes());
         put(br#","message":""#);
+        if let Detail::Element(element) = self.detail {
+            put(element.as_bytes());
+            put(b": ");
+        }
         put(self.reason.as_bytes());
         put(br#""}}"#);
     }

@@ -40,3 +40,35 @@ fn batch_with_progress_gets_a_stream() {
     assert!(events.len() == 2 && events[1].starts_with('['), "{events:?}");
     assert!(harness.reply(id).ended);
 }
+
+/// B-S10: a lost batch keeps its exchange while a request of it is in flight.
+#[test]
+fn lost_batch_frees_its_exchange_when_its_requests_have_ended() {
+    for is_cancelled in [false, true] {
+        let mut harness = Harness::new(CONFIG);
+        let session = harness.initialize("2025-03-26");
+        let batch = format!("[{},{}]", old_call(1, "defer"), old_call(2, "defer"));
+        let id = harness.send(&Request::old(batch, &session)).unwrap();
+        harness.http.close(id);
+        harness.advance(45_000);
+        assert_eq!(harness.http.open_exchanges(), 1);
+        let next = harness.send(&Request::old(old_call(3, "defer"), &session)).unwrap();
+        for number in [0, 1] {
+            match is_cancelled {
+                true => {
+                    let cancel =
+                        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#;
+                    let cancel = format!("{cancel}{}}}}}", number + 1);
+                    assert_eq!(harness.ask(&Request::old(cancel, &session)).status, 202);
+                }
+                false => harness.respond(number),
+            }
+        }
+        assert_eq!(harness.reply(next).status, 0, "the response of the batch reaches no other exchange");
+        harness.advance(30_000);
+        harness.respond(2);
+        let reply = harness.reply(next);
+        assert!(reply.body.contains(r#""id":3"#) && !reply.body.contains(r#""id":1"#), "{reply:?}");
+        assert_eq!(harness.http.open_exchanges(), 0);
+    }
+}

@@ -1,18 +1,19 @@
-//! One HTTP/1.1 connection of a server: reads requests, and writes responses.
+//! One HTTP/1.1 connection of a server: moves bytes between its socket and the machines.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::sync::{Arc, Condvar};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::ops::Range;
+use std::sync::{Arc, Condvar, MutexGuard};
 use std::time::{Duration, Instant};
 
+use mcp_proto::Millis;
 use mcp_proto::server::Event;
-use mcp_proto_http::http1::{
-    BodyDecoder, BodyFraming, CONTINUE, HeadWriter, HttpError, HttpVersion, LAST_CHUNK, RequestDecoder,
-};
-use mcp_proto_http::server::{ExchangeId, Method, REFUSAL_SIZE, RequestHead, ResponseHead};
+use mcp_proto_handles::HttpMachines;
+use mcp_proto_http::http1::HttpError;
+use mcp_proto_http::server::{Connection, ConnectionStatus};
 
-use super::open_exchange::OpenExchange;
-use super::serve::HttpShared;
+use super::connections::Activity;
+use super::serve::{HttpShared, Machines};
 use crate::sync::wait_for;
 use crate::worker::ServerHandle;
 
@@ -23,185 +24,170 @@ const READ_SIZE: usize = 64 * 1024;
 const WRITE_SIZE: usize = 128 * 1024;
 /// The memory for the fields of one head.
 const HEAD_SIZE: usize = 16 * 1024;
-/// The time for a client to send the next request on an open connection.
-const IDLE_TIME: Duration = Duration::from_secs(75);
-/// The time for a head to arrive, and for a client to take a piece of output.
-const STALL_TIME: Duration = Duration::from_secs(30);
-/// The time and the number of bytes for which input is dropped before a connection closes.
-const LINGER_TIME: Duration = Duration::from_secs(2);
+/// The longest head of a response.
+const RESPONSE_HEAD_SIZE: usize = 1024;
+/// The number of bytes that are dropped before a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;
 /// How often a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// How late a read may time out. A smaller value needs a system call before each read.
+const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.
 pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
     shared: &HttpShared<'_, H>,
-    number: u64,
     stream: TcpStream,
+    activity: Arc<Activity>,
 ) {
-    let _ = stream.set_nodelay(true);
-    let _ = stream.set_write_timeout(Some(STALL_TIME));
-    let mut connection = Connection {
-        number,
+    let mut fields = vec![0; HEAD_SIZE];
+    let mut connection = OpenConnection {
+        shared,
         stream,
+        activity,
+        http: Connection::new(&mut fields),
         input: vec![0; READ_SIZE],
         unread: 0..0,
+        body: Vec::new(),
         output: Vec::new(),
         ready: Arc::new(Condvar::new()),
+        read_timeout: Duration::ZERO,
     };
-    let mut fields = vec![0; HEAD_SIZE];
-    let mut decoder = RequestDecoder::new(&mut fields);
-    while let Ok(true) = connection.serve_request(shared, &mut decoder) {
-        decoder.reset();
-    }
+    // An error of the socket ends the connection.
+    let _ = connection.serve();
 }
 
-struct Connection {
-    number: u64,
+/// A connection with its socket. Dropping it closes its exchange, even after a panic of the handler.
+struct OpenConnection<'c, 'i, H> {
+    shared: &'c HttpShared<'i, H>,
     stream: TcpStream,
+    activity: Arc<Activity>,
+    http: Connection<'c>,
     input: Vec<u8>,
-    /// The bytes in `input` that belong to the next part of a request.
-    unread: std::ops::Range<usize>,
+    /// The bytes in `input` that were not parsed.
+    unread: Range<usize>,
+    /// The body of the request, as far as it has arrived.
+    body: Vec<u8>,
     output: Vec<u8>,
+    /// Notified of output.
     ready: Arc<Condvar>,
+    /// The timeout of reads from the socket.
+    read_timeout: Duration,
 }
 
-impl Connection {
-    /// Serves one request. Returns whether another one may follow.
-    fn serve_request<H: Fn(Event<'_>, &ServerHandle) + Sync>(
-        &mut self,
-        shared: &HttpShared<'_, H>,
-        decoder: &mut RequestDecoder<'_>,
-    ) -> io::Result<bool> {
-        match self.read_head(decoder) {
-            Ok(true) => {}
-            Ok(false) => return Ok(false),
-            Err(refusal) => return self.refuse(refusal),
-        }
-        let Some(head) = decoder.head() else { return Ok(false) };
-        let (keeps_alive, is_chunkable) = (head.keeps_alive(), head.version() == HttpVersion::Http11);
-        let body_length = match head.body() {
-            BodyFraming::Length(length) => Some(length),
-            _ => None,
-        };
-        let request = RequestHead {
-            method: Method::from_bytes(head.method().as_bytes()),
-            target: head.target(),
-            body_length,
-            fields: &head,
-        };
-        let expected = body_length.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        let bytes = Vec::with_capacity(expected.min(shared.longest_body));
-        let mut body = Body { decoder: BodyDecoder::new(head.body()), bytes };
-        // Most bodies arrive together with their heads.
-        let is_whole = match self.decode_body(&mut body) {
-            Ok(is_whole) => is_whole && body.bytes.len() <= shared.longest_body,
-            Err(refusal) => return self.refuse(refusal),
-        };
-        let mut exchange = OpenExchange { shared, number: self.number, id: None };
-        if let Err(refusal) = exchange.begin(&request, is_whole.then_some(&body.bytes), &self.ready) {
-            // The response to HEAD has no body, so the connection ends.
-            let keeps_alive = keeps_alive && is_whole && head.method() != "HEAD";
-            let mut text = [0; REFUSAL_SIZE];
-            let (head, body) = refusal.write(&mut text);
-            self.write_head(&head, is_chunkable, keeps_alive)?;
-            self.output.extend_from_slice(body);
-            self.flush()?;
-            if !keeps_alive {
-                self.linger();
-            }
-            return Ok(keeps_alive);
-        }
-        let mut arrival = Arrival::Complete;
-        if !is_whole {
-            if head.expects_continue() {
-                self.stream.write_all(CONTINUE)?;
-            }
-            arrival = match self.read_body(&mut body, shared.longest_body, Instant::now() + shared.body_time)
-            {
-                Ok(arrival) => arrival,
-                Err(refusal) => return self.refuse(refusal),
-            };
-            // The machine refuses a body that is late, and one that is too long.
-            exchange.pass_body(&request, (arrival != Arrival::Late).then_some(&body.bytes));
-        }
-        let Some(id) = exchange.id else { return Ok(false) };
-        let keeps_alive = keeps_alive && arrival == Arrival::Complete;
-        let Ended::Complete { keeps_alive } = self.write_response(shared, id, is_chunkable, keeps_alive)?
-        else {
-            return Ok(false);
-        };
-        exchange.end();
-        if arrival != Arrival::Complete {
-            self.linger();
-        }
-        Ok(keeps_alive)
-    }
-
-    /// Writes the response of an exchange as it becomes known.
-    fn write_response<H: Fn(Event<'_>, &ServerHandle) + Sync>(
-        &mut self,
-        shared: &HttpShared<'_, H>,
-        exchange: ExchangeId,
-        is_chunkable: bool,
-        mut keeps_alive: bool,
-    ) -> io::Result<Ended> {
-        let mut is_chunked = false;
-        let mut checked = Instant::now();
+impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
+    fn serve(&mut self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        self.stream.set_write_timeout(Some(duration(self.shared.config.get_times().stall)))?;
         loop {
-            let mut machines = shared.lock();
-            let output = machines.core.http.output(exchange);
-            if output.is_cut {
-                return Ok(Ended::Cut);
+            let parsed = self.parse();
+            self.run_machines(parsed)?;
+            self.stream.write_all(&self.output)?;
+            match self.http.status() {
+                ConnectionStatus::Open if !self.http.takes_input() => continue,
+                ConnectionStatus::Open => {}
+                ConnectionStatus::Closing => return self.linger(),
+                ConnectionStatus::Closed => return Ok(()),
             }
-            let head = output.head;
-            if head.is_none() && output.body.is_empty() && !output.is_end {
-                if machines.is_closed {
-                    return Ok(Ended::Cut);
-                }
-                let waited = checked.elapsed();
-                if waited < CHECK_INTERVAL {
-                    drop(wait_for(&self.ready, machines, CHECK_INTERVAL - waited));
-                } else {
-                    drop(machines);
-                    if self.has_disconnected() {
-                        return Ok(Ended::Disconnected);
-                    }
-                    checked = Instant::now();
-                }
-                continue;
+            if !self.output.is_empty() {
+                self.activity.set_waiting(self.shared.now());
             }
-            if let Some(head) = head {
-                is_chunked = head.length.is_none() && head.status != 204 && is_chunkable;
-                keeps_alive = keeps_alive && (is_chunked || head.length.is_some() || head.status == 204);
-                self.write_head(&head, is_chunkable, keeps_alive)?;
-                self.output.reserve(head.length.unwrap_or(0).min(WRITE_SIZE));
-            }
-            // One write sends many pages, because a system call for each page costs more than a copy.
-            let start = self.output.len();
-            let is_end = machines.core.take_output(exchange, &mut self.output, WRITE_SIZE, shared.now());
-            shared.arm(shared.run(&mut machines));
-            drop(machines);
-            if is_chunked {
-                self.frame_chunk(start, is_end);
-            }
-            self.flush()?;
-            if is_end {
-                return Ok(Ended::Complete { keeps_alive });
+            if self.unread.is_empty() && !self.read()? {
+                return Ok(());
             }
         }
     }
 
-    /// Frames the output from `start` on as a chunk, and ends the body after the last chunk.
-    fn frame_chunk(&mut self, start: usize, is_end: bool) {
-        let length = self.output.len() - start;
-        if length > 0 {
-            self.output.splice(start..start, format!("{length:x}\r\n").into_bytes());
-            self.output.extend_from_slice(b"\r\n");
+    /// Parses the input, and collects the body. No other connection waits meanwhile.
+    fn parse(&mut self) -> Result<(), HttpError> {
+        let now = self.shared.now();
+        loop {
+            let unread = self.input.get(self.unread.clone()).unwrap_or_default();
+            let (consumed, data) = self.http.parse(self.shared.config, unread, now)?;
+            self.body.extend_from_slice(data);
+            self.unread.start += consumed;
+            if consumed == 0 || !self.http.takes_input() || self.is_too_long() {
+                return Ok(());
+            }
         }
-        if is_end {
-            self.output.extend_from_slice(LAST_CHUNK);
+    }
+
+    /// Whether the machine will refuse the body.
+    fn is_too_long(&self) -> bool {
+        self.body.len() > self.shared.config.get_limits().body
+    }
+
+    /// Passes what was parsed to the machines, and runs them. While a response is pending, waits for output.
+    fn run_machines(&mut self, parsed: Result<(), HttpError>) -> io::Result<()> {
+        self.output.clear();
+        let shared = self.shared;
+        let mut machines = shared.lock();
+        let HttpMachines { http, server, .. } = &mut machines.core;
+        if let Err(error) = parsed {
+            self.http.refuse(http, error, shared.now());
+        } else if self.http.takes_input() && !self.is_too_long() {
+            self.http.pass(http, server, &[], shared.now());
+        } else {
+            self.activity.set_busy();
+            self.http.pass(http, server, &self.body, shared.now());
+            self.body.clear();
+            self.body.shrink_to(READ_SIZE);
         }
+        loop {
+            shared.arm(shared.run(&mut machines));
+            self.take_output(&mut machines);
+            if !self.output.is_empty() {
+                // Other exchanges may wait for the memory.
+                shared.arm(shared.run(&mut machines));
+                return Ok(());
+            }
+            if self.http.status() != ConnectionStatus::Open || self.http.takes_input() {
+                return Ok(());
+            }
+            machines = self.wait_for_output(machines)?;
+        }
+    }
+
+    /// Moves output of the machines to `output`. One write sends many pieces, because a system call for each piece costs
+    /// more than a copy.
+    fn take_output(&mut self, machines: &mut Machines<'i>) {
+        let now = self.shared.now();
+        let mut space = [0; RESPONSE_HEAD_SIZE];
+        while self.output.len() < WRITE_SIZE {
+            let bytes = self.http.output(&mut machines.core.http, &mut space, now);
+            let length = bytes.len();
+            if length == 0 {
+                return;
+            }
+            self.output.extend_from_slice(bytes);
+            self.http.sent(&mut machines.core.http, length, now);
+        }
+    }
+
+    /// Waits until the exchange has output.
+    ///
+    /// # Errors
+    /// The client has disconnected, or the server is closed.
+    fn wait_for_output<'g>(
+        &self,
+        mut machines: MutexGuard<'g, Machines<'i>>,
+    ) -> io::Result<MutexGuard<'g, Machines<'i>>>
+    where
+        Self: 'g,
+    {
+        let exchange = self.http.exchange().filter(|_| !machines.is_closed);
+        let exchange = exchange.ok_or(ErrorKind::ConnectionAborted)?;
+        let start = Instant::now();
+        machines.waiting.insert(exchange, Arc::clone(&self.ready));
+        machines = wait_for(&self.ready, machines, CHECK_INTERVAL);
+        machines.waiting.remove(&exchange);
+        if start.elapsed() < CHECK_INTERVAL {
+            return Ok(machines);
+        }
+        drop(machines);
+        if self.has_disconnected() {
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        Ok(self.shared.lock())
     }
 
     /// Whether the client has closed the connection. Bytes of its next request are left unread.
@@ -212,170 +198,56 @@ impl Connection {
         let _ = self.stream.set_nonblocking(false);
         match result {
             Ok(n) => n == 0,
-            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 
-    /// Reads a head. Returns `false` if the client has disconnected.
-    fn read_head(&mut self, decoder: &mut RequestDecoder<'_>) -> Result<bool, Refused> {
-        let mut deadline = Instant::now() + IDLE_TIME;
-        let mut is_idle = true;
-        loop {
-            let unread = self.input.get(self.unread.clone()).unwrap_or_default();
-            self.unread.start += decoder.feed(unread)?;
-            if decoder.head().is_some() {
-                return Ok(true);
-            }
-            if is_idle && !decoder.is_idle() {
-                (is_idle, deadline) = (false, Instant::now() + STALL_TIME);
-            }
-            match self.read(deadline) {
-                Ok(0) => return Ok(false),
-                Ok(_) => {}
-                Err(_) if is_idle => return Ok(false),
-                Err(_) => {
-                    return Err(Refused { status: 408, reason: "the head did not arrive in time".into() });
-                }
-            }
-        }
-    }
-
-    /// Decodes the part of a body that was read. Returns whether the body is complete.
-    fn decode_body(&mut self, body: &mut Body) -> Result<bool, Refused> {
-        while !body.decoder.is_complete() && !self.unread.is_empty() {
-            let unread = self.input.get(self.unread.clone()).unwrap_or_default();
-            let piece = body.decoder.decode(unread)?;
-            body.bytes.extend_from_slice(piece.data);
-            self.unread.start += piece.consumed;
-        }
-        Ok(body.decoder.is_complete())
-    }
-
-    /// Reads a body up to a limit.
-    fn read_body(&mut self, body: &mut Body, limit: usize, deadline: Instant) -> Result<Arrival, Refused> {
-        loop {
-            let is_complete = self.decode_body(body)?;
-            if body.bytes.len() > limit {
-                return Ok(Arrival::TooLong);
-            }
-            if is_complete {
-                return Ok(Arrival::Complete);
-            }
-            match self.read(deadline) {
-                Ok(0) => body.decoder.eof()?,
-                Ok(_) => {}
-                Err(_) => return Ok(Arrival::Late),
-            }
-        }
-    }
-
-    /// Reads more input. The input that was read before must be consumed.
-    fn read(&mut self, deadline: Instant) -> io::Result<usize> {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
+    /// Reads more input, or waits for the next deadline. Returns `false` at the end of the input.
+    fn read(&mut self) -> io::Result<bool> {
+        // The machine has the deadline of a body.
+        let left = match self.http.deadline() {
+            Some(at) => at.since(self.shared.now()),
+            None => self.shared.config.get_times().body,
+        };
+        let left = duration(left).max(Duration::from_millis(1));
+        if self.read_timeout < left || self.read_timeout > left + TIMEOUT_TOLERANCE {
             self.stream.set_read_timeout(Some(left))?;
-            match self.stream.read(&mut self.input) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(n) => {
-                    self.unread = 0..n;
-                    return Ok(n);
-                }
-            }
+            self.read_timeout = left;
         }
+        self.unread = 0..0;
+        match self.stream.read(&mut self.input) {
+            Ok(n) => self.unread = 0..n,
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(true),
+                _ => return Err(error),
+            },
+        }
+        Ok(!self.unread.is_empty())
     }
 
     /// Ends the output, and drops input for a short time: input that is unread when a connection closes destroys the
     /// response on its way.
-    fn linger(&mut self) {
-        let _ = self.stream.shutdown(std::net::Shutdown::Write);
-        let deadline = Instant::now() + LINGER_TIME;
+    fn linger(&mut self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)?;
         let mut left = LINGER_SIZE;
-        while let Ok(n @ 1..) = self.read(deadline) {
-            left = left.saturating_sub(n);
-            if left == 0 {
-                return;
-            }
+        while self.http.deadline().is_some_and(|at| self.shared.now() < at) && left > 0 && self.read()? {
+            left = left.saturating_sub(self.unread.len());
         }
-    }
-
-    /// Responds to a request that is not valid HTTP, and ends the connection.
-    fn refuse(&mut self, refused: Refused) -> io::Result<bool> {
-        let mut buffer = [0; 256];
-        let reason = refused.reason.as_bytes();
-        let head = HeadWriter::response(&mut buffer, refused.status)
-            .field("Content-Type", "text/plain")
-            .content_length(reason.len() as u64)
-            .close()
-            .finish()
-            .map_err(io::Error::other)?;
-        self.output.extend_from_slice(head);
-        self.output.extend_from_slice(reason);
-        self.flush()?;
-        self.linger();
-        Ok(false)
-    }
-
-    fn write_head(&mut self, head: &ResponseHead, is_chunkable: bool, keeps_alive: bool) -> io::Result<()> {
-        let mut buffer = [0; 1024];
-        let mut writer = Some(HeadWriter::response(&mut buffer, head.status));
-        head.fields(&mut |name, value| writer = writer.take().map(|writer| writer.field(name, value)));
-        let Some(mut writer) = writer else { return Ok(()) };
-        if head.length.is_none() && head.status != 204 && is_chunkable {
-            writer = writer.chunked();
-        }
-        if !keeps_alive {
-            writer = writer.close();
-        }
-        self.output.extend_from_slice(writer.finish().map_err(io::Error::other)?);
         Ok(())
     }
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        let result = self.stream.write_all(&self.output);
-        self.output.clear();
-        result
+impl<H> Drop for OpenConnection<'_, '_, H> {
+    fn drop(&mut self) {
+        let has_exchange = self.http.exchange().is_some();
+        self.http.close(&mut self.shared.lock().core.http);
+        if has_exchange {
+            // The thread for timers continues the work. The handler must not run here, because it may have panicked.
+            self.shared.arm(Some(Millis::ZERO));
+        }
     }
 }
 
-/// The body of a request, as far as it has arrived.
-struct Body {
-    decoder: BodyDecoder,
-    bytes: Vec<u8>,
-}
-
-/// The result of reading a body.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Arrival {
-    Complete,
-    TooLong,
-    Late,
-}
-
-/// How a response ended.
-enum Ended {
-    /// The response was sent.
-    Complete {
-        /// Whether another request may follow.
-        keeps_alive: bool,
-    },
-    /// The server ended the exchange before the response was complete.
-    Cut,
-    /// The client has disconnected.
-    Disconnected,
-}
-
-/// A request that is not valid HTTP.
-struct Refused {
-    status: u16,
-    reason: String,
-}
-
-impl From<HttpError> for Refused {
-    fn from(error: HttpError) -> Refused {
-        Refused { status: error.status(), reason: error.to_string() }
-    }
+fn duration(time: Millis) -> Duration {
+    Duration::from_millis(time.0)
 }

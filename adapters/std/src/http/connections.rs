@@ -2,57 +2,67 @@
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcp_proto::Millis;
 
 /// The open connections, by number.
 #[derive(Default)]
 pub(super) struct Connections {
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, (TcpStream, Arc<Activity>)>,
 }
 
-struct Open {
-    socket: TcpStream,
-    /// The time at which the wait for the current request began. The wait ends with the complete request. `None`: a
-    /// response is in progress.
-    waits_since: Option<Instant>,
+/// The time at which the wait of a connection for its current request began. The wait ends with the complete request.
+pub(super) struct Activity(AtomicU64);
+
+/// A response is in progress.
+const BUSY: u64 = u64::MAX;
+
+impl Activity {
+    /// Records that the connection has received a request.
+    pub(super) fn set_busy(&self) {
+        self.0.store(BUSY, Ordering::Relaxed);
+    }
+
+    /// Records that the connection waits for the next request.
+    pub(super) fn set_waiting(&self, now: Millis) {
+        self.0.store(now.0, Ordering::Relaxed);
+    }
 }
 
 impl Connections {
     /// Adds a connection, which waits for its first request.
-    pub(super) fn insert(&mut self, number: u64, socket: TcpStream) {
-        self.open.insert(number, Open { socket, waits_since: Some(Instant::now()) });
+    pub(super) fn insert(&mut self, number: u64, socket: TcpStream, now: Millis) -> Arc<Activity> {
+        let activity = Arc::new(Activity(AtomicU64::new(now.0)));
+        self.open.insert(number, (socket, Arc::clone(&activity)));
+        activity
     }
 
     pub(super) fn remove(&mut self, number: u64) {
         self.open.remove(&number);
     }
 
-    /// Records that a connection has received a request.
-    pub(super) fn set_busy(&mut self, number: u64) {
-        if let Some(open) = self.open.get_mut(&number) {
-            open.waits_since = None;
-        }
-    }
-
-    /// Records that a connection waits for the next request.
-    pub(super) fn set_waiting(&mut self, number: u64) {
-        if let Some(open) = self.open.get_mut(&number) {
-            open.waits_since = Some(Instant::now());
-        }
-    }
-
     /// Closes the connection that has waited for the longest time, if one waits.
-    pub(super) fn close_longest_waiting(&mut self) {
-        let waiting = self.open.values_mut().filter(|open| open.waits_since.is_some());
-        if let Some(open) = waiting.min_by_key(|open| open.waits_since) {
-            open.waits_since = None;
-            let _ = open.socket.shutdown(Shutdown::Both);
+    pub(super) fn close_longest_waiting(&self) {
+        let since = |activity: &Activity| activity.0.load(Ordering::Relaxed);
+        let longest = self.open.values().min_by_key(|(_, activity)| since(activity));
+        if let Some((socket, activity)) = longest
+            && since(activity) != BUSY
+        {
+            activity.set_busy();
+            let _ = socket.shutdown(Shutdown::Both);
         }
+    }
+
+    /// Whether a response is in progress.
+    pub(super) fn has_busy(&self) -> bool {
+        self.open.values().any(|(_, activity)| activity.0.load(Ordering::Relaxed) == BUSY)
     }
 
     pub(super) fn close_all(&self) {
-        for open in self.open.values() {
-            let _ = open.socket.shutdown(Shutdown::Both);
+        for (socket, _) in self.open.values() {
+            let _ = socket.shutdown(Shutdown::Both);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod connection;
 mod connections;
-mod open_exchange;
 mod pump;
 mod relay;
 mod serve;
@@ -11,7 +10,7 @@ mod worker;
 
 use mcp_proto_handles::{ConnectError, HttpEndpoint};
 
-use crate::client::ClientHandle;
+use crate::client_handle::ClientHandle;
 use crate::connector::Connector;
 use crate::pump::Pump;
 use crate::reconnect::Reconnect;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
 use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Wake, lock};
-use mcp_proto_http::server::ExchangeId;
+use mcp_proto_http::server::{ExchangeId, HttpConfig};
 
 use super::connection;
 use super::connections::Connections;
@@ -84,8 +84,7 @@ pub(super) struct HttpShared<'i, H> {
     handle: ServerHandle,
     handler: H,
     clock: Clock,
-    pub(super) longest_body: usize,
-    pub(super) body_time: Duration,
+    pub(super) config: &'i HttpConfig<'i>,
 }
 
 impl<'i, H> HttpShared<'i, H> {
@@ -167,12 +166,12 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             if machines.is_closed {
                 return;
             }
-            machines.connections.insert(number, socket);
+            let activity = machines.connections.insert(number, socket, self.now());
             drop(machines);
             let serve = move || {
                 let _permit = permit;
                 // The panic hook has already reported a panic of the handler.
-                let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, number, stream)));
+                let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, stream, activity)));
                 self.lock().connections.remove(number);
             };
             if thread::Builder::new().name("mcp-http".into()).spawn_scoped(scope, serve).is_err() {
@@ -210,7 +209,7 @@ impl<'i> Serve<'i> {
     /// longest time.
     ///
     /// ```no_run
-    /// # use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+    /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
     /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use mcp_proto_std::Serve;
@@ -236,11 +235,9 @@ impl<'i> Serve<'i> {
     ) -> Result<(), ServeError> {
         let pool = Pool::new(self.settings.workers);
         let _workers = pool.join_guard();
-        let mut settings = self.settings;
-        settings.workers = settings.workers.saturating_add(self.waiting);
-        let (limit, longest_answer) = (settings.workers, settings.longest_answer);
-        let server = settings.server()?.message_mode()?;
-        let (body_time, longest_body) = (access.config().get_times().body, access.config().get_limits().body);
+        let (limit, longest_answer) = (self.settings.request_limit(), self.settings.longest_answer);
+        let server = self.settings.server()?.message_mode()?;
+        let config = access.config();
         let memory = HttpMemory {
             exchanges: self.connections.saturating_add(limit),
             sessions: SESSIONS,
@@ -275,8 +272,7 @@ impl<'i> Serve<'i> {
             pool,
             handler,
             clock: Clock::start(),
-            longest_body,
-            body_time: Duration::from_millis(body_time.0),
+            config,
         };
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
@@ -299,7 +295,7 @@ impl<H> HttpShared<'_, H> {
     fn end_connections(&self) {
         lock(&self.machines).is_closed = true;
         let start = std::time::Instant::now();
-        while start.elapsed() < END_TIME && !lock(&self.machines).waiting.is_empty() {
+        while start.elapsed() < END_TIME && lock(&self.machines).connections.has_busy() {
             thread::sleep(Duration::from_millis(10));
         }
         lock(&self.machines).connections.close_all();

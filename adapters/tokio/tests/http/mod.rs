@@ -37,7 +37,7 @@ async fn text(client: &ClientHandle, tool: &str) -> Result<String, CallError> {
 /// Gives the client the time to notice that its idle connections have closed. A request that is on its way when its
 /// connection closes is not repeated, because the server may have processed it.
 async fn notice_closed_connections() {
-    sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(300)).await;
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn timeout_ends_the_call_on_the_server() {
     let mut server = TestServer::start();
     for era in ERAS {
         let client = connect(era, server.endpoint()).await;
-        let short = CallOptions::new().with_progress().timeout(Duration::from_millis(300));
+        let short = CallOptions::new().with_progress().timeout(Duration::from_secs(1));
         let call = client.begin_json("wait", "{}", short).unwrap();
         server.wait_for("waiting").await;
         assert_eq!(within(call).await, Err(CallError::TimedOut));
@@ -312,7 +312,7 @@ async fn server_that_never_confirms_the_end_delays_it_by_two_seconds() {
     let client = connect(Connect::Handshake, HttpEndpoint::new(url)).await;
     let start = Instant::now();
     within(client.close()).await;
-    assert!((2.0..4.0).contains(&start.elapsed().as_secs_f32()), "{:?}", start.elapsed());
+    assert!(start.elapsed() >= Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -50,7 +50,8 @@ impl Peer {
         (revision, capabilities): (&str, &str),
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> (Peer, Served) {
-        let (mut peer, server) = Peer::start(Serve::new(info).workers(workers), 64 * 1024, handler);
+        let (mut peer, server) =
+            Peer::start(Serve::new(info).workers(workers).waiting(0), 64 * 1024, handler);
         peer.send(&initialize(revision, capabilities)).await;
         assert!(peer.line().await.contains("protocolVersion"));
         (peer, server)

@@ -5,13 +5,15 @@ use mcp_proto::server::Server;
 
 use super::output::Piece;
 use super::{Connection, NEVER, Phase, Request};
-use crate::http1::{self, BodyDecoder, BodyFraming, HttpVersion};
-use crate::server::{HttpServer, Method, Policy, RequestHead};
+use crate::http1::{self, BodyDecoder, BodyFraming, HttpError, HttpVersion};
+use crate::server::{HttpConfig, HttpServer, Method, Policy, RequestHead};
 
 impl Connection<'_> {
     /// Passes in input. Returns the number of consumed bytes.
     ///
     /// The caller keeps the other bytes, and passes them in again after the next output.
+    // Not inlined, because its stack frame must not be live while the application handles an event.
+    #[inline(never)]
     pub fn receive<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
@@ -19,90 +21,97 @@ impl Connection<'_> {
         input: &[u8],
         now: Millis,
     ) -> usize {
-        let mut rest = input;
-        if self.phase == Phase::Head && !input.is_empty() {
-            rest = self.receive_head(http, input, now);
+        let mut total = 0usize;
+        while let Some(rest) = input.get(total..).filter(|_| self.takes_input()) {
+            match self.parse(http.config, rest, now) {
+                Ok((0, _)) => break,
+                Ok((consumed, data)) => {
+                    self.pass(http, server, data, now);
+                    total = total.saturating_add(consumed);
+                }
+                Err(error) => self.refuse(http, error, now),
+            }
         }
-        match self.phase {
-            Phase::Body => rest = self.receive_body(http, server, rest, now),
-            Phase::Closing => rest = &[],
-            Phase::Head | Phase::Response | Phase::Closed => {}
-        }
-        input.len().saturating_sub(rest.len())
+        total
     }
 
-    /// Parses a head, and begins its exchange. Returns the rest of the input.
+    /// Parses input, without the servers. Returns the number of consumed bytes, and the part of the body among them.
+    ///
+    /// A caller with several threads uses this method in place of [`receive`](Connection::receive), and collects the
+    /// body. It then locks the servers, and calls [`pass`](Connection::pass).
+    ///
+    /// # Errors
+    /// The input is not HTTP/1.1. The caller calls [`refuse`](Connection::refuse).
     #[inline(never)]
-    fn receive_head<'i, P: Policy>(
+    pub fn parse<'i>(
         &mut self,
-        http: &mut HttpServer<'_, P>,
+        config: &HttpConfig<'_>,
         input: &'i [u8],
         now: Millis,
-    ) -> &'i [u8] {
-        let was_idle = self.head.is_idle();
-        let consumed = match self.head.feed(input) {
-            Ok(consumed) => consumed,
-            Err(error) => {
-                self.refuse(http, error.into(), now);
-                return input;
-            }
-        };
-        let times = &http.config.times;
-        if was_idle && !self.head.is_idle() {
-            self.deadline = now.plus(times.head);
+    ) -> Result<(usize, &'i [u8]), HttpError> {
+        let mut consumed = 0;
+        if self.phase == Phase::Head && !input.is_empty() {
+            consumed = self.parse_head(config, input, now)?;
         }
-        let rest = input.get(consumed..).unwrap_or_default();
-        let Some(head) = self.head.head() else { return rest };
-        self.keeps_alive = head.keeps_alive();
-        self.is_chunkable = head.version() == HttpVersion::Http11;
-        self.body = BodyDecoder::new(head.body());
-        self.phase = Phase::Body;
-        self.deadline = now.plus(times.stall);
-        self.request = match http.begin(&request_head(&head), now) {
-            Ok(exchange) => {
-                self.deadline = NEVER;
-                if head.expects_continue() {
-                    self.set_piece(Piece::Continue);
+        match self.phase {
+            Phase::Body => {
+                let piece = self.body.decode(input.get(consumed..).unwrap_or_default())?;
+                if self.body.is_complete() {
+                    self.phase = Phase::Response;
                 }
-                Request::Exchange(exchange)
+                Ok((consumed.saturating_add(piece.consumed), piece.data))
             }
-            Err(refusal) => Request::Refused(refusal, head.method() == "HEAD"),
-        };
-        rest
+            Phase::Closing => Ok((input.len(), &[])),
+            Phase::Head | Phase::Response | Phase::Closed => Ok((consumed, &[])),
+        }
     }
 
-    /// Passes the body to the exchange, or drops the body of a refused request. Returns the rest of the input.
+    /// Parses a head. Returns the number of consumed bytes.
+    fn parse_head(&mut self, config: &HttpConfig<'_>, input: &[u8], now: Millis) -> Result<usize, HttpError> {
+        let was_idle = self.head.is_idle();
+        let consumed = self.head.feed(input)?;
+        if was_idle && !self.head.is_idle() {
+            self.deadline = now.plus(config.times.head);
+        }
+        if let Some(head) = self.head.head() {
+            self.keeps_alive = head.keeps_alive();
+            self.is_chunkable = head.version() == HttpVersion::Http11;
+            self.body = BodyDecoder::new(head.body());
+            self.phase = Phase::Body;
+            self.deadline = now.plus(config.times.stall);
+        }
+        Ok(consumed)
+    }
+
+    /// Begins the exchange of a head that was [parsed](Connection::parse), and passes on a part of the body. The last
+    /// part follows the end of the body. Does nothing without a head.
     #[inline(never)]
-    fn receive_body<'i, P: Policy>(
+    pub fn pass<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
         server: &mut Server<'_>,
-        input: &'i [u8],
+        data: &[u8],
         now: Millis,
-    ) -> &'i [u8] {
-        let mut rest = input;
-        loop {
-            let piece = match self.body.decode(rest) {
-                Ok(piece) => piece,
-                Err(error) => {
-                    self.refuse(http, error.into(), now);
-                    return rest;
+    ) {
+        let is_end = self.phase == Phase::Response;
+        let Some(head) = self.head.head().filter(|_| is_end || self.phase == Phase::Body) else { return };
+        let request = request_head(&head);
+        if let Request::None = self.request {
+            self.request = match http.begin(&request, now) {
+                Ok(exchange) => {
+                    self.deadline = NEVER;
+                    if head.expects_continue() && !is_end {
+                        (self.piece, self.position, self.length) = (Piece::Continue, 0, 0);
+                    }
+                    Request::Exchange(exchange)
                 }
+                Err(refusal) => Request::Refused(refusal, head.method() == "HEAD"),
             };
-            rest = rest.get(piece.consumed..).unwrap_or_default();
-            let is_end = self.body.is_complete();
-            if (is_end || !piece.data.is_empty())
-                && let (Request::Exchange(exchange), Some(head)) = (self.request, self.head.head())
-            {
-                http.body(server, exchange, &request_head(&head), piece.data, is_end, now);
-            }
-            if is_end {
-                self.phase = Phase::Response;
-                return rest;
-            }
-            if piece.consumed == 0 {
-                return rest;
-            }
+        }
+        if let Request::Exchange(exchange) = self.request
+            && (is_end || !data.is_empty())
+        {
+            http.body(server, exchange, &request, data, is_end, now);
         }
     }
 }

@@ -6,6 +6,7 @@ mod output;
 use mcp_proto::Millis;
 use mcp_proto::rpc::code;
 
+use super::response::Detail;
 use super::{ExchangeId, HttpServer, Policy, Refusal};
 use crate::http1::{BodyDecoder, BodyFraming, HttpError, RequestDecoder};
 use output::Piece;
@@ -216,14 +217,16 @@ impl<'b> Connection<'b> {
     }
 
     /// Refuses a request whose end is unknown, and ends the connection after the response.
-    fn refuse<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, refusal: Refusal, now: Millis) {
+    pub fn refuse<P: Policy>(
+        &mut self,
+        http: &mut HttpServer<'_, P>,
+        refusal: impl Into<Refusal>,
+        now: Millis,
+    ) {
         self.close_exchange(http);
         self.keeps_alive = false;
-        self.phase = Phase::Response;
-        if self.has_response {
-            self.phase = Phase::Closed;
-        }
-        self.request = Request::Refused(refusal, false);
+        self.phase = if self.has_response { Phase::Closed } else { Phase::Response };
+        self.request = Request::Refused(refusal.into(), false);
         self.deadline = now.plus(http.config.times.stall);
     }
 
@@ -253,6 +256,7 @@ impl<'b> Connection<'b> {
 /// A response to a request that is not valid HTTP.
 impl From<HttpError> for Refusal {
     fn from(error: HttpError) -> Refusal {
-        Refusal::new(error.status(), code::INVALID_REQUEST, error.reason())
+        let refusal = Refusal::new(error.status(), code::INVALID_REQUEST, error.reason());
+        Refusal { detail: Detail::Element(error.element()), ..refusal }
     }
 }

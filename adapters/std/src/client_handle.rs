@@ -11,7 +11,7 @@ use mcp_proto_handles::{
 use serde_core::Serialize;
 
 use crate::child::Deadline;
-use crate::pending::PendingCall;
+use crate::pending::{PendingCall, TaskCall};
 
 /// The handle of a connected client.
 ///
@@ -118,6 +118,42 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
         Ok(PendingCall { inner: self.inner.begin_json(tool, arguments, options)? })
+    }
+
+    /// Calls a tool, and returns as soon as the call has become a task or has its result.
+    ///
+    /// The client needs [`tasks`](crate::Connector::tasks). Without [`CallOptions::task`], it requests a task of
+    /// `2025-11-25` with the time to live that the server chooses. If the tool does not support tasks, such a server
+    /// refuses the call.
+    ///
+    /// ```no_run
+    /// # use mcp_proto_std::{CallError, CallOptions, ClientHandle, TaskCall};
+    /// # use std::collections::BTreeMap;
+    /// # fn store(id: &str) {}
+    /// # fn example(client: &ClientHandle) -> Result<(), CallError> {
+    /// match client.call_task("build", &BTreeMap::from([("target", "all")]), CallOptions::new())? {
+    ///     // A later run of the program gets the result.
+    ///     TaskCall::Task { id, call } => {
+    ///         store(&id);
+    ///         call.detach();
+    ///     }
+    ///     TaskCall::Result(result) => println!("{:?}", result.text()),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn call_task<A: Serialize + ?Sized>(
+        &self,
+        tool: &str,
+        arguments: &A,
+        options: CallOptions,
+    ) -> Result<TaskCall, CallError> {
+        Ok(match block_on(self.inner.call_task(tool, arguments, options))? {
+            handles::TaskCall::Task { id, call } => TaskCall::Task { id, call: PendingCall { inner: call } },
+            handles::TaskCall::Result(result) => TaskCall::Result(result),
+        })
     }
 
     /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] waits for the result of the

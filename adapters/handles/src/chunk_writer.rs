@@ -1,0 +1,126 @@
+//! The writer of a chunked response, for threads and tasks.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use mcp_proto::server::Reply;
+use mcp_proto::{SendError, Ticket};
+
+use crate::cancellation::Cancellation;
+use crate::responder::Responder;
+use crate::server_command::ServerCommand;
+use crate::signal::Signal;
+
+/// The writer of a [chunked](Responder::chunked) response.
+///
+/// Dropping the writer, or the future of a write, fails the response.
+#[must_use = "the response stays open until `end` or `fail`"]
+#[derive(Debug)]
+pub struct ChunkWriter {
+    responder: Responder,
+    /// Whether a write has begun, and its end is unknown.
+    is_writing: bool,
+}
+
+impl ChunkWriter {
+    pub(crate) fn new(responder: Responder) -> ChunkWriter {
+        ChunkWriter { responder, is_writing: false }
+    }
+
+    /// Returns an observer of the cancellation for other code.
+    #[must_use]
+    pub fn cancellation(&self) -> Cancellation {
+        self.responder.cancellation()
+    }
+
+    /// Writes the next part of a text. Waits until the transmit buffer has taken it, while the client reads.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
+    /// not text.
+    pub async fn text(&mut self, text: impl Into<String>) -> Result<(), SendError> {
+        self.write(Chunk::Text(text.into())).await
+    }
+
+    /// Writes the next part of a binary content, like [`text`](ChunkWriter::text).
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
+    /// not binary.
+    pub async fn blob(&mut self, bytes: impl Into<Vec<u8>>) -> Result<(), SendError> {
+        self.write(Chunk::Blob(bytes.into())).await
+    }
+
+    async fn write(&mut self, chunk: Chunk) -> Result<(), SendError> {
+        self.is_writing = true;
+        let (outcome, result) = Outcome::new();
+        self.responder.push(ServerCommand::write_chunk(self.responder.ticket(), chunk, outcome));
+        let written = result.wait_until(|result| result.take()).await;
+        self.is_writing = written.is_err();
+        written
+    }
+
+    /// Completes the response.
+    pub fn end(mut self) {
+        if !self.is_writing {
+            self.responder.end_chunks(None);
+        }
+    }
+
+    /// Completes the response as a failure: see [`Chunks::fail`](mcp_proto::server::Chunks::fail).
+    pub fn fail(mut self, reason: impl Display) {
+        self.responder.end_chunks(Some(reason.to_string()));
+    }
+}
+
+/// A part of a content that a command writes.
+pub(crate) enum Chunk {
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+impl Chunk {
+    /// Writes the part from `at` on. Returns the end of what the server took, and whether it took all.
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the response has ended.
+    pub(crate) fn write(
+        &self,
+        server: &mut mcp_proto::Server<'_>,
+        ticket: Ticket,
+        at: usize,
+    ) -> Result<(usize, bool), SendError> {
+        let mut chunks = server.chunks(ticket)?;
+        let (taken, length) = match self {
+            Chunk::Text(text) => (chunks.text(text.get(at..).unwrap_or_default()), text.len()),
+            Chunk::Blob(bytes) => (chunks.blob(bytes.get(at..).unwrap_or_default()), bytes.len()),
+        };
+        Ok((at + taken, at + taken == length))
+    }
+}
+
+/// Opens the response of a request.
+pub(crate) type OpenFn = Box<dyn FnOnce(Reply<'_>) -> Result<(), SendError> + Send>;
+
+/// The result of a command that a thread or task waits for. Dropping an unresolved outcome reports [`SendError::Gone`].
+pub(crate) struct Outcome(Arc<OutcomeSignal>);
+
+type OutcomeSignal = Signal<Option<Result<(), SendError>>>;
+
+impl Outcome {
+    pub(crate) fn new() -> (Outcome, Arc<OutcomeSignal>) {
+        let result = Arc::default();
+        (Outcome(Arc::clone(&result)), result)
+    }
+
+    pub(crate) fn resolve(&self, outcome: Result<(), SendError>) {
+        self.0.update(|result| *result = Some(outcome));
+    }
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        // Keep a result that was already set. If the caller has taken the result, this error has no effect.
+        self.0.update(|result| _ = result.get_or_insert(Err(SendError::Gone)));
+    }
+}

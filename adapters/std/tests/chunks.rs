@@ -1,0 +1,152 @@
+//! Chunked responses of workers: one after the other, beside other requests, and their early ends.
+#![cfg(unix)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::peer::{Peer, call, cancel};
+use mcp_proto::SendError;
+use mcp_proto::server::{ChunkedContent, Event, Resource, Resources, ServerConfig, Tool, Tools};
+use mcp_proto_std::{Responder, ServerHandle};
+
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("lines", "{}"),
+    Tool::new("quick", "{}"),
+    Tool::new("panic", "{}"),
+    Tool::new("drop", "{}"),
+    Tool::new("wrong", "{}"),
+    Tool::new("refused", "{}"),
+    Tool::new("endless", "{}"),
+]);
+static RESOURCES: Resources = Resources::new(&[Resource::new("a:dump", "dump")]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
+const SESSION: (&str, &str) = ("2025-06-18", "{}");
+
+/// Lines of a large text: many chunks, each of which meets the commands of other requests.
+const LINES: usize = 5000;
+
+fn line(number: usize) -> String {
+    format!("{number} {}\n", "\u{20ac}".repeat(60))
+}
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    match event {
+        Event::Call(call) => {
+            let name = call.name().to_owned();
+            server.run(call, move |responder| respond(&name, responder));
+        }
+        Event::ReadResource(read) => server.run(read, |responder| {
+            let blob = ChunkedContent::ResourceBlob { uri: "a:dump", mime_type: None };
+            let mut writer = responder.chunked(move |reply| reply.chunked(blob)).expect("a writer");
+            for byte in 0..=u8::MAX {
+                writer.blob([byte; 1000]).expect("the client reads");
+            }
+            writer.end();
+        }),
+        _ => {}
+    }
+}
+
+static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
+
+fn respond(tool: &str, responder: Responder) {
+    if tool == "quick" {
+        return responder.text("quick");
+    }
+    if tool == "refused" {
+        let blob = ChunkedContent::ResourceText { uri: "", mime_type: None };
+        // The closure responds by itself, so that no response is open.
+        let refused = responder.chunked(move |reply| {
+            reply.text("whole");
+            let _ = blob;
+            Ok(())
+        });
+        return assert!(matches!(refused, Err((_, SendError::Gone))));
+    }
+    let mut writer = responder.chunked(|reply| reply.chunked(ChunkedContent::Text)).expect("a writer");
+    match tool {
+        "lines" => {
+            (0..LINES).for_each(|number| writer.text(line(number)).expect("the client reads"));
+            writer.end();
+        }
+        "panic" => {
+            writer.text("before").unwrap();
+            panic!("the work of this test panics");
+        }
+        "drop" => writer.text("dropped").unwrap(),
+        "wrong" => {
+            writer.text("text").unwrap();
+            assert_eq!(writer.blob(*b"bytes"), Err(SendError::Gone));
+            writer.end();
+        }
+        _ => {
+            while writer.text("endless ").is_ok() {}
+            IS_CANCELLED.store(writer.cancellation().is_cancelled(), Ordering::Relaxed);
+            writer.end();
+        }
+    }
+}
+
+fn id_of(line: &str) -> u32 {
+    line["{'jsonrpc':'2.0','id':".len()..].split(',').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn large_responses_follow_each_other_and_others_wait() {
+    let (mut peer, server) = Peer::connect(&INFO, 4, SESSION, handler);
+    peer.send(&(call(1, "lines", "{}") + &call(2, "quick", "{}") + &call(3, "lines", "{}")));
+    peer.send(
+        "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/read\",\"params\":{\"uri\":\"a:dump\"}}\n",
+    );
+    let text: String = (0..LINES).map(line).collect::<String>().replace('\n', "\\n");
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        let line = peer.line();
+        let id = id_of(&line);
+        ids.push(id);
+        match id {
+            2 => assert!(line.contains(r#"[{"type":"text","text":"quick"}]"#)),
+            4 => assert!(
+                line.contains("AAAA") && line.ends_with("/////w==\"}]}}\n"),
+                "{}",
+                &line[line.len() - 50..]
+            ),
+            _ => assert!(line.ends_with(&format!("{text}\"}}]}}}}\n")), "{} bytes", line.len()),
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4]);
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn response_of_a_worker_that_gives_up_is_a_failure() {
+    let (mut peer, server) = Peer::connect(&INFO, 2, SESSION, handler);
+    for (tool, text) in [("panic", "before"), ("drop", "dropped"), ("wrong", "text")] {
+        peer.send(&call(5, tool, "{}"));
+        let line = peer.line();
+        assert!(line.contains(&format!("[{{\"type\":\"text\",\"text\":\"{text}\"}}")), "{line}");
+        assert!(line.ends_with("],\"isError\":true}}\n"), "{line}");
+    }
+    peer.send(&call(6, "refused", "{}"));
+    assert!(peer.line().contains("whole"));
+    peer.send(&call(7, "quick", "{}"));
+    assert!(peer.line().contains("quick"), "the server goes on");
+    drop(peer);
+    server.join().unwrap();
+}
+
+#[test]
+fn cancellation_ends_a_response_that_never_ends() {
+    let (mut peer, server) = Peer::connect(&INFO, 2, SESSION, handler);
+    peer.send(&call(5, "endless", "{}"));
+    std::thread::sleep(Duration::from_millis(50));
+    peer.send(&(cancel(5) + &call(6, "quick", "{}")));
+    let line = peer.line();
+    assert!(line.contains("endless endless") && line.ends_with("],\"isError\":true}}\n"));
+    assert!(peer.line().contains("quick"));
+    drop(peer);
+    server.join().unwrap();
+    assert!(IS_CANCELLED.load(Ordering::Relaxed));
+}

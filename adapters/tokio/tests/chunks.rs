@@ -1,0 +1,61 @@
+//! Chunked responses of tasks, and of a task that drops a write.
+
+use std::time::Duration;
+
+use crate::peer::{Peer, call};
+use mcp_proto::SendError;
+use mcp_proto::server::{ChunkedContent, Event, ServerConfig, Tool, Tools};
+use mcp_proto_tokio::{Responder, ServerHandle};
+use tokio::time::timeout;
+
+static TOOLS: Tools =
+    Tools::new(&[Tool::new("image", "{}"), Tool::new("impatient", "{}"), Tool::new("quick", "{}")]);
+static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+
+fn handler(event: Event<'_>, server: &ServerHandle) {
+    if let Event::Call(call) = event {
+        let name = call.name().to_owned();
+        server.run(call, move |responder| async move { respond(&name, responder).await });
+    }
+}
+
+async fn respond(tool: &str, responder: Responder) {
+    if tool == "quick" {
+        return responder.text("quick");
+    }
+    let image = ChunkedContent::Image { mime_type: "image/png" };
+    let mut writer = responder.chunked(move |reply| reply.chunked(image)).await.expect("a writer");
+    if tool == "impatient" {
+        // The client does not read, so that a write waits at some point.
+        while let Ok(written) = timeout(Duration::from_millis(200), writer.blob(vec![0; 100_000])).await {
+            assert_eq!(written, Ok(()));
+        }
+        // The rest of the last write may or may not follow: the response is incomplete.
+        return writer.end();
+    }
+    for byte in 0..=u8::MAX {
+        assert_eq!(writer.blob([byte; 3000]).await, Ok(()));
+    }
+    assert_eq!(writer.text("no bytes").await, Ok::<(), SendError>(()).and(Err(SendError::Gone)));
+}
+
+#[tokio::test]
+async fn large_image_is_written_in_chunks() {
+    let (mut peer, _server) = Peer::connect(&INFO, 1, ("2025-06-18", "{}"), handler).await;
+    peer.send(&call(1, "image", "{}")).await;
+    let line = peer.line().await;
+    assert!(line.len() > 1_024_000, "{} bytes", line.len());
+    // The text at the end is not binary, so that the image is a failure.
+    assert!(line.ends_with("////\"}],\"isError\":true}}\n"), "{}", &line[line.len() - 50..]);
+}
+
+#[tokio::test]
+async fn dropped_write_fails_the_response() {
+    let (mut peer, _server) = Peer::connect(&INFO, 1, ("2025-06-18", "{}"), handler).await;
+    peer.send(&call(1, "impatient", "{}")).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let line = peer.line().await;
+    assert!(line.ends_with("],\"isError\":true}}\n"), "{}", &line[line.len() - 50..]);
+    peer.send(&call(2, "quick", "{}")).await;
+    assert!(peer.line().await.contains("quick"));
+}
