@@ -75,7 +75,8 @@
 //! }
 //! ```
 //!
-//! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. Without these
+//! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. `defmt` also
+//! implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
 //! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
 //! [`HttpPump`] for MCP over HTTP.
 #![no_std]

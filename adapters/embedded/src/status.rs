@@ -5,6 +5,7 @@ use mcp_proto::Millis;
 
 /// The result of one [`Pump`](crate::Pump) step: what has happened, or what the caller must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PumpStatus {
     /// The machine has an event: call its `event()`.
@@ -64,3 +65,11 @@ pub(crate) fn reject_zero(written: Result<usize, ErrorKind>) -> Result<usize, Er
         written => written,
     }
 }
+
+/// Types that an application logs with `defmt`.
+#[cfg(all(test, feature = "defmt"))]
+const _: () = {
+    const fn has_format<T: defmt::Format>() {}
+    has_format::<(PumpStatus, mcp_proto::ProtocolError, mcp_proto::ConfigError, mcp_proto::SendError)>();
+    has_format::<(mcp_proto::Ticket, mcp_proto::Level, mcp_proto::State, mcp_proto::Revision, Millis)>();
+};

@@ -59,7 +59,7 @@ impl Link {
             };
             match self.attempt(read)? {
                 Some(0) => {
-                    return Err(io::Error::new(ErrorKind::UnexpectedEof, "its side of the link was closed"));
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, "the board closed the link"));
                 }
                 Some(n) => return Ok(n),
                 None => {}

@@ -29,6 +29,7 @@ const READ_BUFFER_SIZE: usize = 64;
 ///
 /// /// A socket that listens again after it has closed.
 /// trait Socket: Link {
+///     fn has_client(&self) -> bool;
 ///     /// Ends the output.
 ///     fn end(&mut self);
 ///     fn close(&mut self);
@@ -41,7 +42,7 @@ const READ_BUFFER_SIZE: usize = 64;
 ///     now: fn() -> Millis,
 /// ) {
 ///     loop {
-///         for (pump, socket) in connections.iter_mut() {
+///         for (pump, socket) in connections.iter_mut().filter(|(_, socket)| socket.has_client()) {
 ///             match pump.step(http, server, *socket, now()) {
 ///                 HttpStatus::Closing(_) => socket.end(),
 ///                 HttpStatus::Closed => {
@@ -118,6 +119,9 @@ impl<'b> HttpPump<'b> {
     /// Moves bytes in both directions without blocking.
     ///
     /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
+    ///
+    /// The first step for a client starts the time in which its first request must arrive. So the caller takes no steps
+    /// while the link has no client.
     pub fn step<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
