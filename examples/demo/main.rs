@@ -7,6 +7,7 @@
 mod stdio_server;
 
 mod raw;
+mod task;
 
 use std::process::{Command, ExitCode};
 use std::thread;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    let mut arguments = std::env::args().skip_while(|argument| argument != task::CALL).skip(1);
+    if let Some(url) = arguments.next() {
+        return if task::call(&url).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let eras = [("handshake", Connect::Handshake), ("stateless", Connect::Stateless)];
     for (name, connect) in eras {
         println!("== The {name} era");
@@ -36,6 +41,11 @@ fn main() -> ExitCode {
             println!("  ✗ {error}");
             return ExitCode::FAILURE;
         }
+    }
+    println!("== A task that survives its client");
+    if let Err(error) = task::tour() {
+        println!("  ✗ {error}");
+        return ExitCode::FAILURE;
     }
     println!("All checks passed.");
     ExitCode::SUCCESS

@@ -1,9 +1,11 @@
 //! The tables of tools, resources and prompts that clients can list.
 
+use mcp_proto::TaskSupport;
 use mcp_proto::server::{
-    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, TaskSupport, Tool, Tools,
+    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Tool, Tools,
 };
 
+use crate::skills::TAKE_NOTES;
 use crate::tasks::{Greet, SlowCompute};
 use crate::tools::{Add, Deploy, Echo, Log, RemoveNote, Slow, WriteNote};
 
@@ -88,13 +90,14 @@ const DIALECT: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/sche
 pub(crate) static RESOURCES: Resources =
     Resources::dynamic_list().templates(&TEMPLATES).list_changed().subscribe();
 
-pub(crate) static FIXED: [Resource; 4] = [
+pub(crate) static FIXED: [Resource; 5] = [
     Resource::new("test://static-text", "static text").mime_type("text/plain"),
     Resource::new("test://static-binary", "static bytes").mime_type("image/png"),
     Resource::new("test://watched-resource", "watched").mime_type("text/plain"),
     Resource::new("clock://ticks", "ticks")
         .description("A counter that the tool tick advances")
         .mime_type("text/plain"),
+    TAKE_NOTES.resource(),
 ];
 
 static TEMPLATES: [ResourceTemplate; 2] = [

@@ -1,7 +1,7 @@
 //! A server with every feature of the protocol, on stdin and stdout or over HTTP.
 //!
 //! The server supports every revision. The features are tools of every kind, changing resources, subscriptions,
-//! prompts, completion, log messages, requests to the client, and tasks.
+//! prompts, completion, log messages, requests to the client, tasks, and skills.
 //!
 //! ```text
 //! cargo build --example everything_server
@@ -18,6 +18,7 @@ mod input_requests;
 mod multi_round;
 mod prompts;
 mod resources;
+mod skills;
 mod tasks;
 mod tools;
 
@@ -35,6 +36,7 @@ static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_P
     .instructions("Write notes, read them, watch them. The other tools are for trying out a client.")
     .features(&[
         &catalogue::TOOLS,
+        &skills::SKILLS,
         &catalogue::RESOURCES,
         &catalogue::PROMPTS,
         &Completion,

@@ -26,7 +26,7 @@ pub(crate) struct SlowCompute<'a> {
     label: Option<&'a str>,
 }
 
-/// The questions of each task that has no response yet.
+/// The number of open input requests of each task.
 #[derive(Default)]
 pub(crate) struct OpenTasks(HashMap<TaskTicket, usize>);
 
@@ -105,7 +105,7 @@ fn greet_later(call: Call<'_>, server: &ServerHandle) {
     let answer = call.input("user_name").and_then(ElicitResultView::from_json);
     let name = answer.and_then(|answer| answer.field("name")?.string()).map(|name| name.to_string());
     let Some(name) = name else {
-        // Up to `2025-11-25` the task asks the question itself.
+        // Up to `2025-11-25` the task itself requires the input.
         return match call.can_require_input() {
             true => call.require_input(&[("user_name", &WHO)], None),
             false => compute(call, server, Duration::ZERO, "Hello, whoever you are!".into()),
@@ -114,7 +114,7 @@ fn greet_later(call: Call<'_>, server: &ServerHandle) {
     compute(call, server, Duration::from_millis(100), format!("Hello, {name}!"));
 }
 
-/// Completes a task whose questions all have responses.
+/// Completes a task whose input requests all have responses.
 pub(crate) fn take_input(input: &TaskInput<'_>, server: &ServerHandle, tasks: &mut OpenTasks) {
     let ticket = input.task();
     let Some(open) = tasks.0.get_mut(&ticket) else { return };

@@ -23,14 +23,21 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost. One variant has a float argument, the other has another
-/// decoder.
+/// Generates variants of the main loop, to measure their cost. Two variants have a float or a `Decimal` as
+/// their argument, one has skills, and one has another decoder.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =
         run.lines().filter(|line| !line.starts_with("//!")).map(|line| format!("{line}\n")).collect();
     if var("CARGO_FEATURE_FLOAT").is_ok() {
         code = code.replace("on: bool }", "on: f32 }").replace("set_led(on)", "set_led(on > 0.5)");
+    }
+    if var("CARGO_FEATURE_DECIMAL").is_ok() {
+        code = code.replace("on: bool }", "on: mcp_proto::Decimal }");
+        code = code.replace("set_led(on)", "set_led(on > mcp_proto::Decimal::new(5, -1))");
+    }
+    if var("CARGO_FEATURE_SKILLS").is_ok() {
+        code = code.replace("&[&TOOLS]", "&[&TOOLS, &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
         let theirs = "crate::codec::arguments::<LedSet>(&call, None)";

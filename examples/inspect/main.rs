@@ -19,6 +19,7 @@ mod content;
 mod host;
 mod options;
 mod show;
+mod skill;
 mod table;
 mod trace;
 
@@ -28,9 +29,10 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_proto::client::{Listed, Reference, TaskLimits, Timeouts};
-use mcp_proto::server::TaskSupport;
-use mcp_proto::{Era, Millis, Revisions, ServerCapabilities};
-use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, Subscription};
+use mcp_proto::{Era, Millis, Revisions, ServerCapabilities, TaskSupport};
+use mcp_proto_std::{
+    CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, PendingCall, Subscription,
+};
 
 use options::{Arguments, USAGE};
 
@@ -109,6 +111,9 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     if let Some(uri) = &arguments.read {
         content::read(&client.read_resource(uri).map_err(failed(uri))?);
     }
+    if let Some(uri) = &arguments.skill {
+        skill::load(client, uri)?;
+    }
     if let Some((name, given)) = &arguments.prompt {
         let given: Vec<_> = given.iter().map(|(name, value)| (&**name, &**value)).collect();
         content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
@@ -129,15 +134,20 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     }
     for (tool, given) in &arguments.calls {
         let options = if supports_tasks(client, tool)? { options.task(TASK_TTL) } else { options };
-        let call = client.begin_json(tool, given, options).map_err(failed(tool))?;
-        let result = call.wait_with(|step| show::progress(&step)).map_err(failed(tool))?;
-        content::result(&result.view());
-        if result.is_error() {
-            return Err("the tool failed".into());
-        }
+        wait(client.begin_json(tool, given, options), tool)?;
+    }
+    for id in &arguments.tasks {
+        wait(client.resume_task(id, options), &format!("task {id}"))?;
     }
     thread::sleep(arguments.listen);
     Ok(())
+}
+
+/// Waits for the result of a call, and shows its progress and its result.
+fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> {
+    let result = call.and_then(|call| call.wait_with(|step| show::progress(&step))).map_err(failed(what))?;
+    content::result(&result.view());
+    if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
 
 /// The time for which a server keeps a task (`2025-11-25`).

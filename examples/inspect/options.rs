@@ -13,8 +13,10 @@ usage: inspect [OPTION...] [--] COMMAND...
   --call TOOL              call this tool (may be repeated)
   --prompt NAME            get this prompt
   --args JSON              with these arguments, for the last --call or --prompt: an object (none if not given)
+  --task ID                get the result of this task, whose id an earlier --call has shown (may be repeated)
   --schema TOOL            show what this tool takes, as JSON Schema
   --read URI               read this resource
+  --skill URI              load this skill: verify its files, and show its instructions
   --complete REF ARG TEXT  what may ARG be that begins with TEXT? REF is a prompt or a URI template
   --subscribe URI          hear when this resource changes (may be repeated)
   --listen SECONDS         wait so long in the end, and show what is heard (5 after --subscribe)
@@ -35,9 +37,11 @@ usage: inspect [OPTION...] [--] COMMAND...
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub(crate) calls: Vec<(String, String)>,
+    pub(crate) tasks: Vec<String>,
     pub(crate) prompt: Option<(String, Vec<(String, String)>)>,
     pub(crate) schema: Option<String>,
     pub(crate) read: Option<String>,
+    pub(crate) skill: Option<String>,
     pub(crate) complete: Option<[String; 3]>,
     pub(crate) subscribe: Vec<String>,
     pub(crate) listen: Duration,
@@ -66,8 +70,10 @@ impl Arguments {
                     Some((_, _, json)) => *json = value()?,
                     None => return Err("--args must follow its --call or --prompt".into()),
                 },
+                "--task" => arguments.tasks.push(value()?),
                 "--schema" => arguments.schema = Some(value()?),
                 "--read" => arguments.read = Some(value()?),
+                "--skill" => arguments.skill = Some(value()?),
                 "--complete" => arguments.complete = Some([value()?, value()?, value()?]),
                 "--subscribe" => arguments.subscribe.push(value()?),
                 "--listen" => listen = Some(seconds(&value()?)?),

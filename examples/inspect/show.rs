@@ -33,7 +33,7 @@ fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     if flags.is_empty() { name.to_string() } else { format!("{name} ({})", flags.join(", ")) }
 }
 
-/// Prints the lists of tools, resources, templates and prompts.
+/// Prints the lists of tools, resources, templates, prompts and skills.
 pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     let offers = |capability| client.server().capabilities.has(capability);
     if offers(ServerCapabilities::TOOLS) {
@@ -49,6 +49,9 @@ pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     }
     if offers(ServerCapabilities::PROMPTS) {
         prompts(&client.list_prompts().map_err(failed("listing the prompts"))?);
+    }
+    if offers(ServerCapabilities::SKILLS) {
+        crate::skill::list(&client.list_skills().map_err(failed("listing the skills"))?);
     }
     Ok(())
 }
@@ -144,6 +147,6 @@ pub(crate) fn progress(step: &Progress) {
     }
 }
 
-fn text(text: Option<Str<'_>>) -> String {
+pub(crate) fn text(text: Option<Str<'_>>) -> String {
     text.map(|text| text.to_string()).unwrap_or_default()
 }

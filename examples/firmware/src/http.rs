@@ -54,7 +54,7 @@ struct LedSet {
 pub trait Network {
     /// Time since the start.
     fn now(&mut self) -> Millis;
-    /// Reads like [`Link::receive`], from one of the connections. Without a client, no byte arrives.
+    /// Reads like [`Link::receive`], from one of the connections. `NotConnected`: the connection has no client.
     fn receive(&mut self, connection: usize, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
     /// Writes like [`Link::transmit`], to one of the connections.
     fn transmit(&mut self, connection: usize, bytes: &[u8]) -> Result<usize, ErrorKind>;
@@ -134,26 +134,28 @@ impl Device {
         }
     }
 
-    /// Runs a step of the test. Returns the time of the next step.
+    /// Runs a step of the test if it is due. Returns the time of the next call, which is `now` after a step, because the
+    /// server then has output.
     #[inline(never)]
     fn work(&mut self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
-        let test = self.test.as_mut().filter(|test| test.next <= now);
-        if let Some(SelfTest { ticket, step, next }) = test {
-            *next = now.plus(STEP_TIME);
-            match server.reply(*ticket) {
-                Ok(reply) if *step == 9 => {
-                    reply.text("test passed");
-                    self.test = None;
-                }
-                Ok(mut reply) => {
-                    *step += 1;
-                    _ = reply.progress(*step, Some(10.into()), "");
-                }
-                Err(SendError::Busy) => *next = now.plus(Millis(1)),
-                Err(_) => self.test = None,
-            }
+        let SelfTest { ticket, step, next } = self.test.as_mut()?;
+        if *next > now {
+            return Some(*next);
         }
-        self.test.map(|test| test.next)
+        *next = now.plus(STEP_TIME);
+        match server.reply(*ticket) {
+            Ok(reply) if *step == 9 => {
+                reply.text("test passed");
+                self.test = None;
+            }
+            Ok(mut reply) => {
+                *step += 1;
+                _ = reply.progress(*step, Some(10.into()), "");
+            }
+            Err(SendError::Busy) => *next = now.plus(Millis(1)),
+            Err(_) => self.test = None,
+        }
+        Some(now)
     }
 }
 
@@ -311,10 +313,10 @@ pub fn serve<'m>(
                     network.end(index);
                     next = next.min(at.unwrap_or(next));
                 }
+                // Without a client, each step begins anew, so that the time of an idle connection begins with its client.
                 HttpStatus::Closed => {
                     pump.new_connection(http);
                     network.close(index);
-                    next = now;
                 }
                 _ => next = now,
             }

@@ -16,14 +16,16 @@ pub mod device;
 #[cfg(feature = "http-device")]
 pub mod http;
 // README.md shows this file verbatim.
-#[cfg(not(any(feature = "float", feature = "core-decoder")))]
+#[cfg(not(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder")))]
 #[rustfmt::skip]
 mod run;
-/// The same main loop with a float argument or another decoder.
-#[cfg(any(feature = "float", feature = "core-decoder"))]
+/// The same main loop with a number as its argument, skills or another decoder.
+#[cfg(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder"))]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));
 }
+#[cfg(feature = "skills")]
+mod skills;
 
 pub use board::Board;
 pub use run::run;

@@ -1,5 +1,6 @@
 //! The main loop: poll the server, move bytes, handle events, and run one step of the self test.
 use super::Board;
+use core::mem::MaybeUninit;
 use mcp_proto::server::{Event, SecondInitialize, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket};
 
@@ -16,7 +17,9 @@ struct LedSet { on: bool }
 pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
+    let mut place = MaybeUninit::uninit();
+    let server = Server::init(&mut place, &INFO, &mut rx, &mut tx)?;
+    server.set_in_flight(&mut slots, &mut text)?;
     let mut test: Option<(Ticket, u8)> = None;
     loop {
         match server.poll(board.now()) {

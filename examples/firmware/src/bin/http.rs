@@ -5,12 +5,11 @@
 use cortex_m_rt::{entry, exception};
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
-use mcp_proto_firmware::chips::lm3s6965_ethernet::{Ethernet, ethernet};
-use mcp_proto_firmware::chips::ticks::tick;
+use mcp_proto_firmware::chips::lm3s6965_ethernet::{Ethernet, ethernet, tick};
 use mcp_proto_firmware::http::{CONNECTIONS, Memory, Network, Place, serve};
-use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage};
-use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
-use smoltcp::time::Instant;
+use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet, SocketStorage};
+use smoltcp::socket::tcp::{Socket, SocketBuffer};
+use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{EthernetAddress, IpCidr, Ipv4Address};
 
 /// A locally administered address.
@@ -19,6 +18,11 @@ const HARDWARE: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const ADDRESS: Ipv4Address = Ipv4Address::new(10, 0, 2, 15);
 const GATEWAY: Ipv4Address = Ipv4Address::new(10, 0, 2, 2);
 const PORT: u16 = 80;
+/// One socket for each connection, and others in which clients wait for a connection. smoltcp has no queue of clients:
+/// without a listening socket, it resets the connection of a client.
+const SOCKETS: usize = CONNECTIONS + 4;
+/// The time for which a closed connection waits for its client.
+const LINGER: Duration = Duration::from_secs(2);
 
 #[exception]
 fn SysTick() {
@@ -31,34 +35,44 @@ unsafe fn DefaultHandler(_: i16) {
     ethernet();
 }
 
-/// The sockets of both connections.
+/// The sockets, and those of the clients that are served.
 struct Sockets<'n> {
     ethernet: &'n mut Ethernet,
     interface: Interface,
     sockets: SocketSet<'n>,
-    handles: [SocketHandle; CONNECTIONS],
-    /// Whether each socket has a client.
-    is_taken: [bool; CONNECTIONS],
+    handles: [SocketHandle; SOCKETS],
+    /// The socket of each connection that has a client.
+    clients: [Option<SocketHandle>; CONNECTIONS],
 }
 
 impl<'n> Sockets<'n> {
-    fn poll(&mut self) {
+    /// Moves frames, and assigns clients to connections. Returns whether a socket or a connection has changed.
+    fn poll(&mut self) -> bool {
         let now = instant(self.ethernet.now());
-        self.interface.poll(now, self.ethernet, &mut self.sockets);
-        for (handle, is_taken) in self.handles.iter().zip(&mut self.is_taken) {
-            let socket = self.sockets.get_mut::<Socket<'_>>(*handle);
-            if !*is_taken && !socket.is_open() {
-                _ = socket.listen(PORT);
+        let mut has_changed =
+            self.interface.poll(now, self.ethernet, &mut self.sockets) == PollResult::SocketStateChanged;
+        for handle in self.handles {
+            if self.clients.contains(&Some(handle)) {
+                continue;
             }
-            *is_taken |= socket.may_send();
+            let socket = self.sockets.get_mut::<Socket<'_>>(handle);
+            if !socket.is_open() {
+                socket.set_timeout(None);
+                _ = socket.listen(PORT);
+            } else if socket.may_send()
+                && let Some(free) = self.clients.iter_mut().find(|client| client.is_none())
+            {
+                *free = Some(handle);
+                has_changed = true;
+            }
         }
+        has_changed
     }
 
     /// Returns the socket of a connection, if it has a client.
     fn client(&mut self, connection: usize) -> Option<&mut Socket<'n>> {
-        let handle = self.handles.get(connection)?;
-        let is_taken = *self.is_taken.get(connection)?;
-        is_taken.then(|| self.sockets.get_mut(*handle))
+        let handle = self.clients.get(connection).copied().flatten()?;
+        Some(self.sockets.get_mut(handle))
     }
 }
 
@@ -72,8 +86,9 @@ impl Network for Sockets<'_> {
             Some(socket) if socket.can_recv() => {
                 socket.recv_slice(space).map(Some).map_err(|_| ErrorKind::NotConnected)
             }
-            Some(socket) if !socket.may_recv() => Ok(Some(0)),
-            _ => Ok(None),
+            Some(socket) if socket.may_recv() => Ok(None),
+            Some(_) => Ok(Some(0)),
+            None => Err(ErrorKind::NotConnected),
         }
     }
 
@@ -91,19 +106,21 @@ impl Network for Sockets<'_> {
     }
 
     fn close(&mut self, connection: usize) {
-        match self.client(connection) {
-            // The client has ended its output first, so nothing of the response is lost.
-            Some(socket) if socket.state() == State::CloseWait => socket.close(),
-            Some(socket) => socket.abort(),
-            None => {}
+        if let Some(socket) = self.client(connection) {
+            // The end of the output tells the client that the connection is closed. A reset could destroy a response.
+            socket.close();
+            socket.set_timeout(Some(LINGER));
         }
-        if let Some(is_taken) = self.is_taken.get_mut(connection) {
-            *is_taken = false;
+        if let Some(client) = self.clients.get_mut(connection) {
+            *client = None;
         }
     }
 
     fn wait(&mut self, until: Millis) {
-        self.poll();
+        if self.poll() {
+            // The sockets may have input, of which no interrupt will report again.
+            return;
+        }
         let now = self.ethernet.now();
         let delay = self.interface.poll_delay(instant(now), &self.sockets);
         let until = delay.map_or(until, |delay| until.min(now.plus(Millis(delay.total_millis()))));
@@ -121,8 +138,8 @@ fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
     static mut PLACE: Place<'static> = Place::new();
     static mut ETHERNET: Ethernet = Ethernet::new();
-    static mut BUFFERS: [[[u8; 1024]; 2]; CONNECTIONS] = [[[0; 1024]; 2]; CONNECTIONS];
-    static mut STORAGE: [SocketStorage<'static>; CONNECTIONS] = [SocketStorage::EMPTY; CONNECTIONS];
+    static mut BUFFERS: [[[u8; 1024]; 2]; SOCKETS] = [[[0; 1024]; 2]; SOCKETS];
+    static mut STORAGE: [SocketStorage<'static>; SOCKETS] = [SocketStorage::EMPTY; SOCKETS];
     ETHERNET.start(HARDWARE);
     let mut interface =
         Interface::new(Config::new(EthernetAddress(HARDWARE).into()), ETHERNET, instant(Millis::ZERO));
@@ -133,8 +150,8 @@ fn main() -> ! {
         let socket = Socket::new(SocketBuffer::new(&mut receive[..]), SocketBuffer::new(&mut transmit[..]));
         sockets.add(socket)
     });
-    let is_taken = [false; CONNECTIONS];
-    let mut network = Sockets { ethernet: ETHERNET, interface, sockets, handles, is_taken };
+    let clients = [None; CONNECTIONS];
+    let mut network = Sockets { ethernet: ETHERNET, interface, sockets, handles, clients };
     _ = serve(&mut network, MEMORY, PLACE);
     // Unreachable, because a test on the PC checks that the memory suffices.
     loop {

@@ -7,7 +7,7 @@ use smoltcp::time::Instant;
 
 use super::Register;
 use super::lm3s6965::{CYCLES_PER_MILLISECOND, TICK_CONTROL, TICK_RELOAD};
-use super::ticks::Ticks;
+use super::ticks::{self, Ticks};
 
 const CLOCKS: Register = Register(0x400F_E108);
 /// The clocks of the controller and of its transceiver.
@@ -31,6 +31,10 @@ const ADDRESS_HIGH: Register = Register(0x4004_8018);
 const FRAMES_RECEIVED: Register = Register(0x4004_8034);
 const TRANSMIT_REQUEST: Register = Register(0x4004_8038);
 const BEGIN: u32 = 1;
+
+/// The milliseconds between two ticks of the clock. An emulator on a busy computer loses shorter ticks, so that the
+/// clock is late.
+const TICK: u32 = 10;
 
 /// The longest frame without its check sum.
 const FRAME: usize = 1514;
@@ -61,7 +65,7 @@ impl Ethernet {
         RECEIVE_CONTROL.write(RECEIVE);
         TRANSMIT_CONTROL.write(TRANSMIT);
         ENABLE_INTERRUPTS.write(ETHERNET_INTERRUPT);
-        TICK_RELOAD.write(CYCLES_PER_MILLISECOND - 1);
+        TICK_RELOAD.write(TICK * CYCLES_PER_MILLISECOND - 1);
         TICK_CONTROL.write(0b111);
     }
 
@@ -94,6 +98,11 @@ impl Default for Ethernet {
     fn default() -> Self {
         Ethernet::new()
     }
+}
+
+/// The interrupt handler of the clock.
+pub fn tick() {
+    ticks::advance(TICK);
 }
 
 /// The interrupt handler of the controller. The interrupt only ends a sleep.

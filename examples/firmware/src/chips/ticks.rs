@@ -9,9 +9,14 @@ static TICKS: AtomicU32 = AtomicU32::new(0);
 
 /// Counts a millisecond. Only the clock's interrupt handler may call it.
 pub fn tick() {
+    advance(1);
+}
+
+/// Counts some milliseconds. Only the clock's interrupt handler may call it.
+pub fn advance(milliseconds: u32) {
     // A separate load and store suffice, because only the interrupt handler writes. Some chips lack an atomic
     // increment.
-    TICKS.store(TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    TICKS.store(TICKS.load(Ordering::Relaxed).wrapping_add(milliseconds), Ordering::Relaxed);
 }
 
 /// A clock that does not wrap.

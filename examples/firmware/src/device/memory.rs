@@ -41,12 +41,15 @@ impl Memory {
     ///
     /// # Errors
     /// A buffer is too small for the tables. The error depends only on constants, so a test detects it.
-    // Not inlined, so that the stack frame for moving the server is gone afterwards. `Server::new` needs a deep stack,
-    // so a separate function calls it.
+    // Not inlined, because `Server::init` needs a deep stack.
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;
-        place.fill(Server::new(&INFO, rx, tx), text, watches, answers)
+        let server = Server::init(&mut place.server, &INFO, rx, tx)?;
+        server.set_in_flight(place.slots.write([Slot::EMPTY; IN_FLIGHT]), text)?;
+        server.set_subscription_buffer(watches);
+        server.set_batch_buffer(answers);
+        Ok(server)
     }
 }
 
@@ -61,22 +64,6 @@ impl Place<'_> {
     /// Creates uninitialized memory.
     pub const fn new() -> Self {
         Place { server: MaybeUninit::uninit(), slots: MaybeUninit::uninit() }
-    }
-}
-
-impl<'m> Place<'m> {
-    #[inline(never)]
-    fn fill(
-        &'m mut self,
-        server: Result<Server<'m>, ConfigError>,
-        text: &'m mut [u8],
-        watches: &'m mut [u8],
-        answers: &'m mut [u8],
-    ) -> Result<&'m mut Server<'m>, ConfigError> {
-        let slots = self.slots.write([Slot::EMPTY; IN_FLIGHT]);
-        Ok(self
-            .server
-            .write(server?.in_flight(slots, text)?.subscription_buffer(watches).batch_buffer(answers)))
     }
 }
 

@@ -1,0 +1,140 @@
+//! A large log and a large memory, sent through 512 bytes: chunked responses on the core alone.
+//!
+//! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
+#![cfg_attr(target_arch = "arm", no_std, no_main)]
+
+#[cfg(not(target_arch = "arm"))]
+fn main() {
+    eprintln!("Build this for a board: cargo run --release --target thumbv6m-none-eabi");
+}
+
+#[cfg(target_arch = "arm")]
+mod image {
+    use mcp_proto::server::{
+        ChunkedContent, Event, Resource, Resources, SecondInitialize, ServerConfig, Slot, Tool, Tools,
+    };
+    use mcp_proto::{Action, ConfigError, Next, Server, Ticket};
+    use mcp_proto_firmware::chips::lm3s6965::Polled;
+
+    static TOOLS: Tools = Tools::new(&[Tool::new("log", "{}").description("The whole log of the board")]);
+    static RESOURCES: Resources = Resources::new(&[Resource::new("board://memory", "memory")]);
+    static INFO: ServerConfig = ServerConfig::new("dump", "0.1.0")
+        .features(&[&TOOLS, &RESOURCES])
+        .second_initialize(SecondInitialize::Restart);
+
+    /// Size of the log and of the memory, in bytes.
+    const SIZE: u32 = 1 << 20;
+    /// Length of a line of the log, with its newline.
+    const LINE: usize = 64;
+
+    /// A response that is not complete.
+    struct Download {
+        ticket: Ticket,
+        is_text: bool,
+        /// The number of bytes sent.
+        sent: u32,
+    }
+
+    /// The line of the log that contains the byte at this position.
+    fn log_line(at: u32) -> [u8; LINE] {
+        let mut line = [b'a' + (at / LINE as u32 % 26) as u8; LINE];
+        let [.., newline] = &mut line;
+        *newline = b'\n';
+        line
+    }
+
+    /// The bytes of the memory from this position on. A real board reads its flash here.
+    fn memory(at: u32) -> [u8; LINE] {
+        core::array::from_fn(|offset| {
+            let at = at + offset as u32;
+            (at * 31 + (at >> 8)) as u8
+        })
+    }
+
+    /// Sends as much as the transmit buffer takes. Returns whether the response has ended.
+    fn send(server: &mut Server<'_>, download: &mut Download) -> bool {
+        let Ok(mut chunks) = server.chunks(download.ticket) else { return true };
+        while download.sent < SIZE {
+            let taken = if download.is_text {
+                let line = log_line(download.sent);
+                let rest = line.get(download.sent as usize % LINE..).unwrap_or_default();
+                chunks.text(core::str::from_utf8(rest).unwrap_or_default())
+            } else {
+                let left = (SIZE - download.sent) as usize;
+                chunks.blob(memory(download.sent).get(..left.min(LINE)).unwrap_or_default())
+            };
+            if taken == 0 {
+                return false;
+            }
+            download.sent += taken as u32;
+        }
+        chunks.end();
+        true
+    }
+
+    /// Runs the server until power is lost.
+    fn run(chip: &mut Polled) -> Result<(), ConfigError> {
+        let (mut rx, mut tx) = ([0; 512], [0; 512]);
+        let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
+        let mut server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
+        let mut download: Option<Download> = None;
+        loop {
+            let is_writable = match server.poll(chip.now()) {
+                Action::Io(io) => {
+                    match io.next() {
+                        Next::Write(out) => {
+                            let written = chip.write(out.bytes());
+                            out.sent(written);
+                        }
+                        Next::Read(mut input) => {
+                            let read = chip.read(input.space());
+                            input.filled(read);
+                        }
+                        Next::Wait => {}
+                    }
+                    false
+                }
+                Action::Event => match server.event() {
+                    Some(Event::Call(call)) => {
+                        match call.chunked(ChunkedContent::Text) {
+                            Ok(ticket) => download = Some(Download { ticket, is_text: true, sent: 0 }),
+                            Err(call) => call.busy(),
+                        }
+                        true
+                    }
+                    Some(Event::ReadResource(read)) => {
+                        match read.chunked_blob() {
+                            Ok(ticket) => download = Some(Download { ticket, is_text: false, sent: 0 }),
+                            Err(read) => read.busy(),
+                        }
+                        true
+                    }
+                    Some(Event::Writable) => true,
+                    Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted) => {
+                        download = None;
+                        false
+                    }
+                    _ => false,
+                },
+                Action::Closed => return Ok(()),
+            };
+            if is_writable && download.as_mut().is_some_and(|download| send(&mut server, download)) {
+                download = None;
+            }
+        }
+    }
+
+    #[cortex_m_rt::entry]
+    fn main() -> ! {
+        let mut chip = Polled::start();
+        loop {
+            _ = run(&mut chip);
+        }
+    }
+
+    /// The panic handler. CI checks that no code can panic, so that the linker drops this function.
+    #[panic_handler]
+    fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+        loop {}
+    }
+}
