@@ -2,7 +2,7 @@
 
 use mcp_proto::server::{
     Completion, Contents, Event, Messages, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate,
-    Resources, ServerConfig, Tool, ToolResult, Tools,
+    Resources, ServerConfig, Subscriptions, Tool, ToolResult, Tools,
 };
 use mcp_proto::{
     Action, Annotations, ContentBlock, Decimal, Icon, Millis, Revision, Revisions, Role, Server, Theme,
@@ -266,7 +266,8 @@ impl World {
         let resources =
             Resources::try_new(&resources).unwrap().try_templates(&templates).unwrap().subscribe();
         let prompts = Prompts::try_new(&prompts).unwrap();
-        let features: [&dyn mcp_proto::server::Feature; 4] = [&tools, &resources, &prompts, &Completion];
+        let features: [&dyn mcp_proto::server::Feature; 5] =
+            [&tools, &resources, &prompts, &Completion, &Subscriptions];
         let info = ServerConfig::new("s", "1")
             .icons(&ICONS)
             .features(&features)

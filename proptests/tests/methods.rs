@@ -86,6 +86,7 @@ fn tasks_extension_has_the_methods_of_its_schema() {
     let ours: BTreeSet<&str> = [true, false]
         .into_iter()
         .flat_map(|requests| ours(requests, stateless, Method::by_extension))
+        .filter(|name| name.contains("tasks"))
         .chain(in_core)
         .collect();
     assert_eq!(ours, theirs);

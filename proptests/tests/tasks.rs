@@ -2,9 +2,9 @@
 
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
-    Event, ServerConfig, Subscriptions, TaskOptions, TaskSupport, TaskTable, TaskTicket, Tasks, Tool, Tools,
+    Event, ServerConfig, Subscriptions, TaskOptions, TaskTable, TaskTicket, Tasks, Tool, Tools,
 };
-use mcp_proto::{Action, Buffer, Millis, Server};
+use mcp_proto::{Action, Buffer, Millis, Server, TaskSupport};
 use mcp_proto_proptests::schema::{Schemas, TASKS};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -154,7 +154,7 @@ impl<'b> App<'b> {
                 format!("cancelled {} {:?}", number(ticket), option(reason))
             }
             Event::Expired(ticket) => format!("expired {}", number(ticket)),
-            Event::Notification { method, params } => {
+            Event::Notification { method, params, .. } => {
                 format!("notification {:?} {}", method.to_string(), raw(params))
             }
             Event::Writable => "room".into(),

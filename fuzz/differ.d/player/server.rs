@@ -2,7 +2,7 @@
 //!
 //! Tools and commands are those of the transcripts, with some additions.
 
-use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, SampleMessage};
+use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, OtherRequest, SampleMessage};
 use proto::json::Json;
 use proto::server::{
     PromptArgument, RequestOptions, Call, Change, Completion, Event, Feature, Logging, Prompt, Prompts, ReferenceView, Reply,
@@ -287,7 +287,7 @@ impl<'b> App<'b> {
                 }
                 let asked_for = match first {
                     "ping" => server.ping(ask),
-                    "raw" => server.ask_raw("example/own", ask, |out| out.field_string("k", "v")),
+                    "raw" => server.request(&OtherRequest::new("example/own", &|out| out.field_string("k", "v")), ask),
                     name => server.request(input(name)?, ask),
                 };
                 asked_for.map(|ticket| asked.push(ticket))

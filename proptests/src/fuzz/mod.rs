@@ -6,6 +6,7 @@
 pub mod client;
 pub mod dialogue;
 pub mod http1_head;
+pub mod http_connection;
 pub mod http_pair;
 pub mod http_server;
 pub mod line;
@@ -27,7 +28,7 @@ use crate::model::{Movement, Summary, Violation, same};
 pub type Check = fn(&[u8]);
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Check); 10] = [
+pub const TARGETS: [(&str, Check); 11] = [
     ("scan", scan::check),
     ("line", line::check),
     ("server", server::check),
@@ -36,6 +37,7 @@ pub const TARGETS: [(&str, Check); 10] = [
     ("dialogue", dialogue::check),
     ("http1_head", http1_head::check),
     ("sse", sse::check),
+    ("http_connection", http_connection::check),
     ("http_server", http_server::check),
     ("http_pair", http_pair::check),
 ];

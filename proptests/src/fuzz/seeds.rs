@@ -33,6 +33,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("dialogue", whole.collect()),
         ("http1_head", heads()),
         ("sse", streams()),
+        ("http_connection", operations()),
         ("http_server", operations()),
         ("http_pair", operations()),
     ]

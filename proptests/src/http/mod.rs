@@ -1,6 +1,7 @@
 //! Models of MCP over HTTP: the server side with arbitrary clients, and both sides joined.
 
 mod application;
+pub(crate) mod bytes;
 mod connection;
 mod exchange;
 pub(crate) mod pair;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use mcp_proto::input::{CreateMessage, ListRoots, SampleMessage};
+use mcp_proto::input::{CreateMessage, ListRoots, OtherRequest, SampleMessage};
 use mcp_proto::server::{
     Completion, Feature, Limits, Logging, Prompt, PromptArgument, Prompts, RequestOptions, Resource,
     ResourceTemplate, Resources, SecondInitialize, Server, ServerConfig, Slot, Subscriptions, Tool, Tools,
@@ -276,7 +276,8 @@ impl World<'_> {
                     Question::Form => server.request(&FORM, ask),
                     Question::Page => server.request(&PAGE, ask),
                     Question::Sample => server.request(&SAMPLE, ask),
-                    Question::Raw => server.ask_raw("example/own", ask, |out| out.field_integer("n", 1)),
+                    Question::Raw => server
+                        .request(&OtherRequest::new("example/own", &|out| out.field_integer("n", 1)), ask),
                 };
                 asked.and_then(|ticket| {
                     app.asked.push(ticket);

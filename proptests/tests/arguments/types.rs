@@ -1,7 +1,7 @@
 //! Argument types of every kind that can be derived.
 
-use mcp_proto::ToolArguments;
 use mcp_proto::schema::Node;
+use mcp_proto::{Decimal, ToolArguments};
 
 /// A field of almost every kind.
 #[derive(Debug, ToolArguments)]
@@ -19,6 +19,7 @@ pub(crate) struct Everything<'a> {
     most: u128,
     ratio: f64,
     single: f32,
+    decimal: Decimal,
     letter: char,
     #[serde(rename = "the text")]
     text: &'a str,
@@ -85,6 +86,8 @@ pub(crate) struct Limits<'a> {
     ratio: f64,
     #[tool(minimum = 0.25)]
     single: Option<f32>,
+    #[tool(range = -0.5..=0.125)]
+    decimal: Decimal,
     #[tool(min_length = 2, max_length = 3)]
     text: &'a str,
     #[tool(max_length = 1)]

@@ -1,9 +1,10 @@
-//! Explores all states of a server and a client with few requests in flight: no request is lost, and
+//! Explores all states of a server, a client and a table of tasks, with few requests in flight: no request is lost, and
 //! no state is a dead end.
 
 mod client;
 mod lines;
 mod server;
+mod tasks;
 
 use std::collections::BTreeSet;
 

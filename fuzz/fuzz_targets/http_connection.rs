@@ -1,0 +1,14 @@
+//! Entry point of the fuzz target `http_connection`. Its body is in `proptests/src/fuzz/http_connection.rs`.
+//!
+//! Connections of HTTP/1.1 on a server, from bytes to bytes. Input: requests in all eras with and without a length,
+//! arbitrary bytes, and how the bytes are cut.
+//!
+//! Invariants, which `proptests/src/http/bytes.rs` checks:
+//!
+//! - Each request has one response, with the status and the body of a server that gets head and body whole.
+//! - The framing of a response is complete, and nothing follows its end.
+//! - A connection that stays open is idle after a response, and both servers then have as many exchanges.
+//! - Arbitrary bytes get no response of success.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::http_connection::check(bytes));
