@@ -3,6 +3,7 @@
 //! The crate has few dependencies, so that the guard builds quickly, and other libraries cannot change its counts.
 
 pub mod dialect;
+pub mod growth;
 pub mod inputs;
 pub mod machine;
 pub mod pair;
