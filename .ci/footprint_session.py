@@ -96,6 +96,19 @@ def everything(line):
     assert STATELESS in str(line.asks(1, "server/discover", _meta=META))
 
 
+def tools(line):
+    """A session with a board that has only tools, in both eras."""
+    line.connects()
+    for meta in ({}, META):
+        line.asks(1, "tools/list", _meta=meta)
+        for arguments in ({"on": True}, {"on": "yes"}, {}):
+            line.asks(2, "tools/call", name="led_set", arguments=arguments, _meta=meta)
+        line.asks(3, "tools/call", name="self_test", arguments={}, _meta={**meta, "progressToken": "p" * 20})
+        line.asks(4, "tools/call", name="nothing", _meta=meta)
+    line.sends(b"no JSON\n")
+    line.asks(5, "no/such/method", _meta=META)
+
+
 def post(line, number, method, fields="", **params):
     """Sends a request of 2026-07-28 over HTTP."""
     meta = {**META, "io.modelcontextprotocol/clientInfo": {"name": "client", "version": "1.0.0"}, "progressToken": "p" * 20}

@@ -8,6 +8,7 @@ A line that starts with RESULT sums up a run; each error is printed in a line th
 """
 
 import asyncio
+import base64
 import contextlib
 import os
 import pathlib
@@ -19,6 +20,7 @@ import time
 import warnings
 
 import board_wire
+import python_client
 from python_client import HANDSHAKE, SDK, STATELESS, Failed, expect, ok
 from python_features import World, plain, types
 
@@ -122,6 +124,25 @@ async def settings(world):
     expect("settings", (await world.read(SETTINGS))[0]["text"], "\\" * 500)
     listed = plain(await world.api.list_resources())["resources"]
     expect("resources", [entry["uri"] for entry in listed], [SETTINGS, "board://temperature"])
+
+
+async def downloads(path):
+    """Results of 1 MiB, and their cancellation, from the image `dump`."""
+    size = 1 << 20
+    log = "".join(chr(ord("a") + line % 26) * 63 + "\n" for line in range(size // 64))
+    memory = bytes((at * 31 + (at >> 8)) % 256 for at in range(size))
+    for version in (versions()[0], versions()[-1]):
+        async with On([*PIPE, path], version) as world:
+            expect("log", await world.text("log", {}) == log, True)
+            [read] = await world.read("board://memory")
+            expect("memory", base64.b64decode(read["blob"]) == memory, True)
+            task = asyncio.create_task(world.peer.call("log", {}))
+            await asyncio.sleep(0.2)
+            await world.peer.cancel_last()
+            task.cancel()
+            await asyncio.wait([task])
+            expect("tools after a cancellation", set(await world.peer.tools()), {"log"})
+        ok(f"{version}: 2 MiB, and a cancelled call")
 
 
 async def subscription(world):
@@ -229,27 +250,7 @@ async def started_by_the_client(qemu, image):
 
 
 def attempt(name, group):
-    label = f"python mcp {SDK} | {name}"
-    print(label)
-    try:
-        coroutine = group()
-        if coroutine is not None:
-
-            async def limited():
-                async with asyncio.timeout(LIMIT):
-                    await coroutine
-
-            asyncio.run(limited())
-    except BaseException as error:
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        print(f"FAILED {label}: {error if isinstance(error, Failed) else repr(error)}")
-        print(f"RESULT {label} | FAILED", flush=True)
-        return False
-    print(f"RESULT {label} | ok", flush=True)
-    return True
+    return python_client.attempt(f"python mcp {SDK} | {name}", group, LIMIT)
 
 
 def main():
@@ -257,6 +258,8 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     qemu, first, *others = sys.argv[1:]
+    dumps = [image for image in others if pathlib.Path(image).name == "dump"]
+    others = [image for image in others if image not in dumps]
     fine = True
     with tempfile.TemporaryDirectory() as folder:
         name = pathlib.Path(first).name
@@ -274,6 +277,9 @@ def main():
                 if name != "microbit":  # QEMU reports a break as a parity error there
                     with powered(qemu, image, folder, line=",telnet=on") as path:
                         fine &= attempt(f"{name}, breaks", lambda: board_wire.breaks(path))
+        for image in dumps:
+            with powered(qemu, image, folder) as path:
+                fine &= attempt("dump, 1 MiB through 512 bytes", lambda: downloads(path))
         for image in [first, *others]:
             name = pathlib.Path(image).name
             fine &= attempt(f"{name}, started", lambda: started_by_the_client(qemu, image))

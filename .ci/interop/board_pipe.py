@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import sys
+import time
 
 PING = b'{"jsonrpc":"2.0","id":"pipe","method":"ping"}\n'
 
@@ -40,6 +41,8 @@ def main():
             heard = board.recv(4096)
             if not heard:
                 return
+            if not heard.endswith(b"\n"):
+                time.sleep(0.001)  # QEMU sends single bytes: let them gather
             while heard:
                 heard = heard[os.write(1, heard) :]
 

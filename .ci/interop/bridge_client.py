@@ -30,7 +30,7 @@ from python_client import (
 )
 
 QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / "qemu"  # chooses the board of an image
-RUN_LIMIT = 60  # seconds for one whole run
+RUN_LIMIT = 180  # seconds for one whole run
 KILLS = 20
 RESETS = 6
 META = {
@@ -162,7 +162,7 @@ async def listing(peer):
 
 async def calls(peer):
     for number in range(50):
-        _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=10)
+        _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=60)
         expect("isError of led_set", bool(is_error), False)
     ok("50 calls in a row")
     for name, arguments in (("led_set", {"on": "yes"}), ("led_set", {})):
@@ -179,7 +179,7 @@ async def progress(peer):
     async def on_progress(value, total, message):
         steps.append(value)
 
-    content, _, _ = await peer.call("self_test", {}, timeout=20, progress=on_progress)
+    content, _, _ = await peer.call("self_test", {}, timeout=60, progress=on_progress)
     expect("self_test", text_of(content), "test passed")
     if len(steps) < 5 or steps != sorted(set(steps)):
         raise Failed(f"progress must come and increase, got {steps}")
@@ -196,7 +196,7 @@ async def resets(peer, monitor, sends_marks, version):
             async def on_progress(value, total, message):
                 running.set()
 
-            slow = asyncio.create_task(peer.call("self_test", {}, timeout=20, progress=on_progress))
+            slow = asyncio.create_task(peer.call("self_test", {}, timeout=60, progress=on_progress))
             await asyncio.wait_for(running.wait(), 10)
         monitor.execute("system_reset")
         if number % 2:
@@ -204,7 +204,7 @@ async def resets(peer, monitor, sends_marks, version):
         for _ in range(2):
             # A call that is in flight during the reset gets an error.
             try:
-                _, _, is_error = await peer.call("led_set", {"on": True}, timeout=10)
+                _, _, is_error = await peer.call("led_set", {"on": True}, timeout=60)
                 expect("isError of led_set", bool(is_error), False)
                 break
             except peer.Error as error:
@@ -254,7 +254,7 @@ def main():
     bridge, image = sys.argv[1:]
     label = f"python mcp {SDK}, {pathlib.Path(image).name} in QEMU"
     # Ends the process if it hangs at a point that no timeout covers.
-    watchdog = threading.Timer(300, lambda: (print(f"FAILED {label}: it hangs", flush=True), os._exit(1)))
+    watchdog = threading.Timer(900, lambda: (print(f"FAILED {label}: it hangs", flush=True), os._exit(1)))
     watchdog.daemon = True
     watchdog.start()
     try:

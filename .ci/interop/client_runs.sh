@@ -236,6 +236,10 @@ run_rmcp() {
         rmcp "elicitation" ok '"name":"Ada"' --answer name=Ada --call ask_form
         if [[ $version < 2025-11-25 ]]; then continue; fi
         rmcp "url elicitation" ok '"action":"accept"' --answer open=yes --call ask_page
+        if [[ $version < 2026-07-28 ]]; then continue; fi
+        rmcp "skills" ok 'SKILL.md, verified' --skill skill://greeting/SKILL.md
+        rmcp "a task" ok 'working, in a moment' --call task
+        rmcp "a task that requires input" ok '"name":"Ada"' --answer name=Ada --call task_form
     done
     version=auto rmcp "lists, in two pages" ok ask_roots
 }

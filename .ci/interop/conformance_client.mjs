@@ -40,7 +40,20 @@ const SCENARIOS = {
     runInspect(...toolCalls.flatMap(({ name, arguments: args }) => ['--call', name, '--args', JSON.stringify(args)]));
   },
   'http-invalid-tool-headers': ['--call', 'valid_tool'],
+  'sep-2640-client-no-prefetch': [],
+  'sep-2640-client-verify-digest': refusesSkill,
+  'sep-2640-client-verify-size': refusesSkill,
+  'sep-2640-client-verify-frontmatter': refusesSkill,
 };
+
+// Scenarios of extensions, by the start of their names. They belong to no revision.
+const EXTENSIONS = ['sep-2640-'];
+const REVISION_OF_EXTENSIONS = '2026-07-28';
+
+// Loads a skill whose `SKILL.md` differs from its entry. The client must refuse it.
+function refusesSkill(runInspect) {
+  runInspect.fails('--skill', 'skill://pdf-processing/SKILL.md');
+}
 
 // Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {};
@@ -53,15 +66,17 @@ const NOT_APPLICABLE = [
 // ---- The client, started by the suite: the scenario is in the environment, the address is the last argument -------
 
 function client(inspect, url) {
-  const runInspect = (...options) => {
-    const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION;
+  const run = (expected, ...options) => {
+    const revision = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION ?? REVISION_OF_EXTENSIONS;
     const args = ['--revision', revision, '--timeout', '20', ...options, url];
     const ran = spawnSync(inspect, args, { encoding: 'utf8' });
     process.stdout.write(ran.stdout);
     process.stderr.write(ran.stderr);
-    if (ran.status !== 0) process.exit(1);
+    if (ran.status !== expected) process.exit(1);
     return ran.stdout;
   };
+  const runInspect = (...options) => run(0, ...options);
+  runInspect.fails = (...options) => run(1, ...options);
   const what = SCENARIOS[process.env.MCP_CONFORMANCE_SCENARIO];
   if (typeof what === 'function') what(runInspect);
   else runInspect(...what);
@@ -74,8 +89,9 @@ async function runScenario(suite, inspect, work, revision, name) {
   if (remark) return { name, revision, result: 'not run', details: 'not applicable', remark };
   const folder = join(work, revision, name);
   const command = [process.execPath, import.meta.filename, '--client', inspect].join(' ');
+  const force = isExtension(name) ? ['--force'] : [];
   const ran = await runSuite(suite, [
-    'client', '--command', command, '--scenario', name, '--spec-version', revision, '-o', folder,
+    'client', '--command', command, '--scenario', name, '--spec-version', revision, '-o', folder, ...force,
   ]);
   const checks = checksOf(folder).get(name);
   const judged = checks ? judge(checks) : { result: 'did not run', details: ran.stderr.slice(-2000) };
@@ -93,6 +109,8 @@ async function runScenario(suite, inspect, work, revision, name) {
   return { name, revision, ...judged, remark: '' };
 }
 
+const isExtension = (name) => EXTENSIONS.some((start) => name.startsWith(start));
+
 async function main(suite, inspect) {
   const work = mkdtempSync(join(tmpdir(), 'conformance-'));
   process.on('exit', () => rmSync(work, { recursive: true }));
@@ -101,6 +119,9 @@ async function main(suite, inspect) {
     for (const name of await scenariosOf(suite, 'client', revision)) {
       if (process.env.SCENARIO === undefined || process.env.SCENARIO === name) jobs.push([revision, name]);
     }
+  }
+  for (const name of (await scenariosOf(suite, 'client')).filter(isExtension)) {
+    if (process.env.SCENARIO === undefined || process.env.SCENARIO === name) jobs.push([REVISION_OF_EXTENSIONS, name]);
   }
   // Two at a time, because most of the time is spent starting programs.
   const rows = [];

@@ -1,7 +1,12 @@
 # Installs Python and Node packages; sourced, with `here` and `work` set.
 
 # Prints a folder named after a hash of the requirements file; `fill FOLDER` runs if the folder is not complete yet.
+# Another script that needs the same folder waits.
 installed() {
+    mkdir -p "$work"
+    (flock 9 && installed_alone "$@") 9>"$work/$1.lock"
+}
+installed_alone() {
     local name=$1 listing=$2 fill=$3 key folder
     key=$(cat "$here/$listing" <(python3 --version) <(node --version 2>&1) | sha256sum | cut -c1-12)
     folder=$work/$name-$key

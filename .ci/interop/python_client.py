@@ -181,6 +181,30 @@ def text_of(content):
     return content[0].text
 
 
+def attempt(label, group, limit):
+    """Runs a group of checks, at most for `limit` seconds, and prints its result. Returns whether all passed."""
+    print(label)
+    try:
+        coroutine = group()
+        if coroutine is not None:
+
+            async def limited():
+                async with asyncio.timeout(limit):
+                    await coroutine
+
+            asyncio.run(limited())
+    except BaseException as error:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        print(f"FAILED {label}: {error if isinstance(error, Failed) else repr(error)}")
+        print(f"RESULT {label} | FAILED", flush=True)
+        return False
+    print(f"RESULT {label} | ok", flush=True)
+    return True
+
+
 async def refused(peer, name, arguments):
     """The error code of a call that the server must refuse, or None if the result has isError."""
     try:

@@ -1,23 +1,18 @@
 # Steps for board images, which run in an emulator.
 # shellcheck shell=bash
 
-installed_target() {
-    rustup target list --installed | grep -qx "$1" || say rustup target add "$1" ||
-        not_run "the target $1 cannot be installed"
-}
-
 installed_targets() {
-    local target
-    for target in $(awk '!/^#/ { print $3 }' examples/firmware/boards/images | sort -u); do installed_target "$target"; done
+    local name
+    for name in $(awk '!/^#/ { print $3 }' examples/firmware/boards/images | sort -u); do target "$name"; done
 }
 
 target_of() { awk -v image="$1" '$1 == image { print $3 }' examples/firmware/boards/images; }
 
 build_image() {
-    local target
-    target=$(target_of "$1")
-    installed_target "$target"
-    (cd examples/firmware && say cargo build --quiet --locked --release --features "$1" --bin "$1" --target "$target")
+    local name
+    name=$(target_of "$1")
+    target "$name"
+    (cd examples/firmware && say cargo build --quiet --locked --release --features "$1" --bin "$1" --target "$name")
 }
 
 installed_qemu() {
@@ -25,8 +20,7 @@ installed_qemu() {
     command -v qemu-system-arm >/dev/null || missing+=(qemu-system-arm)
     command -v qemu-system-riscv32 >/dev/null || missing+=(qemu-system-misc)
     ((${#missing[@]} == 0)) ||
-        { say apt-get update --quiet && say apt-get install --quiet --yes --no-install-recommends "${missing[@]}"; } ||
-        not_run "${missing[*]} cannot be installed"
+        packages "${missing[@]}" || not_run "${missing[*]} cannot be installed"
 }
 
 # Board images: all must link, and the image that only has tools must not contain code of unused features.
@@ -61,7 +55,7 @@ step_firmware() {
 # MCP in picoserve: the library for a board, and the program on this computer.
 step_picoserve() {
     need rustup
-    installed_target thumbv7m-none-eabi
+    target thumbv7m-none-eabi
     cd examples/picoserve
     say cargo fmt --check
     say cargo clippy --quiet --locked --all-targets -- -D warnings
@@ -77,18 +71,22 @@ step_footprint() {
     say .ci/footprint --check
 }
 
-# The official Python clients drive boards in QEMU through their UART, and one through its Ethernet.
+# The official Python clients drive boards in QEMU through their UART, and one through its Ethernet. On another board,
+# tasks survive clients that are killed.
 step_boards() {
     need rustup python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
-    local image images=() folder
+    local image images=() folder programs
     installed_qemu
+    say cargo build --quiet -p mcp-serial-bridge
+    say cargo build --quiet --example inspect
+    programs=$(target_directory)/debug
     folder=$(cd examples/firmware && target_directory)
-    for image in lm3s6965 embassy microbit virt http; do
+    for image in lm3s6965 embassy microbit virt dump http tasks; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done
-    say .ci/interop/boards examples/firmware/boards/qemu "${images[@]}"
+    say .ci/interop/boards examples/firmware/boards/qemu "$programs"/{mcp-serial-bridge,examples/inspect} "${images[@]}"
 }
 
 # The official Python clients drive a board in QEMU through `mcp-serial-bridge`.

@@ -10,7 +10,13 @@ core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
 step_test() {
     # README.md must name the command that runs here.
     grep -qF 'cargo test --workspace' README.md || { echo "README.md does not name 'cargo test --workspace'"; exit 1; }
-    say cargo test --workspace
+    local host log=$tools/test.log
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    host=${host//-/_}
+    rm -f "$tools/slowest-tests"
+    # The runner lets each test print its time.
+    say env "CARGO_TARGET_${host^^}_RUNNER=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
+    sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$log" | sort -rn | sed -n 1,10p >"$tools/slowest-tests"
     say cargo test --quiet -p mcp-proto-embedded --features http
 }
 
@@ -27,7 +33,7 @@ step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package
     for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
-        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default -- -D warnings
+        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default --group-features defmt,heapless -- -D warnings
     done
 }
 
@@ -35,7 +41,7 @@ step_powerset() {
 published_options() {
     printf -- '-p %s ' "${published[@]}" mcp-serial-bridge
     printf -- '--lib --bins '
-    printf -- '--features %s ' mcp-proto/{std,derive} mcp-proto-embedded/{log,defmt,heapless,http} mcp-proto-{std,tokio}/https
+    printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt} mcp-proto-embedded/{log,defmt,heapless,http} mcp-proto-{std,tokio}/https
 }
 
 # The oldest Rust version that Cargo.toml promises.
@@ -119,27 +125,22 @@ step_shell() {
 }
 
 step_nostd() {
-    local target features
-    need rustup
-    for target in "${core_targets[@]}"; do
-        rustup target list --installed | grep -qx "$target" || say rustup target add "$target" ||
-            not_run "the target $target cannot be installed"
+    local name features
+    for name in "${core_targets[@]}"; do target "$name"; done
+    # One command builds for all targets, because a single crate occupies a single processor.
+    for features in "--no-default-features" "--no-default-features --features alloc" ""; do
+        # shellcheck disable=SC2086
+        say cargo build --quiet -p mcp-proto --lib "${core_targets[@]/#/--target=}" $features
     done
-    for target in "${core_targets[@]}"; do
-        for features in "--no-default-features" "--no-default-features --features alloc" ""; do
-            # shellcheck disable=SC2086
-            say cargo build --quiet -p mcp-proto --lib --target "$target" $features
-        done
+    say cargo build --quiet -p mcp-proto-http --lib "${bare_targets[@]/#/--target=}"
+    for features in "" "--features log" "--features defmt" "--features http"; do
+        # shellcheck disable=SC2086
+        say cargo build --quiet -p mcp-proto-embedded --lib "${bare_targets[@]/#/--target=}" $features
     done
-    for target in "${bare_targets[@]}"; do
-        say cargo build --quiet -p mcp-proto-http --lib --target "$target"
-        for features in "" "--features log" "--features defmt" "--features heapless" "--features http"; do
-            # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
-            [[ $target$features == riscv32imc*heapless ]] && continue
-            # shellcheck disable=SC2086
-            say cargo build --quiet -p mcp-proto-embedded --lib --target "$target" $features
-        done
-    done
+    # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
+    local atomic=()
+    for name in "${bare_targets[@]}"; do [[ $name == riscv32imc* ]] || atomic+=("--target=$name"); done
+    say cargo build --quiet -p mcp-proto-embedded --lib --features heapless "${atomic[@]}"
 }
 
 step_packages() {

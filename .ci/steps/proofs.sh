@@ -71,5 +71,5 @@ step_fuzz() {
     cargo_tool cargo-fuzz 0.13.2
     (cd fuzz && say cargo fmt --check)
     # A fixed seed, so that an unrelated change does not fail because of a random find.
-    seed=1 nightly=$nightly say fuzz/run --note=no 15s
+    jobs=$(nproc) seed=1 nightly=$nightly say fuzz/run --note=no 15s
 }

@@ -5,8 +5,8 @@
 step_speed() {
     need python3
     command -v valgrind >/dev/null ||
-        { say apt-get update --quiet && say apt-get install --quiet --yes --no-install-recommends valgrind libc6-dbg; } ||
-        not_run "valgrind cannot be installed"
+        packages valgrind libc6-dbg || not_run "valgrind cannot be installed"
     (cd benches && say cargo fmt --all --check)
     say benches/guard
+    say benches/growth
 }

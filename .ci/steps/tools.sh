@@ -3,6 +3,22 @@
 # shellcheck shell=bash
 
 tools=$PWD/.ci/.work/tools
+mkdir -p "$tools"
+
+# exclusively COMMAND...: runs a command that installs something, while no other step installs anything.
+exclusively() { (flock 9 && say "$@") 9>"$tools/.lock"; }
+
+# packages NAME...: installs packages of the system.
+packages() {
+    exclusively apt-get update --quiet && exclusively apt-get install --quiet --yes --no-install-recommends "$@"
+}
+
+# target NAME: installs a target of the compiler.
+target() {
+    need rustup
+    rustup target list --installed | grep -qx "$1" || exclusively rustup target add "$1" ||
+        not_run "the target $1 cannot be installed"
+}
 
 # cargo_tool NAME VERSION: builds without optimization, which takes a fifth of the time; the tools are fast enough.
 cargo_tool() {
@@ -26,11 +42,11 @@ toolchain() {
     need rustup
     local name=$1 component missing=()
     shift
-    rustup run "$name" true 2>/dev/null || say rustup toolchain install "$name" --profile minimal ||
+    rustup run "$name" true 2>/dev/null || exclusively rustup toolchain install "$name" --profile minimal ||
         not_run "the toolchain $name cannot be installed"
     for component in "$@"; do
         rustup component list --toolchain "$name" --installed | grep -q "^$component" || missing+=("$component")
     done
-    ((${#missing[@]} == 0)) || say rustup component add --toolchain "$name" "${missing[@]}" ||
+    ((${#missing[@]} == 0)) || exclusively rustup component add --toolchain "$name" "${missing[@]}" ||
         not_run "${missing[*]} cannot be installed"
 }

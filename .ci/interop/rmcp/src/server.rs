@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::task_manager::{TaskManager, TaskOptions};
 use rmcp::{Peer, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -18,6 +19,8 @@ use tokio::time::sleep;
 
 const TICKS: &str = "clock://ticks";
 const PNG: &str = "iVBORw0KGgo=";
+const SKILL: &str = "skill://greeting/SKILL.md";
+const SKILL_TEXT: &str = "---\nname: greeting\ndescription: How to greet\n---\n\nSay hello.\n";
 
 /// Wakes the subscriptions on changes, and lives as long as the process.
 ///
@@ -26,6 +29,7 @@ const PNG: &str = "iVBORw0KGgo=";
 struct Server {
     ticked: Notify,
     changed: Notify,
+    tasks: TaskManager,
 }
 
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
@@ -126,6 +130,7 @@ impl ServerHandler for Server {
         let capabilities = made(json!({
             "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {},
             "completions": {}, "logging": {},
+            "extensions": {"io.modelcontextprotocol/skills": {}, "io.modelcontextprotocol/tasks": {}},
         }));
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("rmcp_server", "1");
@@ -141,7 +146,9 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let second = request.and_then(|request| request.cursor).is_some_and(|cursor| cursor == "page 2");
         let names: &[&str] = match second {
-            false => &["echo", "add", "slow", "log", "fail", "show", "tick", "more_tools"],
+            false => {
+                &["echo", "add", "slow", "log", "fail", "show", "tick", "more_tools", "task", "task_form"]
+            }
             true => &["ping", "ask_form", "ask_page", "ask_model", "ask_roots"],
         };
         let tools = names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
@@ -165,6 +172,22 @@ impl ServerHandler for Server {
                 slow(number("steps")? as u32, pause, &context).await
             }
             "log" => log(&context.peer).await,
+            tool @ ("task" | "task_form") => {
+                let form = (tool == "task_form").then(|| question("ask_form").map(made)).flatten();
+                let options = TaskOptions::new().with_poll_interval_ms(50);
+                let task = self.tasks.spawn(options, move |task| {
+                    Box::pin(async move {
+                        task.set_status_message("in a moment");
+                        sleep(Duration::from_millis(300)).await;
+                        let text = match form {
+                            Some(form) => task.request_input("form", form).await?.to_string(),
+                            None => "done".into(),
+                        };
+                        Ok(CallToolResult::success(vec![ContentBlock::text(text)]))
+                    })
+                });
+                Ok(CallToolResponse::Task(CreateTaskResult::new(task)))
+            }
             "fail" => Ok(CallToolResult::error(vec![ContentBlock::text("it is broken")]).into()),
             "show" => Ok(CallToolResult::success(made(json!([
                 {"type": "image", "data": PNG, "mimeType": "image/png"},
@@ -200,6 +223,30 @@ impl ServerHandler for Server {
         }
     }
 
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
+    }
+
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -230,6 +277,7 @@ impl ServerHandler for Server {
         let uri = &request.uri;
         let part = match uri.strip_prefix("note://") {
             Some(name) => json!({"uri": uri, "mimeType": "text/plain", "text": format!("the note {name}")}),
+            None if uri == SKILL => json!({"uri": uri, "mimeType": "text/markdown", "text": SKILL_TEXT}),
             None if uri == "test://text" => {
                 json!({"uri": uri, "mimeType": "text/plain", "text": "some text"})
             }
@@ -270,6 +318,22 @@ impl ServerHandler for Server {
         }
     }
 
+    async fn list_skills(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        Ok(ListSkillsResult::with_all_items(vec![skill()]))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        if request.uri == SKILL { Ok(GetSkillResult::new(skill())) } else { Err(invalid("unknown skill")) }
+    }
+
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -306,6 +370,11 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         Ok(())
     }
+}
+
+fn skill() -> Skill {
+    let files = vec![SkillResource::from_bytes(SKILL, SKILL_TEXT.as_bytes())];
+    Skill::new(SKILL, SkillFrontmatter::new("greeting", "How to greet"), SkillResources::Files(files))
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -6,7 +6,7 @@ use rmcp::ServiceError;
 use rmcp::model::*;
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::PATIENCE;
 use crate::world::{Checked, World, expect, of};
@@ -72,6 +72,8 @@ impl World {
                 expect("action", text.contains("action=accept"), true)
             }
             "rounds" => self.rounds().await,
+            "skills" => self.skills().await,
+            "tasks" => self.tasks().await,
             _ => Err("no such group".into()),
         }
     }
@@ -171,6 +173,33 @@ impl World {
         }
     }
 
+    async fn skills(&self) -> Checked {
+        let listed = self.client.list_all_skills().await.map_err(of("listing"))?;
+        let uris: Vec<_> = listed.iter().map(|skill| skill.uri.as_str()).collect();
+        expect("skills", uris, vec!["skill://take-notes/SKILL.md", "skill://everything/clock/SKILL.md"])?;
+        for skill in &listed {
+            let got =
+                self.client.get_skill(GetSkillRequestParams::new(&skill.uri)).await.map_err(of("getting"))?;
+            expect("the skill", &got.skill, skill)?;
+            skill.validate().map_err(|error| error.to_string())?;
+            let SkillResources::Files(files) = &skill.resources else { return Err("no files".into()) };
+            for file in files {
+                let part = self.first_part(&file.uri).await?;
+                let text = part["text"].as_str().unwrap_or_default();
+                file.verify(text.as_bytes()).map_err(|error| error.to_string())?;
+            }
+        }
+        let params = GetSkillRequestParams::new("skill://nonexistent/SKILL.md");
+        match self.client.get_skill(params).await {
+            Err(ServiceError::McpError(error)) => expect("error code", error.code.0, -32602)?,
+            other => return Err(format!("what is not there must be refused, but is {other:?}")),
+        }
+        let folder = ReadResourceDirectoryRequestParams::new("skill://take-notes");
+        let found = self.client.read_resource_directory(folder).await.map_err(of("the folder"))?;
+        let found: Vec<_> = found.resources.iter().map(|it| (it.name.as_str(), it.is_directory())).collect();
+        expect("the folder", found, vec![("take-notes", false), ("examples", true)])
+    }
+
     async fn changes(&self) -> Checked {
         let what = ["resources changed", "tools changed", "prompts changed"];
         let cause = ["write_note", "test_trigger_tool_change", "test_trigger_prompt_change"];
@@ -266,5 +295,52 @@ impl World {
         expect("two rounds", two.contains("blue"), true)?;
         let said = self.prompt("test_input_required_result_prompt", json!({})).await;
         expect("a prompt that asks", said.map_err(of("a prompt that asks"))?[0].is_object(), true)
+    }
+
+    /// Calls a tool, and returns the id of its task.
+    async fn task(&self, tool: &str, arguments: Value) -> Result<String, String> {
+        let called = self.client.call_tool_once(self.parameters(tool, arguments)).await.map_err(of(tool))?;
+        match called {
+            CallToolResponse::Task(created) => Ok(created.task.task_id),
+            other => Err(format!("{tool}: expected a task, got {other:?}")),
+        }
+    }
+
+    /// Polls a task until it has this status.
+    async fn task_with(&self, id: &str, status: &str) -> Result<Value, String> {
+        for _ in 0..300 {
+            let params = GetTaskParams::new(id.to_owned());
+            let task = json!(self.client.get_task(params).await.map_err(of("tasks/get"))?);
+            if task["status"] == status {
+                return Ok(task);
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Err(format!("the task does not become {status}"))
+    }
+
+    async fn tasks(&self) -> Checked {
+        let id = self.task("slow_compute", json!({"seconds": 1, "label": "sum"})).await?;
+        let task = self.task_with(&id, "completed").await?;
+        let text = &task["result"]["content"][0]["text"];
+        expect("result", text, &json!("sum: computed for 1 s"))?;
+
+        let id = self.task("protocol_error_job", json!({})).await?;
+        let task = self.task_with(&id, "failed").await?;
+        expect("error", &task["error"]["code"], &json!(-32603))?;
+
+        let id = self.task("multi_input", json!({})).await?;
+        let task = self.task_with(&id, "input_required").await?;
+        expect("method", &task["inputRequests"]["first"]["method"], &json!("elicitation/create"))?;
+        let name = json!({"action": "accept", "content": {"name": "Ada"}});
+        let update = json!({"taskId": id, "inputResponses": {"first": name, "second": name}});
+        let update = serde_json::from_value(update).map_err(|error| error.to_string())?;
+        self.client.update_task(update).await.map_err(of("tasks/update"))?;
+        self.task_with(&id, "completed").await?;
+
+        let id = self.task("slow_compute", json!({"seconds": 60})).await?;
+        let cancel = serde_json::from_value(json!({"taskId": id})).map_err(|error| error.to_string())?;
+        self.client.cancel_task(cancel).await.map_err(of("tasks/cancel"))?;
+        self.task_with(&id, "cancelled").await.map(drop)
     }
 }

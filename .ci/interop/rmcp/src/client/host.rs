@@ -46,8 +46,8 @@ impl Host {
 
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
-        let declared =
-            json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}});
+        let declared = json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true},
+                "extensions": {"io.modelcontextprotocol/tasks": {}}});
         let declared = serde_json::from_value(declared).unwrap();
         ClientConfig::new(declared, Implementation::new("interop", "1"))
             .with_protocol_version(self.version.clone())

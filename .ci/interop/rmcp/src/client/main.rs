@@ -19,13 +19,13 @@ use tokio::time::timeout;
 
 use world::World;
 
-const PEER: &str = "rmcp client 3.9.0";
+const PEER: &str = "rmcp client 3.11.0";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const FINDS: &str = "finds the era";
 
 /// The groups, and the first revision that has each.
-const GROUPS: [(&str, &str); 20] = [
+const GROUPS: [(&str, &str); 22] = [
     (FINDS, "2026-07-28"),
     ("ping", "2024-11-05"),
     ("side by side", "2024-11-05"),
@@ -46,6 +46,8 @@ const GROUPS: [(&str, &str); 20] = [
     ("elicitation", "2025-06-18"),
     ("url elicitation", "2025-11-25"),
     ("rounds", "2026-07-28"),
+    ("skills", "2026-07-28"),
+    ("tasks", "2026-07-28"),
 ];
 
 fn has(version: &str, (group, since): (&str, &str)) -> bool {
