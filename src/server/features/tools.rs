@@ -102,7 +102,7 @@ impl<'t> Tools<'t> {
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
     ///
     /// With a smaller buffer, the server splits the list into pages: see
-    /// [`ProtocolError::ListSplit`](crate::ProtocolError::ListSplit). Some clients read only the first page. The size
+    /// [`ProtocolError::ListSplit`]. Some clients read only the first page. The size
     /// is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in
     /// message mode. It may be up to 100 bytes too large, plus 60 bytes for each tool. Zero if the list is dynamic.
     ///

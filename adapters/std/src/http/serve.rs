@@ -201,7 +201,7 @@ impl<'i> Serve<'i> {
     /// Serves MCP over HTTP/1.1 on a listener, until the server is [stopped](Serve::stopped_by).
     ///
     /// The server speaks every revision from 2025-03-26 on, at one URL. Put a reverse proxy in front of it for TLS. The
-    /// defaults of [`HttpConfig`](super::HttpConfig) accept local clients only.
+    /// defaults of [`HttpConfig`] accept local clients only.
     ///
     /// One state machine serves all connections, and the threads of the connections call the handler for one event at a
     /// time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on [connections](Serve::connections)

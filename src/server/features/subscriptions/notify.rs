@@ -21,7 +21,7 @@ use crate::server::server_state::{RequestTable, ServerState};
 /// A new subscription (`subscriptions/listen`). The server has acknowledged it.
 ///
 /// If the client cancels the request, the subscription ends with
-/// [`Event::Cancelled`](crate::server::Event::Cancelled).
+/// [`Event::Cancelled`].
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
