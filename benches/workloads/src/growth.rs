@@ -8,10 +8,10 @@ use std::hint::black_box;
 use mcp_proto::client::{self, Client, ClientConfig, Connect};
 use mcp_proto::json::Json;
 use mcp_proto::server::{
-    Event, Feature, ResourceTemplate, Resources, ServerConfig, Subscriptions, TaskOptions, TaskSupport,
-    TaskTable, Tasks, Tool, Tools,
+    Event, Feature, ResourceTemplate, Resources, ServerConfig, Subscriptions, TaskOptions, TaskTable, Tasks,
+    Tool, Tools,
 };
-use mcp_proto::{Action, Buffer, Millis, Next, Server, Ticket};
+use mcp_proto::{Action, Buffer, Millis, Next, Server, TaskSupport, Ticket};
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{BodyDecoder, BodyFraming, RequestDecoder};
 use mcp_proto_http::sse::SseDecoder;
