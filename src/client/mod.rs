@@ -101,8 +101,6 @@ use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
-#[cfg(feature = "alloc")]
-use crate::time::earliest;
 
 /// Memory for one request in flight. The application lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
@@ -237,10 +235,9 @@ impl Client<'_> {
             _ => {
                 let deadline = self.next_deadline();
                 #[cfg(feature = "alloc")]
-                let deadline = {
-                    let now = self.state.peer.now;
-                    let (input, output) = (&mut self.input, &mut self.state.peer.output);
-                    earliest([deadline, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
+                let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
+                    true => self.shrink_by_deadline(deadline),
+                    false => deadline,
                 };
                 self.input.make_room();
                 Action::Io(Io::new(

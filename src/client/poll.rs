@@ -14,6 +14,8 @@ use crate::peer::response::RequestFailure;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::Class;
 use crate::time::Millis;
+#[cfg(feature = "alloc")]
+use crate::time::earliest;
 
 impl Client<'_> {
     /// The latest time for the next poll.
@@ -22,6 +24,14 @@ impl Client<'_> {
         let connecting = connecting.map(|connecting| connecting.deadline);
         let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
         peer.next_deadline([self.grace_deadline, connecting, keep_alive])
+    }
+
+    /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
+    #[cfg(feature = "alloc")]
+    #[cold]
+    pub(super) fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {
+        let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
+        earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
     /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a

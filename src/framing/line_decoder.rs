@@ -294,7 +294,14 @@ impl<'b> LineDecoder<'b> {
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, now: Millis) -> Option<Millis> {
-        if self.buffer.is_large() { self.buffer.shrink_by_deadline(self.end, now) } else { None }
+        if self.is_large() { self.buffer.shrink_by_deadline(self.end, now) } else { None }
+    }
+
+    /// Returns whether the buffer has memory that an idle connection frees.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        self.buffer.is_large()
     }
 
     /// Frees the memory behind the received bytes.

@@ -215,11 +215,18 @@ impl<'b> TransmitBuffer<'b> {
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, now: Millis) -> Option<Millis> {
-        if !self.buffer.is_large() {
+        if !self.is_large() {
             return None;
         }
         self.rewind_if_observed();
         self.buffer.shrink_by_deadline(self.end, now)
+    }
+
+    /// Returns whether the buffer has memory that an idle connection frees.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        self.buffer.is_large()
     }
 
     /// Frees the memory behind the unsent bytes.

@@ -185,12 +185,20 @@ impl Server<'_> {
             PollStep::Io(deadline) => deadline,
         };
         #[cfg(feature = "alloc")]
-        let deadline = {
-            let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
-            earliest([deadline, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
+        let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
+            true => self.shrink_by_deadline(deadline),
+            false => deadline,
         };
         self.input.make_room();
         Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
+    }
+
+    /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
+    #[cfg(feature = "alloc")]
+    #[cold]
+    fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {
+        let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
+        earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
     /// Returns the time of the next poll if no bytes move.
