@@ -2,8 +2,7 @@
 
 use mcp_proto::server::{Skill, SkillFile, Skills};
 
-pub(crate) static SKILLS: Skills = Skills::new(&[Skill::new(
-    "skill://blink/SKILL.md",
-    include_str!("../skills/blink/SKILL.md"),
-)
-.files(&[SkillFile::text("pins.csv", include_str!("../skills/blink/pins.csv")).mime_type("text/csv")])]);
+pub(crate) static SKILLS: Skills =
+    Skills::new(&[Skill::new("skill://blink/SKILL.md", include_str!("../skills/blink/SKILL.md")).files(&[
+        SkillFile::text("pins.csv", include_str!("../skills/blink/pins.csv")).mime_type("text/csv"),
+    ])]);
