@@ -25,3 +25,10 @@ mod tasks;
 mod transcripts;
 mod views;
 mod writer;
+
+/// Configuration of a property test with `cases` cases. `PROPTEST_CASES` scales it: 256 stands for `cases`.
+fn config(cases: u32) -> proptest::test_runner::Config {
+    let default = proptest::test_runner::Config::default();
+    let cases = cases.saturating_mul(default.cases) / 256;
+    proptest::test_runner::Config { cases: cases.max(1), failure_persistence: None, ..default }
+}

@@ -3,6 +3,7 @@
 mod near;
 mod types;
 
+use crate::config;
 use crate::json_core::{Difference, their_value};
 use jsonschema::Validator;
 use mcp_proto::ToolArguments;
@@ -21,10 +22,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
     assert_eq!(schema["type"], "object");
     assert!(jsonschema::meta::is_valid(&schema), "{schema_text}");
     let validator: Validator = jsonschema::draft202012::new(&schema).unwrap();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(2000)
-    });
+    let mut runner = proptest::test_runner::TestRunner::new(config(2000));
     let seen = std::cell::Cell::new((0, 0));
     let check = |value: Value| {
         let text = value.to_string();
