@@ -114,7 +114,8 @@ pub use body::{ResponseBody, StreamCut};
 pub use future::ResponseFuture;
 pub use mcp_proto_handles::HttpAccess;
 pub use mcp_proto_http::server::{
-    AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RequestHead, SessionMode, Verdict,
+    AllowList, Challenge, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RESOURCE_METADATA_PATH,
+    RequestHead, SessionMode, Verdict,
 };
 pub use mcp_proto_tokio::{
     Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,

@@ -19,6 +19,7 @@
 //! reads its response loses its exchange after a time.
 
 mod allow_list;
+mod authorization;
 mod begin;
 mod bodies;
 mod body;
@@ -47,11 +48,12 @@ mod session;
 mod sessions;
 mod slots;
 
+pub use authorization::{Challenge, RESOURCE_METADATA_PATH, Verdict};
 pub use config::{AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, SessionMode};
 pub use connection::{Connection, ConnectionStatus, RESPONSE_SPACE};
 pub use exchanges::{ExchangeId, ExchangeSlot};
 pub use output::Output;
-pub use policy::{Policy, Verdict};
+pub use policy::Policy;
 pub use poll::Step;
 pub use request::{Method, RequestHead};
 pub use response::{MediaType, REFUSAL_SIZE, Refusal, ResponseHead, SessionId};

@@ -11,7 +11,7 @@ use super::response::{MediaType, ResponseHead, SessionId};
 use super::sealed;
 
 /// Unsent output of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output<'a> {
     /// The head of the response, if it is known and was not sent.

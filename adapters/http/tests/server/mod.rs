@@ -1,6 +1,7 @@
 //! Server side of MCP over HTTP, driven with a real core server.
 
 mod allocations;
+mod authorization;
 mod batches;
 mod calls;
 mod connection;

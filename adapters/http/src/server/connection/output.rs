@@ -144,9 +144,9 @@ impl Connection<'_> {
     /// Writes a piece that contains numbers.
     #[inline(never)]
     fn write_piece<'a, P: Policy>(&self, http: &HttpServer<'_, P>, space: &'a mut [u8]) -> Option<&'a [u8]> {
-        match (self.piece, self.request) {
+        match (self.piece, &self.request) {
             (Piece::Head, Request::Exchange(exchange)) => {
-                self.write_head(&http.output(exchange).head?, space)
+                self.write_head(&http.output(*exchange).head?, space)
             }
             (Piece::Head, Request::Refused(refusal, _)) => self.write_head(&refusal.head(), space),
             (Piece::RefusalBody, Request::Refused(refusal, _)) => {
