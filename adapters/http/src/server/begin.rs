@@ -167,6 +167,7 @@ impl<P: Policy> HttpServer<'_, P> {
             slot.flags.add(Flags::GENERAL);
         }
         self.open_stream(index);
+        self.send_held(index);
         Ok(self.exchanges.id(index))
     }
 

@@ -33,6 +33,7 @@ mod expire;
 mod flags;
 mod head_checks;
 mod header_value;
+mod held;
 mod legacy;
 mod output;
 mod pages;
@@ -128,6 +129,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
+    ///
+    /// Messages for a session without an event stream wait in it, too, until the client opens one (GET).
     #[must_use]
     pub fn replay_buffer(mut self, events: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.replay = Replay::new(events.into());

@@ -80,7 +80,12 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.exchanges.renew(index);
                 self.disconnect(index);
             }
-            _ => self.rearm(index),
+            (_, is_empty) => {
+                self.rearm(index);
+                if P::HANDSHAKE && is_empty {
+                    self.send_held(index);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod batches;
 mod calls;
 mod connection;
 mod head;
+mod held;
 mod http_sse;
 mod limits;
 mod replay;
