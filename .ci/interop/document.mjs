@@ -36,9 +36,12 @@ function table(corner, rows, columns, wanted) {
 
 // The mark of a client that was run over HTTP.
 const HTTP = ' over HTTP';
+// The example between official clients and official servers.
+const BRIDGE = 'bridge';
 
 function interop() {
-  const clients = results.filter(({ ours }) => !ours);
+  const clients = results.filter(({ ours, peer }) => !ours && peer !== BRIDGE);
+  const bridged = results.filter(({ peer }) => peer === BRIDGE);
   const basic = clients.filter(({ what }) => what === SAME);
   const rest = clients.filter(({ what }) => what !== SAME);
   const kind = ({ peer, column }) => `${peer.replace(HTTP, '')}, ${column}`;
@@ -65,6 +68,10 @@ function interop() {
     sections.push(`### ${peer}`, table('what', unique(of.map(({ what }) => what)), unique(of.map(({ column }) => column)),
       (it, what, column) => it.ours && it.peer === peer && it.what === what && it.column === column));
   }
+  sections.push('## `bridge`, official clients and servers',
+    'Clients on one transport use servers on the other one: the client\'s transport, and that of the server.',
+    table('client and server', unique(bridged.map(({ what }) => what)), unique(bridged.map(({ column }) => column)),
+      (it, what, column) => bridged.includes(it) && it.what === what && it.column === column));
   return sections.join('\n\n');
 }
 
