@@ -69,7 +69,7 @@ function interop() {
       (it, what, column) => it.ours && it.peer === peer && it.what === what && it.column === column));
   }
   sections.push('## `bridge`, official clients and servers',
-    'Clients on one transport use servers on the other one: the client\'s transport, and that of the server.',
+    'An official client on one transport uses an official server on the other one. A column names the transport of the client\nfirst.',
     table('client and server', unique(bridged.map(({ what }) => what)), unique(bridged.map(({ column }) => column)),
       (it, what, column) => bridged.includes(it) && it.what === what && it.column === column));
   return sections.join('\n\n');
@@ -93,7 +93,7 @@ function conformance() {
 
 function versions() {
   const json = (name) => JSON.parse(readFileSync(join(here, name), 'utf8'));
-  const npm = (name) => Object.entries({ ...json(name).dependencies });
+  const npm = (name) => Object.entries({ ...json(name).dependencies }).filter(([name]) => name.startsWith('@'));
   const python = ['sdk1', 'sdk2', 'servers'].flatMap((name) =>
     readFileSync(join(here, `requirements-${name}.txt`), 'utf8').trim().split('\n').map((line) => line.split('==')));
   const [, rmcp] = /^rmcp = .*"=([^"]+)"/m.exec(readFileSync(join(here, 'rmcp/Cargo.toml'), 'utf8'));
