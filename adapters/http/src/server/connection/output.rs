@@ -163,14 +163,13 @@ impl Connection<'_> {
     }
 
     fn write_head<'a>(&self, head: &ResponseHead, space: &'a mut [u8]) -> Option<&'a [u8]> {
-        let mut writer = Some(HeadWriter::response(space, head.status));
-        head.fields(&mut |name, value| writer = writer.take().map(|writer| writer.field(name, value)));
-        let mut writer = writer?;
+        let mut writer = HeadWriter::response(space, head.status);
+        head.fields(&mut |name, value| writer.add(name, value));
         if self.is_chunked {
-            writer = writer.chunked();
+            writer.add("Transfer-Encoding", "chunked");
         }
         if !self.keeps_alive {
-            writer = writer.close();
+            writer.add("Connection", "close");
         }
         writer.finish().ok()
     }
