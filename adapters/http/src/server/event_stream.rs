@@ -158,7 +158,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let id = next_event_id(slot);
         let (session, serial, events) = (slot.session, slot.serial, slot.events);
-        self.replay.push(session, serial, events, data, &mut |evicted| self.sessions.remove_held(evicted));
+        self.store_event(session, serial, events, data);
         Some(id)
     }
 

@@ -16,10 +16,18 @@ impl<P: Policy> HttpServer<'_, P> {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
         let limit = self.config.limits.held;
         if can_be_sent && self.replay.can_ever_hold(message.len()) && self.sessions.add_held(session, limit) {
-            self.replay.push(session, HELD, 1, message, &mut |evicted| self.sessions.remove_held(evicted));
+            self.store_event(session, HELD, 1, message);
         } else {
-            self.replay.count_dropped();
+            self.dropped = self.dropped.saturating_add(1);
         }
+    }
+
+    /// Stores an event in the memory for replay. Counts the held messages that it replaces.
+    pub(super) fn store_event(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
+        self.replay.push(session, stream, number, data, &mut |evicted| {
+            self.sessions.remove_held(evicted);
+            self.dropped = self.dropped.saturating_add(1);
+        });
     }
 
     /// Whether messages for a session wait for an event stream.
@@ -63,6 +71,6 @@ impl<P: Policy> HttpServer<'_, P> {
     /// is full, the oldest messages are dropped. A session holds at most [`HttpLimits::held`](super::HttpLimits::held).
     #[must_use]
     pub fn dropped_messages(&self) -> u32 {
-        self.replay.dropped()
+        self.dropped
     }
 }

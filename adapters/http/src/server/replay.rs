@@ -25,8 +25,6 @@ pub(super) struct Replay<'b> {
     end: usize,
     /// End of the events before the wrap to the start of the memory. `None` unless `end` is before `start`.
     wrap: Option<usize>,
-    /// Number of dropped messages that no stream has had.
-    dropped: u32,
 }
 
 /// An event in the ring.
@@ -39,7 +37,7 @@ pub(super) struct Stored {
 
 impl<'b> Replay<'b> {
     pub(super) fn new(bytes: Buffer<'b>) -> Replay<'b> {
-        Replay { bytes, start: 0, end: 0, wrap: None, dropped: 0 }
+        Replay { bytes, start: 0, end: 0, wrap: None }
     }
 
     pub(super) fn is_enabled(&self) -> bool {
@@ -49,14 +47,6 @@ impl<'b> Replay<'b> {
     /// Whether an event of this length fits into the empty memory.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
         HEADER.saturating_add(length) <= self.bytes.limit()
-    }
-
-    pub(super) fn dropped(&self) -> u32 {
-        self.dropped
-    }
-
-    pub(super) fn count_dropped(&mut self) {
-        self.dropped = self.dropped.saturating_add(1);
     }
 
     fn at(&self, at: usize) -> Option<Stored> {
@@ -105,7 +95,6 @@ impl<'b> Replay<'b> {
         if let Some(event) = self.at(first).filter(|event| event.stream == HELD)
             && event.session != SessionKey::NONE
         {
-            self.count_dropped();
             evicted(event.session);
         }
         match self.next(first) {
