@@ -18,16 +18,14 @@ impl<P: Policy> HttpServer<'_, P> {
         if can_be_sent && self.replay.can_ever_hold(message.len()) && self.sessions.add_held(session, limit) {
             self.store_event(session, HELD, 1, message);
         } else {
-            self.dropped = self.dropped.saturating_add(1);
+            self.sessions.count_dropped();
         }
     }
 
     /// Stores an event in the memory for replay. Counts the held messages that it replaces.
     pub(super) fn store_event(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
-        self.replay.push(session, stream, number, data, &mut |evicted| {
-            self.sessions.remove_held(evicted);
-            self.dropped = self.dropped.saturating_add(1);
-        });
+        let sessions = &mut self.sessions;
+        self.replay.push(session, stream, number, data, &mut |evicted| sessions.drop_held(evicted));
     }
 
     /// Whether messages for a session wait for an event stream.
@@ -65,12 +63,12 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Returns the number of messages of the server that were dropped, because their session had no event stream and
-    /// there was no memory to hold them. The number stops at 4,294,967,295.
+    /// there was no memory to hold them. The number stops at 65,535.
     ///
     /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the buffer
     /// is full, the oldest messages are dropped. A session holds at most [`HttpLimits::held`](super::HttpLimits::held).
     #[must_use]
-    pub fn dropped_messages(&self) -> u32 {
-        self.dropped
+    pub fn dropped_messages(&self) -> u16 {
+        self.sessions.dropped()
     }
 }

@@ -83,8 +83,6 @@ pub struct HttpServer<'b, P> {
     now: Millis,
     /// Exchange whose session the core server has, ready for its message.
     selected: Option<u16>,
-    /// Number of messages that no event stream has had.
-    dropped: u32,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -109,7 +107,6 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
-            dropped: 0,
         }
     }
 

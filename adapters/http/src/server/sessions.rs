@@ -65,6 +65,8 @@ pub(super) struct Sessions<'b> {
     ending: u16,
     /// The session in the core server, and its slot.
     current: SessionKey,
+    /// Number of messages that no event stream has had.
+    dropped: u16,
 }
 
 /// Returns the key of the session in a slot.
@@ -82,6 +84,7 @@ impl<'b> Sessions<'b> {
             free: NONE,
             ending: NONE,
             current: SessionKey::NONE,
+            dropped: 0,
         };
         sessions.put_back_all(0);
         sessions
@@ -247,6 +250,22 @@ impl<'b> Sessions<'b> {
         if let Some(slot) = self.open_mut(key) {
             slot.held = slot.held.saturating_sub(1);
         }
+    }
+
+    /// Counts a held message that was dropped.
+    pub(super) fn drop_held(&mut self, key: SessionKey) {
+        self.remove_held(key);
+        self.count_dropped();
+    }
+
+    /// Counts a message that no event stream gets.
+    pub(super) fn count_dropped(&mut self) {
+        self.dropped = self.dropped.saturating_add(1);
+    }
+
+    /// Returns the number of messages that no event stream has had.
+    pub(super) fn dropped(&self) -> u16 {
+        self.dropped
     }
 
     /// Returns the session that was not used for the longest time and has no exchange.

@@ -100,7 +100,7 @@ fn session_holds_a_limited_number_of_messages() {
     let other = harness.initialize("2025-11-25");
     for count in 0..5 {
         update(&mut harness);
-        assert_eq!(harness.http.dropped_messages(), u32::saturating_sub(count, 1));
+        assert_eq!(harness.http.dropped_messages(), u16::saturating_sub(count, 1));
     }
     // Other sessions have a share of their own.
     ping(&mut harness, &other);
@@ -128,7 +128,7 @@ fn full_memory_drops_the_oldest_held_messages() {
         }
         let stream = harness.send(&get(&session)).unwrap();
         let events = harness.reply(stream).events();
-        assert_eq!(events.len() + harness.http.dropped_messages() as usize, 8, "{size}: {events:?}");
+        assert_eq!(events.len() + usize::from(harness.http.dropped_messages()), 8, "{size}: {events:?}");
         assert!(events.last().unwrap().contains("ping"), "{size}: {events:?}");
         assert!(events.len() == 8 || size < 1000, "{size}");
         // Events that streams have had are not counted when they are removed.
