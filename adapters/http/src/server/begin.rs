@@ -91,9 +91,8 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Whether the path is that of the metadata of the protected resource.
     fn is_metadata(&self, head: &RequestHead<'_>) -> bool {
-        let endpoint = self.config.path.unwrap_or_default();
-        let rest = head.path().strip_prefix(RESOURCE_METADATA_PATH);
-        self.policy.resource_metadata().is_some() && rest.is_some_and(|it| it.is_empty() || it == endpoint)
+        let rest = self.policy.resource_metadata().and(head.path().strip_prefix(RESOURCE_METADATA_PATH));
+        rest.is_some_and(|rest| rest.is_empty() || Some(rest) == self.config.path)
     }
 
     /// Sends the metadata of the protected resource to a client that need not be authorized.
