@@ -250,10 +250,10 @@ fn compatibility_rows_name_existing_switches_and_tests() {
 
 #[test]
 fn attacks_name_existing_tests() {
-    let attacks = table("SECURITY.md", "attacks");
+    let (attacks, over_http) = (table("SECURITY.md", "attacks"), table("SECURITY.md", "http attacks"));
     let tests = tests();
-    assert!(attacks.len() > 20, "{}", attacks.len());
-    for row in attacks {
+    assert!(attacks.len() > 20 && over_http.len() > 10, "{} {}", attacks.len(), over_http.len());
+    for row in attacks.into_iter().chain(over_http) {
         assert_eq!(row.len(), 5, "{row:?}");
         assert!(!quoted(&row[3]).is_empty(), "{row:?} names no test");
         for name in quoted(&row[3]) {

@@ -19,6 +19,7 @@
 //! reads its response loses its exchange after a time.
 
 mod allow_list;
+mod authorization;
 mod begin;
 mod bodies;
 mod body;
@@ -32,6 +33,7 @@ mod expire;
 mod flags;
 mod head_checks;
 mod header_value;
+mod held;
 mod legacy;
 mod output;
 mod pages;
@@ -47,11 +49,12 @@ mod session;
 mod sessions;
 mod slots;
 
+pub use authorization::{Challenge, RESOURCE_METADATA_PATH, Verdict};
 pub use config::{AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, SessionMode};
 pub use connection::{Connection, ConnectionStatus, RESPONSE_SPACE};
 pub use exchanges::{ExchangeId, ExchangeSlot};
 pub use output::Output;
-pub use policy::{Policy, Verdict};
+pub use policy::Policy;
 pub use poll::Step;
 pub use request::{Method, RequestHead};
 pub use response::{MediaType, REFUSAL_SIZE, Refusal, ResponseHead, SessionId};
@@ -126,6 +129,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
+    ///
+    /// Messages for a session without an event stream wait in it, too, until the client opens one (GET).
     #[must_use]
     pub fn replay_buffer(mut self, events: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.replay = Replay::new(events.into());

@@ -11,7 +11,7 @@ use super::response::{MediaType, ResponseHead, SessionId};
 use super::sealed;
 
 /// Unsent output of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output<'a> {
     /// The head of the response, if it is known and was not sent.
@@ -80,7 +80,12 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.exchanges.renew(index);
                 self.disconnect(index);
             }
-            _ => self.rearm(index),
+            (_, is_empty) => {
+                self.rearm(index);
+                if P::HANDSHAKE && is_empty {
+                    self.send_held(index);
+                }
+            }
         }
     }
 

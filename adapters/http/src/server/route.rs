@@ -2,7 +2,7 @@
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::code;
-use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision};
+use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision, SessionKey};
 
 use super::HttpServer;
 use super::event_stream::EVENT_OVERHEAD;
@@ -31,13 +31,18 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
             Relation::Request(stream) | Relation::Subscription(stream) => self.exchanges.find(stream),
-            Relation::Session(key) if P::HANDSHAKE => self.exchanges.position(|slot| {
-                let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
-                slot.session == key && is_general && slot.phase == Phase::Stream
-            }),
+            Relation::Session(key) if P::HANDSHAKE => {
+                let stream = self.general_stream(key);
+                if stream.is_none() || self.has_held(key) {
+                    self.hold(key, frame.message());
+                    stream.into_iter().for_each(|index| self.send_held(index));
+                    return true;
+                }
+                stream
+            }
             _ => None,
         };
-        // The client has disconnected, or has no general stream.
+        // The client has disconnected.
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
@@ -90,6 +95,14 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             _ => true,
         }
+    }
+
+    /// Returns the exchange that carries the messages of a session as a whole.
+    fn general_stream(&self, session: SessionKey) -> Option<u16> {
+        self.exchanges.position(|slot| {
+            let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
+            slot.session == session && is_general && slot.phase == Phase::Stream
+        })
     }
 
     /// The first message is a response: JSON, unless the client takes only an event stream.
