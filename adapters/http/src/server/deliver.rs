@@ -64,7 +64,8 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
-        // The next poll handles the message.
+        // The next poll handles the message. In HTTP+SSE all responses share a stream, where pieces would mix.
+        server.accept_pieces(self.config.legacy.is_none());
         server.set_task_owner(slot.user);
         self.selected = None;
         self.delivered(index);
@@ -101,7 +102,8 @@ impl<P: Policy> HttpServer<'_, P> {
     fn end_cancelled(&mut self, stream: StreamId) {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };
-        if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) {
+        // The core server completes a response that has begun.
+        if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) || slot.flags.has(Flags::PIECES) {
             return;
         }
         match slot.phase {

@@ -36,6 +36,7 @@ mod legacy;
 mod output;
 mod pages;
 mod parameters;
+mod pieces;
 mod policy;
 mod poll;
 mod replay;
@@ -80,6 +81,8 @@ pub struct HttpServer<'b, P> {
     now: Millis,
     /// Exchange whose session the core server has, ready for its message.
     selected: Option<u16>,
+    /// Whether a client may have read the output of a paused response.
+    has_read: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -104,6 +107,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
+            has_read: false,
         }
     }
 

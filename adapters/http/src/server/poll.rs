@@ -1,7 +1,7 @@
 //! `poll`: moves messages between the exchanges and the core server.
 
 use mcp_proto::server::Server;
-use mcp_proto::{Action, Millis};
+use mcp_proto::{Action, Millis, OutboundMessageKind, Relation};
 
 use super::HttpServer;
 use super::deliver::Delivery;
@@ -32,6 +32,7 @@ impl<P: Policy> HttpServer<'_, P> {
             if let Some(id) = self.exchanges.take_ready() {
                 return Step::Output(id);
             }
+            self.resume_read(server);
             let core_deadline = match server.poll(self.now) {
                 Action::Event => return Step::Event,
                 Action::Closed => return Step::Closed,
@@ -39,11 +40,17 @@ impl<P: Policy> HttpServer<'_, P> {
                     let deadline = io.deadline();
                     let (out, input) = io.split();
                     if let Some(frame) = out.frame() {
-                        if self.route(&frame) {
-                            out.sent(frame.message().len());
-                            continue;
+                        if !self.route(&frame) {
+                            return Step::Wait(self.next_deadline(deadline));
                         }
-                        return Step::Wait(self.next_deadline(deadline));
+                        let (kind, relation) = (frame.kind(), frame.relation());
+                        out.sent(frame.message().len());
+                        if let (OutboundMessageKind::Piece { is_last: false }, Relation::Request(stream)) =
+                            (kind, relation)
+                        {
+                            self.pause(server, stream);
+                        }
+                        continue;
                     }
                     if !input.is_ready() {
                         return Step::Wait(self.next_deadline(deadline));

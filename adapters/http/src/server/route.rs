@@ -41,6 +41,12 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
+        if let OutboundMessageKind::Piece { is_last } = frame.kind() {
+            return self.route_piece(index, message, is_last);
+        }
+        if slot.flags.has(Flags::PIECES) {
+            return true;
+        }
         let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
             let reason = "the response is longer than the output of the server";

@@ -3,6 +3,7 @@
 mod allocations;
 mod batches;
 mod calls;
+mod chunks;
 mod connection;
 mod head;
 mod http_sse;

@@ -1,0 +1,106 @@
+//! Chunked responses of the core server: a body without a length, or one event of an event stream, in pieces.
+
+use mcp_proto::StreamId;
+use mcp_proto::rpc::code;
+use mcp_proto::server::Server;
+
+use super::HttpServer;
+use super::event_stream::EVENT_OVERHEAD;
+use super::exchanges::Phase;
+use super::flags::Flags;
+use super::policy::Policy;
+use super::response::{MediaType, Refusal};
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Moves a piece to its exchange. Returns `false` if there is no space for it yet.
+    pub(super) fn route_piece(&mut self, index: u16, piece: &[u8], is_last: bool) -> bool {
+        let Some(slot) = self.exchanges.slot(index).copied() else { return true };
+        match slot.phase {
+            Phase::Waiting | Phase::Stream => {}
+            // The client has disconnected. A response in pieces cannot be replayed, so its request ends.
+            Phase::Detached if is_last => return self.release_and_continue(index),
+            Phase::Detached => return self.close_and_continue(index),
+            _ => return true,
+        }
+        if !self.has_event_space(index, piece) {
+            if self.pages.can_ever_hold(piece.len().saturating_add(EVENT_OVERHEAD)) {
+                return false;
+            }
+            let reason = "a piece of the response is longer than the output of the server";
+            match slot.phase {
+                Phase::Waiting => self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None),
+                _ => self.cut(index),
+            }
+            return true;
+        }
+        if !slot.flags.has(Flags::PIECES) {
+            self.begin_pieces(index);
+        }
+        let Some(slot) = self.exchanges.slot(index) else { return true };
+        let media_type = slot.media_type;
+        let end: &[u8] = if is_last && media_type == MediaType::EventStream { b"\n\n" } else { b"" };
+        let was_empty = slot.output.is_empty();
+        self.push(index, &[piece, end]);
+        if is_last {
+            self.finish(index, 200, media_type);
+            return true;
+        }
+        self.exchanges.set_ready(index);
+        if was_empty {
+            self.rearm(index);
+        }
+        true
+    }
+
+    /// Begins a response in pieces: JSON, unless the client takes only an event stream, or it has begun.
+    fn begin_pieces(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        slot.flags.add(Flags::PIECES);
+        if slot.phase == Phase::Waiting && slot.flags.has(Flags::TAKES_JSON) {
+            (slot.phase, slot.status, slot.media_type) = (Phase::Stream, 200, MediaType::Json);
+            return;
+        }
+        if slot.phase == Phase::Waiting {
+            self.open_stream(index);
+        }
+        // The event has no id, because it cannot be replayed.
+        self.push(index, &[b"data: "]);
+    }
+
+    fn release_and_continue(&mut self, index: u16) -> bool {
+        self.release(index);
+        true
+    }
+
+    /// Tells the core server that the stream of an exchange has closed.
+    fn close_and_continue(&mut self, index: u16) -> bool {
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.phase = Phase::Closing;
+        }
+        self.exchanges.set_deadline(index, None);
+        self.exchanges.enqueue(index);
+        true
+    }
+
+    /// Pauses the response of a stream until its client has read the output.
+    pub(super) fn pause(&mut self, server: &mut Server<'_>, stream: StreamId) {
+        let found = self.exchanges.find(stream).and_then(|index| self.exchanges.slot_mut(index));
+        if let Some(slot) = found.filter(|slot| !slot.output.is_empty() && !slot.flags.has(Flags::PAUSED)) {
+            slot.flags.add(Flags::PAUSED);
+            server.pause_stream(stream, true);
+        }
+    }
+
+    /// Resumes the responses whose clients have read the output.
+    pub(super) fn resume_read(&mut self, server: &mut Server<'_>) {
+        let is_read = |slot: &super::ExchangeSlot| slot.flags.has(Flags::PAUSED) && slot.output.is_empty();
+        while core::mem::take(&mut self.has_read) {
+            let Some(index) = self.exchanges.position(is_read) else { return };
+            if let Some(slot) = self.exchanges.slot_mut(index) {
+                slot.flags.remove(Flags::PAUSED);
+                server.pause_stream(slot.stream, false);
+            }
+            self.has_read = true;
+        }
+    }
+}
