@@ -39,8 +39,6 @@ struct Link {
     broken: bool,
     /// Which messages may be written.
     gate: Gate,
-    /// In message mode, the transport accepts pieces.
-    accepts_pieces: bool,
     /// A piece of the open message did not fit.
     awaits_space: bool,
 }
@@ -48,13 +46,14 @@ struct Link {
 /// Which messages may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Gate {
-    /// Messages and, in message mode, pieces.
     #[default]
-    All,
-    /// Pieces of the [open message](open_message).
+    Whole,
+    /// Only pieces of the [open message](open_message). Not in message mode.
     Pieces,
-    /// Whole messages, in message mode: one of them did not fit, and pieces must not take its space.
-    Messages,
+    /// Whole messages, and pieces of open messages. Message mode only.
+    Both,
+    /// Like `Both`, but a whole message did not fit. Pieces must not take its space.
+    WholeFirst,
 }
 
 /// An observer, and the function that passes sent messages to the observer.
@@ -116,7 +115,7 @@ impl<'b> TransmitBuffer<'b> {
 
     pub(crate) fn reset(&mut self) {
         self.clear();
-        self.link = Link { accepts_pieces: self.link.accepts_pieces, ..Link::default() };
+        self.link = Link { gate: self.link.gate, ..Link::default() };
         self.buffer.shrink_if_idle(0);
     }
 
@@ -176,7 +175,9 @@ impl<'b> TransmitBuffer<'b> {
     /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end, self.observed) = (0, 0, 0);
-        self.link.gate = Gate::All;
+        if self.link.gate == Gate::Pieces {
+            self.link.gate = Gate::Whole;
+        }
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -202,7 +203,7 @@ impl<'b> TransmitBuffer<'b> {
         let has = self.unsent().saturating_add(bytes) <= limit;
         match has {
             true => self.move_to_front(),
-            false if self.link.accepts_pieces => self.link.gate = Gate::Messages,
+            false if self.link.gate == Gate::Both => self.link.gate = Gate::WholeFirst,
             false => {}
         }
         has

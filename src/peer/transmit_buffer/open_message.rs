@@ -14,12 +14,16 @@ const MIN_SPACE: usize = 16;
 impl TransmitBuffer<'_> {
     /// Permits pieces in message mode, or refuses them.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
-        self.link.accepts_pieces = accept && self.is_message_mode();
+        match (accept, self.link.gate) {
+            (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,
+            (false, Gate::Both | Gate::WholeFirst) => self.link.gate = Gate::Whole,
+            _ => {}
+        }
     }
 
     /// Returns whether a message may be open.
     pub(crate) fn accepts_pieces(&self) -> bool {
-        self.link.accepts_pieces || !self.is_message_mode()
+        self.link.gate != Gate::Whole || !self.is_message_mode()
     }
 
     /// Opens the started message, whose first piece ends at `to`. The end of the message takes at most `reserved` bytes.
@@ -49,7 +53,7 @@ impl TransmitBuffer<'_> {
     pub(crate) fn piece_writer(&mut self, reserved: usize) -> Writer<'_> {
         self.make_piece_space();
         let from = self.piece_start();
-        let limit = if self.link.gate == Gate::Messages { from } else { self.piece_limit(reserved) };
+        let limit = if self.link.gate == Gate::WholeFirst { from } else { self.piece_limit(reserved) };
         Writer::new(self.buffer.reborrow(), from, limit.max(from))
     }
 
@@ -92,7 +96,7 @@ impl TransmitBuffer<'_> {
             self.end = end;
         }
         self.observed = self.end;
-        self.link.gate = Gate::All;
+        self.link.gate = Gate::Whole;
     }
 
     /// Records that a piece did not fit. [`take_writable`](Self::take_writable) reports when to write the next piece.
@@ -110,11 +114,11 @@ impl TransmitBuffer<'_> {
             return false;
         }
         self.make_piece_space();
-        if self.link.gate == Gate::Messages {
+        if self.link.gate == Gate::WholeFirst {
             if !self.is_empty() {
                 return false;
             }
-            self.link.gate = Gate::All;
+            self.link.gate = Gate::Both;
         }
         let free = self.piece_limit(reserved).saturating_sub(self.piece_start());
         let has_space = free >= self.piece_space(reserved) / 2;

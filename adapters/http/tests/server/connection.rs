@@ -287,7 +287,10 @@ fn chunked_response_of_the_application_is_a_chunked_body() {
         client.harness.server.chunks(client.harness.tickets[0]).unwrap().end();
         reply += &client.send("");
         let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains("content-type: application/json") && !head.contains("content-length"), "{head}");
+        assert!(
+            head.contains("content-type: application/json") && !head.contains("content-length"),
+            "{head}"
+        );
         assert_eq!(head.contains("Transfer-Encoding: chunked"), version == "1.1", "{head}");
         let body = if version == "1.1" { unchunked(body) } else { body.to_string() };
         assert!(body.contains(&text.replace('\n', "\\n")) && body.ends_with("}}"), "{piece}");
