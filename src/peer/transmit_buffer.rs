@@ -201,10 +201,10 @@ impl<'b> TransmitBuffer<'b> {
             return true;
         }
         let has = self.unsent().saturating_add(bytes) <= limit;
-        match has {
-            true => self.move_to_front(),
-            false if self.link.gate == Gate::Both => self.link.gate = Gate::WholeFirst,
-            false => {}
+        if has {
+            self.move_to_front();
+        } else {
+            self.hold_pieces();
         }
         has
     }

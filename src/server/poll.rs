@@ -103,7 +103,7 @@ impl Server<'_> {
         if self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
             return true;
         }
-        self.handle_next_line() || self.report_chunk_space() || self.drain()
+        self.handle_next_line() || self.drain()
     }
 
     /// Closes the connection immediately, and drops unsent output and requests in flight.
@@ -113,11 +113,6 @@ impl Server<'_> {
         self.state.drop_in_flight();
         self.state.batches = Batches::NONE;
         self.input.close();
-    }
-
-    /// Emits `Writable` if a chunked response awaits space that no other message takes.
-    fn report_chunk_space(&mut self) -> bool {
-        self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE)
     }
 
     /// Handles one expired deadline. Returns `false` if there is none.
@@ -248,8 +243,12 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the connection when no input and no output is left. Returns whether the server advanced.
+    /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no input
+    /// and no output is left. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
+        if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
+            return true;
+        }
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
             self.state.peer.lifecycle.apply(Trigger::EndOfInput);

@@ -21,6 +21,14 @@ impl TransmitBuffer<'_> {
         }
     }
 
+    /// Reserves the space of pieces for a whole message that did not fit.
+    #[cold]
+    pub(super) fn hold_pieces(&mut self) {
+        if self.link.gate == Gate::Both {
+            self.link.gate = Gate::WholeFirst;
+        }
+    }
+
     /// Returns whether a message may be open.
     pub(crate) fn accepts_pieces(&self) -> bool {
         self.link.gate != Gate::Whole || !self.is_message_mode()

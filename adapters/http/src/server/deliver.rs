@@ -65,7 +65,9 @@ impl<P: Policy> HttpServer<'_, P> {
             return Delivery::Busy;
         }
         // The next poll handles the message. In HTTP+SSE all responses share a stream, where pieces would mix.
-        server.accept_pieces(self.config.legacy.is_none());
+        if self.piece_hook.is_some() {
+            server.accept_pieces(self.config.legacy.is_none());
+        }
         server.set_task_owner(slot.user);
         self.selected = None;
         self.delivered(index);

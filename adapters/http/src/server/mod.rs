@@ -64,6 +64,7 @@ use exchanges::Exchanges;
 use flags::Flags;
 use mcp_proto::{Buffer, Millis};
 use pages::Pages;
+use pieces::PieceHook;
 use replay::Replay;
 use sessions::Sessions;
 
@@ -81,6 +82,8 @@ pub struct HttpServer<'b, P> {
     now: Millis,
     /// Exchange whose session the core server has, ready for its message.
     selected: Option<u16>,
+    /// Code of chunked responses, if the server offers them.
+    piece_hook: Option<PieceHook<P>>,
     /// Whether a client may have read the output of a paused response.
     has_read: bool,
 }
@@ -107,6 +110,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
+            piece_hook: None,
             has_read: false,
         }
     }

@@ -11,9 +11,44 @@ use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
+/// Code of chunked responses. A server that does not offer them does not link it. The result of `Route` is `false` if
+/// there is no space for the piece yet.
+pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> bool;
+
+/// A step of a response in pieces.
+pub(super) enum PieceStep<'s, 'i> {
+    /// Move a piece to its exchange.
+    Route { index: u16, piece: &'s [u8], is_last: bool },
+    /// Pause the response of a stream until its client has read the output.
+    Pause(&'s mut Server<'i>, StreamId),
+    /// Resume the responses whose clients have read the output.
+    Resume(&'s mut Server<'i>),
+}
+
+impl<'b, P: Policy> HttpServer<'b, P> {
+    /// Offers [chunked](mcp_proto::server::Call::chunked) responses: a JSON body without a length, or one event of an
+    /// event stream.
+    ///
+    /// The output memory must hold a piece of up to the size of the core server's transmit buffer, for each client that
+    /// reads slowly. A response in pieces is not stored for replay: if its client disconnects, its request is cancelled.
+    /// Has no effect beside [HTTP+SSE](super::HttpConfig::legacy), where all responses share one stream.
+    #[must_use]
+    pub fn chunked_responses(mut self) -> HttpServer<'b, P> {
+        self.piece_hook = Some(|http, step| {
+            match step {
+                PieceStep::Route { index, piece, is_last } => return http.route_piece(index, piece, is_last),
+                PieceStep::Pause(server, stream) => http.pause(server, stream),
+                PieceStep::Resume(server) => http.resume_read(server),
+            }
+            true
+        });
+        self
+    }
+}
+
 impl<P: Policy> HttpServer<'_, P> {
     /// Moves a piece to its exchange. Returns `false` if there is no space for it yet.
-    pub(super) fn route_piece(&mut self, index: u16, piece: &[u8], is_last: bool) -> bool {
+    fn route_piece(&mut self, index: u16, piece: &[u8], is_last: bool) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         match slot.phase {
             Phase::Waiting | Phase::Stream => {}
@@ -83,7 +118,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Pauses the response of a stream until its client has read the output.
-    pub(super) fn pause(&mut self, server: &mut Server<'_>, stream: StreamId) {
+    fn pause(&mut self, server: &mut Server<'_>, stream: StreamId) {
         let found = self.exchanges.find(stream).and_then(|index| self.exchanges.slot_mut(index));
         if let Some(slot) = found.filter(|slot| !slot.output.is_empty() && !slot.flags.has(Flags::PAUSED)) {
             slot.flags.add(Flags::PAUSED);
@@ -92,7 +127,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Resumes the responses whose clients have read the output.
-    pub(super) fn resume_read(&mut self, server: &mut Server<'_>) {
+    fn resume_read(&mut self, server: &mut Server<'_>) {
         let is_read = |slot: &super::ExchangeSlot| slot.flags.has(Flags::PAUSED) && slot.output.is_empty();
         while core::mem::take(&mut self.has_read) {
             let Some(index) = self.exchanges.position(is_read) else { return };

@@ -7,6 +7,7 @@ use super::HttpServer;
 use super::deliver::Delivery;
 use super::exchanges::{ExchangeId, Phase};
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 
 /// Next step for the caller, returned by [`HttpServer::poll`].
@@ -32,7 +33,11 @@ impl<P: Policy> HttpServer<'_, P> {
             if let Some(id) = self.exchanges.take_ready() {
                 return Step::Output(id);
             }
-            self.resume_read(server);
+            if self.has_read
+                && let Some(hook) = self.piece_hook
+            {
+                hook(self, PieceStep::Resume(server));
+            }
             let core_deadline = match server.poll(self.now) {
                 Action::Event => return Step::Event,
                 Action::Closed => return Step::Closed,
@@ -47,8 +52,9 @@ impl<P: Policy> HttpServer<'_, P> {
                         out.sent(frame.message().len());
                         if let (OutboundMessageKind::Piece { is_last: false }, Relation::Request(stream)) =
                             (kind, relation)
+                            && let Some(hook) = self.piece_hook
                         {
-                            self.pause(server, stream);
+                            hook(self, PieceStep::Pause(server, stream));
                         }
                         continue;
                     }

@@ -8,6 +8,7 @@ use super::HttpServer;
 use super::event_stream::EVENT_OVERHEAD;
 use super::exchanges::Phase;
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
@@ -42,7 +43,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
         if let OutboundMessageKind::Piece { is_last } = frame.kind() {
-            return self.route_piece(index, message, is_last);
+            let step = PieceStep::Route { index, piece: message, is_last };
+            return self.piece_hook.is_none_or(|hook| hook(self, step));
         }
         if slot.flags.has(Flags::PIECES) {
             return true;

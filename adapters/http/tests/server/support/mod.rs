@@ -85,7 +85,8 @@ impl Harness {
         let http = http
             .body_buffer(buffer(&sizes, sizes.bodies * body))
             .sessions(slots(&sizes, sizes.sessions, SessionSlot::EMPTY))
-            .replay_buffer(buffer(&sizes, sizes.replay));
+            .replay_buffer(buffer(&sizes, sizes.replay))
+            .chunked_responses();
         Harness {
             http,
             server,
