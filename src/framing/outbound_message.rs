@@ -59,10 +59,9 @@ pub enum OutboundMessageKind {
     /// A piece of a [chunked](crate::server::Call::chunked) result. The pieces of a stream, joined, are one message. Other
     /// streams may have messages between them. The server sends pieces only after
     /// [`accept_pieces`](crate::Server::accept_pieces).
-    Piece {
-        /// Whether the result is complete. No further message for the request then follows on the stream.
-        is_last: bool,
-    },
+    Piece,
+    /// The last piece of a chunked result. No further message for the request follows on the stream.
+    LastPiece,
     /// A notification.
     Notification,
     /// A request that the machine sends to the peer. A client sends each request on a separate stream, and expects the
@@ -201,8 +200,8 @@ impl Routing {
             OutboundMessageKind::Notification => 2,
             OutboundMessageKind::Request => 3,
             OutboundMessageKind::Abort => 4,
-            OutboundMessageKind::Piece { is_last: false } => 5,
-            OutboundMessageKind::Piece { is_last: true } => 6,
+            OutboundMessageKind::Piece => 5,
+            OutboundMessageKind::LastPiece => 6,
         };
         let code = if let OutboundMessageKind::Error { code } = self.kind { code } else { 0 };
         let [c0, c1, c2, c3] = code.to_le_bytes();
@@ -226,7 +225,8 @@ impl Routing {
             2 => OutboundMessageKind::Notification,
             3 => OutboundMessageKind::Request,
             4 => OutboundMessageKind::Abort,
-            kind => OutboundMessageKind::Piece { is_last: kind == 6 },
+            5 => OutboundMessageKind::Piece,
+            _ => OutboundMessageKind::LastPiece,
         };
         let relation = match relation {
             1 => Relation::Request(stream),
@@ -279,8 +279,8 @@ mod tests {
             OutboundMessageKind::Notification,
             OutboundMessageKind::Request,
             OutboundMessageKind::Abort,
-            OutboundMessageKind::Piece { is_last: false },
-            OutboundMessageKind::Piece { is_last: true },
+            OutboundMessageKind::Piece,
+            OutboundMessageKind::LastPiece,
         ] {
             for relation in [
                 Relation::Connection,

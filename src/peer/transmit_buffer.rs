@@ -408,7 +408,8 @@ fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: 
         let length = match headers.and_then(|headers| headers.split_first(rest)) {
             Some((message, routing)) => {
                 match routing.kind {
-                    OutboundMessageKind::Piece { is_last } => observer.piece(message, is_last),
+                    OutboundMessageKind::Piece => observer.piece(message, false),
+                    OutboundMessageKind::LastPiece => observer.piece(message, true),
                     _ => observer.line(Direction::Out, message, Ok(())),
                 }
                 message.len().saturating_add(HEADER_SIZE)

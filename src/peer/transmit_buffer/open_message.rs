@@ -171,5 +171,6 @@ impl TransmitBuffer<'_> {
 
 /// The routing of a piece.
 fn piece_of(stream: StreamId, is_last: bool) -> Routing {
-    Routing::response(OutboundMessageKind::Piece { is_last }, stream)
+    let kind = if is_last { OutboundMessageKind::LastPiece } else { OutboundMessageKind::Piece };
+    Routing::response(kind, stream)
 }

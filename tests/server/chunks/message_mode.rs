@@ -59,7 +59,7 @@ impl Streams<'_> {
         assert!(!*is_complete, "a message after the end of stream {stream}");
         *text += str::from_utf8(frame.message()).unwrap();
         *is_complete = match frame.kind() {
-            OutboundMessageKind::Piece { is_last } => is_last,
+            OutboundMessageKind::LastPiece => true,
             kind => kind.is_response(),
         };
         let length = frame.message().len();

@@ -50,8 +50,7 @@ impl<P: Policy> HttpServer<'_, P> {
                         }
                         let (kind, relation) = (frame.kind(), frame.relation());
                         out.sent(frame.message().len());
-                        if let (OutboundMessageKind::Piece { is_last: false }, Relation::Request(stream)) =
-                            (kind, relation)
+                        if let (OutboundMessageKind::Piece, Relation::Request(stream)) = (kind, relation)
                             && let Some(hook) = self.piece_hook
                         {
                             hook(self, PieceStep::Pause(server, stream));

@@ -42,7 +42,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
-        if let OutboundMessageKind::Piece { is_last } = frame.kind() {
+        if let kind @ (OutboundMessageKind::Piece | OutboundMessageKind::LastPiece) = frame.kind() {
+            let is_last = kind == OutboundMessageKind::LastPiece;
             let step = PieceStep::Route { index, piece: message, is_last };
             return self.piece_hook.is_none_or(|hook| hook(self, step));
         }
