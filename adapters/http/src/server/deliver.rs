@@ -7,6 +7,7 @@ use mcp_proto::{Action, StreamId};
 use super::HttpServer;
 use super::exchanges::Phase;
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::session::NotSelected;
 
@@ -64,9 +65,9 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
-        // The next poll handles the message. In HTTP+SSE all responses share a stream, where pieces would mix.
-        if self.piece_hook.is_some() {
-            server.accept_pieces(self.config.legacy.is_none());
+        // The next poll handles the message.
+        if let Some(hook) = self.piece_hook {
+            hook(self, PieceStep::Accept(server));
         }
         server.set_task_owner(slot.user);
         self.selected = None;

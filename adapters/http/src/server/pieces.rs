@@ -17,6 +17,8 @@ pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> 
 
 /// A step of a response in pieces.
 pub(super) enum PieceStep<'s, 'i> {
+    /// Accept pieces for the next message. In HTTP+SSE all responses of a client share a stream, where pieces would mix.
+    Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },
     /// Pause the response of a stream until its client has read the output.
@@ -37,6 +39,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         self.piece_hook = Some(|http, step| {
             match step {
                 PieceStep::Route { index, piece, is_last } => return http.route_piece(index, piece, is_last),
+                PieceStep::Accept(server) => server.accept_pieces(http.config.legacy.is_none()),
                 PieceStep::Pause(server, stream) => http.pause(server, stream),
                 PieceStep::Resume(server) => http.resume_read(server),
             }
