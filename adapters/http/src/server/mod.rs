@@ -84,8 +84,8 @@ pub struct HttpServer<'b, P> {
     selected: Option<u16>,
     /// Code of chunked responses, if the server offers them.
     piece_hook: Option<PieceHook<P>>,
-    /// Whether a client may have read the output of a paused response.
-    has_read: bool,
+    /// Whether the unread output of a response in pieces has changed.
+    has_new_pace: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -111,7 +111,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             now: Millis::ZERO,
             selected: None,
             piece_hook: None,
-            has_read: false,
+            has_new_pace: false,
         }
     }
 

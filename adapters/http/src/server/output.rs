@@ -73,7 +73,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         slot.flags.add(Flags::HEAD_SENT);
         self.pages.consume(&mut slot.output, n);
-        self.has_read |= slot.flags.has(Flags::PAUSED) && slot.output.is_empty();
+        self.has_new_pace |= slot.flags.has(Flags::PAUSED);
         match (slot.phase, slot.output.is_empty()) {
             (Phase::Ending, true) => self.release(index),
             (_, true) if Self::has(slot, Flags::RELEASES) => {

@@ -1,6 +1,5 @@
 //! Chunked responses of the core server: a body without a length, or one event of an event stream, in pieces.
 
-use mcp_proto::StreamId;
 use mcp_proto::rpc::code;
 use mcp_proto::server::Server;
 
@@ -21,10 +20,8 @@ pub(super) enum PieceStep<'s, 'i> {
     Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },
-    /// Pause the response of a stream until its client has read the output.
-    Pause(&'s mut Server<'i>, StreamId),
-    /// Resume the responses whose clients have read the output.
-    Resume(&'s mut Server<'i>),
+    /// Pause each response whose client has unread output, and resume the others.
+    Pace(&'s mut Server<'i>),
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -40,8 +37,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             match step {
                 PieceStep::Route { index, piece, is_last } => return http.route_piece(index, piece, is_last),
                 PieceStep::Accept(server) => server.accept_pieces(http.config.legacy.is_none()),
-                PieceStep::Pause(server, stream) => http.pause(server, stream),
-                PieceStep::Resume(server) => http.resume_read(server),
+                PieceStep::Pace(server) => http.pace(server),
             }
             true
         });
@@ -79,6 +75,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let end: &[u8] = if is_last && media_type == MediaType::EventStream { b"\n\n" } else { b"" };
         let was_empty = slot.output.is_empty();
         self.push(index, &[piece, end]);
+        self.has_new_pace = true;
         if is_last {
             self.finish(index, 200, media_type);
             return true;
@@ -120,25 +117,21 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Pauses the response of a stream until its client has read the output.
-    fn pause(&mut self, server: &mut Server<'_>, stream: StreamId) {
-        let found = self.exchanges.find(stream).and_then(|index| self.exchanges.slot_mut(index));
-        if let Some(slot) = found.filter(|slot| !slot.output.is_empty() && !slot.flags.has(Flags::PAUSED)) {
-            slot.flags.add(Flags::PAUSED);
-            server.pause_stream(stream, true);
-        }
-    }
-
-    /// Resumes the responses whose clients have read the output.
-    fn resume_read(&mut self, server: &mut Server<'_>) {
-        let is_read = |slot: &super::ExchangeSlot| slot.flags.has(Flags::PAUSED) && slot.output.is_empty();
-        while core::mem::take(&mut self.has_read) {
-            let Some(index) = self.exchanges.position(is_read) else { return };
-            if let Some(slot) = self.exchanges.slot_mut(index) {
-                slot.flags.remove(Flags::PAUSED);
-                server.pause_stream(slot.stream, false);
+    /// Pauses each response whose client has unread output, and resumes the others.
+    fn pace(&mut self, server: &mut Server<'_>) {
+        self.has_new_pace = false;
+        let is_late = |slot: &super::ExchangeSlot| {
+            slot.flags.has(Flags::PIECES) && slot.flags.has(Flags::PAUSED) == slot.output.is_empty()
+        };
+        while let Some(slot) =
+            self.exchanges.position(is_late).and_then(|index| self.exchanges.slot_mut(index))
+        {
+            let is_paused = !slot.output.is_empty();
+            match is_paused {
+                true => slot.flags.add(Flags::PAUSED),
+                false => slot.flags.remove(Flags::PAUSED),
             }
-            self.has_read = true;
+            server.pause_stream(slot.stream, is_paused);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `poll`: moves messages between the exchanges and the core server.
 
 use mcp_proto::server::Server;
-use mcp_proto::{Action, Millis, OutboundMessageKind, Relation};
+use mcp_proto::{Action, Millis};
 
 use super::HttpServer;
 use super::deliver::Delivery;
@@ -30,13 +30,13 @@ impl<P: Policy> HttpServer<'_, P> {
         self.now = self.now.max(now);
         self.expire(server);
         loop {
-            if let Some(id) = self.exchanges.take_ready() {
-                return Step::Output(id);
-            }
-            if self.has_read
+            if self.has_new_pace
                 && let Some(hook) = self.piece_hook
             {
-                hook(self, PieceStep::Resume(server));
+                hook(self, PieceStep::Pace(server));
+            }
+            if let Some(id) = self.exchanges.take_ready() {
+                return Step::Output(id);
             }
             let core_deadline = match server.poll(self.now) {
                 Action::Event => return Step::Event,
@@ -48,13 +48,7 @@ impl<P: Policy> HttpServer<'_, P> {
                         if !self.route(&frame) {
                             return Step::Wait(self.next_deadline(deadline));
                         }
-                        let (kind, relation) = (frame.kind(), frame.relation());
                         out.sent(frame.message().len());
-                        if let (OutboundMessageKind::Piece, Relation::Request(stream)) = (kind, relation)
-                            && let Some(hook) = self.piece_hook
-                        {
-                            hook(self, PieceStep::Pause(server, stream));
-                        }
                         continue;
                     }
                     if !input.is_ready() {
