@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::Millis;
 use mcp_proto_tower::{HttpAccess, HttpConfig, RESOURCE_METADATA_PATH, Serve, SessionMode, Verdict};
 
-use crate::support::{HTTP, INFO, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
+use crate::support::{CHUNKS, HTTP, INFO, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
 
 const CLOSE: &str = "Connection: close\r\n";
 
@@ -31,6 +31,24 @@ fn connection_serves_several_requests() {
     assert_eq!(response.matches("HTTP/1.1 200 OK\r\n").count(), 4, "{}", response.len());
     assert_eq!(response.matches(r#""text":"7""#).count(), 2);
     assert!(response.contains("done") && response.contains(&"x".repeat(LARGE)));
+}
+
+#[test]
+fn chunked_response_has_no_length_and_any_size() {
+    let server = TestServer::start();
+    for _ in 0..2 {
+        let response = server.exchange(&post("chunks", CLOSE));
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains("content-type: application/json") && !head.contains("content-length"),
+            "{head}"
+        );
+        assert!(head.contains("transfer-encoding: chunked"), "{head}");
+        assert_eq!(body.bytes().filter(|byte| *byte == b'~').count(), CHUNKS);
+        assert!(body.ends_with("\r\n0\r\n\r\n"));
+    }
+    drop(server.open(&post("chunks", "")));
+    server.expect_no_exchange();
 }
 
 #[test]

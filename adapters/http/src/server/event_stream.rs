@@ -121,7 +121,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Appends a comment to an idle stream.
     pub(super) fn push_comment(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
-        if self.pages.fits(&slot.output, COMMENT.len()) {
+        if !slot.flags.has(Flags::PIECES) && self.pages.fits(&slot.output, COMMENT.len()) {
             self.push(index, &[COMMENT]);
             self.exchanges.set_ready(index);
         }

@@ -38,6 +38,7 @@ mod legacy;
 mod output;
 mod pages;
 mod parameters;
+mod pieces;
 mod policy;
 mod poll;
 mod replay;
@@ -66,6 +67,7 @@ use exchanges::Exchanges;
 use flags::Flags;
 use mcp_proto::{Buffer, Millis};
 use pages::Pages;
+use pieces::PieceHook;
 use replay::Replay;
 use sessions::Sessions;
 
@@ -83,6 +85,10 @@ pub struct HttpServer<'b, P> {
     now: Millis,
     /// Exchange whose session the core server has, ready for its message.
     selected: Option<u16>,
+    /// Code of chunked responses, if the server offers them.
+    piece_hook: Option<PieceHook<P>>,
+    /// Whether the unread output of a response in pieces has changed.
+    has_new_pace: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -107,6 +113,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
+            piece_hook: None,
+            has_new_pace: false,
         }
     }
 

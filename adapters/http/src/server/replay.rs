@@ -199,7 +199,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
         let running = self.exchanges.position(|slot| {
             let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
-            is_open && slot.serial == stream && slot.session == session && !slot.flags.has(Flags::MODERN)
+            let is_whole = !slot.flags.has(Flags::MODERN) && !slot.flags.has(Flags::PIECES);
+            is_open && is_whole && slot.serial == stream && slot.session == session
         });
         let index = match running {
             Some(index) => {

@@ -8,6 +8,7 @@ use super::HttpServer;
 use super::event_stream::EVENT_OVERHEAD;
 use super::exchanges::Phase;
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
@@ -46,6 +47,14 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
+        if let kind @ (OutboundMessageKind::Piece | OutboundMessageKind::LastPiece) = frame.kind() {
+            let is_last = kind == OutboundMessageKind::LastPiece;
+            let step = PieceStep::Route { index, piece: message, is_last };
+            return self.piece_hook.is_none_or(|hook| hook(self, step));
+        }
+        if slot.flags.has(Flags::PIECES) {
+            return true;
+        }
         let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
             let reason = "the response is longer than the output of the server";

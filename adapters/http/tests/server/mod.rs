@@ -4,6 +4,7 @@ mod allocations;
 mod authorization;
 mod batches;
 mod calls;
+mod chunks;
 mod connection;
 mod head;
 mod held;
