@@ -26,9 +26,9 @@ mod transcripts;
 mod views;
 mod writer;
 
-/// Configuration of a property test with `cases` cases. `PROPTEST_CASES` scales it: 256 stands for `cases`.
+/// Configuration of a property test with `cases` cases. `PROPTEST_CASES` above 256 multiplies them: 512 doubles them.
 fn config(cases: u32) -> proptest::test_runner::Config {
     let default = proptest::test_runner::Config::default();
-    let cases = cases.saturating_mul(default.cases) / 256;
-    proptest::test_runner::Config { cases: cases.max(1), failure_persistence: None, ..default }
+    let cases = cases.saturating_mul(default.cases.max(256)) / 256;
+    proptest::test_runner::Config { cases, failure_persistence: None, ..default }
 }
