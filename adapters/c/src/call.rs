@@ -7,6 +7,7 @@
 use core::ffi::c_char;
 
 use mcp_proto::Millis;
+use mcp_proto::json::Writer;
 use mcp_proto::server::Contents;
 
 use crate::event::{MCP_NO_TICKET, mcp_call_t};
@@ -27,6 +28,20 @@ unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>,
     unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
 }
 
+/// Responds with a text.
+///
+/// # Safety
+/// `call` is NULL, or the handle of the current event. `text` is NULL or a string.
+unsafe fn respond_with(
+    call: *mut mcp_call_t,
+    text: *const c_char,
+    respond: fn(&mut Current<'static>, &str) -> mcp_status_t,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (call, text) = unsafe { (request(call), string(text)) };
+    status(call.and_then(|call| Ok(respond(call, text?))))
+}
+
 /// The status of a function, from a result with the same type on both sides.
 fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
     result.unwrap_or_else(|error| error)
@@ -38,12 +53,11 @@ fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
 /// `call` is the handle of the current event. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.text(text), |reply| reply.text(text))
+    };
     // SAFETY: the requirements are those of this function.
-    let (call, text) = unsafe { (request(call), string(text)) };
-    status(call.and_then(|call| {
-        let text = text?;
-        Ok(call.respond(|call| call.text(text), |reply| reply.text(text)))
-    }))
+    unsafe { respond_with(call, text, respond) }
 }
 
 /// Responds to a tool call with a failure (`isError`) as text for the model.
@@ -52,12 +66,11 @@ pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_cha
 /// `call` is the handle of the current event. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.fail(text), |reply| reply.fail(text))
+    };
     // SAFETY: the requirements are those of this function.
-    let (call, text) = unsafe { (request(call), string(text)) };
-    status(call.and_then(|call| {
-        let text = text?;
-        Ok(call.respond(|call| call.fail(text), |reply| reply.fail(text)))
-    }))
+    unsafe { respond_with(call, text, respond) }
 }
 
 /// Responds to a tool call that its arguments are not valid. `text` says why.
@@ -66,12 +79,11 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
 /// `call` is the handle of the current event. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.invalid(text), |reply| reply.invalid(text))
+    };
     // SAFETY: the requirements are those of this function.
-    let (call, text) = unsafe { (request(call), string(text)) };
-    status(call.and_then(|call| {
-        let text = text?;
-        Ok(call.respond(|call| call.invalid(text), |reply| reply.invalid(text)))
-    }))
+    unsafe { respond_with(call, text, respond) }
 }
 
 /// Responds to a tool call with structured content, and a copy as text for clients that do not support it.
@@ -83,14 +95,13 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 /// `call` is the handle of the current event. `json` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_char) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
-    let (call, json) = unsafe { (request(call), string(json)) };
-    status(call.and_then(|call| {
-        let json = json?;
+    let respond = |call: &mut Current<'static>, json: &str| {
         // The writer remembers an error.
-        let body = |out: &mut mcp_proto::json::Writer<'_>| _ = out.raw(json);
-        Ok(call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body)))
-    }))
+        let body = |out: &mut Writer<'_>| _ = out.raw(json);
+        call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body))
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe { respond_with(call, json, respond) }
 }
 
 /// Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
@@ -140,7 +151,11 @@ pub unsafe extern "C" fn mcp_call_progress(
 /// # Safety
 /// `call` is the handle of the current event. `ticket` points to a ticket.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_call_defer(call: *mut mcp_call_t, timeout: u64, ticket: *mut u64) -> mcp_status_t {
+pub unsafe extern "C" fn mcp_call_defer(
+    call: *mut mcp_call_t,
+    timeout: u64,
+    ticket: *mut u64,
+) -> mcp_status_t {
     let timeout = (timeout != 0).then_some(Millis(timeout));
     // SAFETY: the requirements are those of this function.
     let deferred = unsafe { request(call) }.and_then(|call| call.defer(timeout));
@@ -192,9 +207,7 @@ pub unsafe extern "C" fn mcp_read_blob(
 ///
 /// # Safety
 /// `resource` is NULL, or an entry of the table.
-unsafe fn entry<'a>(
-    resource: *const mcp_resource_t,
-) -> Result<(&'a str, Option<&'a str>), mcp_status_t> {
+unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<&'a str>), mcp_status_t> {
     // SAFETY: the requirements are those of this function.
     let resource = unsafe { resource.as_ref() }.ok_or(mcp_status_t::MCP_ERROR_NULL)?;
     // SAFETY: the texts of the table are valid.
@@ -207,7 +220,9 @@ unsafe fn entry<'a>(
 /// `call` is the handle of the current event.
 unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> mcp_status_t {
     // SAFETY: the requirements are those of this function.
-    status(unsafe { request(call) }.map(|call| {
-        call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
-    }))
+    status(
+        unsafe { request(call) }.map(|call| {
+            call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
+        }),
+    )
 }

@@ -14,10 +14,7 @@ pub(crate) fn find<'a>(json: Json<'a>, path: &str) -> Result<Json<'a>, mcp_statu
     let mut value = Some(json);
     let mut rest = (!path.is_empty()).then_some(path);
     while let (Some(container), Some(path)) = (value, rest) {
-        let (name, tail) = match path.split_once('.') {
-            Some((name, tail)) => (name, Some(tail)),
-            None => (path, None),
-        };
+        let (name, tail) = split(path);
         value = match container.kind() {
             Kind::Array => index(name).and_then(|index| container.index(index)),
             _ => container.get(name),
@@ -25,6 +22,13 @@ pub(crate) fn find<'a>(json: Json<'a>, path: &str) -> Result<Json<'a>, mcp_statu
         rest = tail;
     }
     value.filter(|value| !value.is_null()).ok_or(mcp_status_t::MCP_ERROR_MISSING)
+}
+
+/// The first name of a path, and the rest after its dot. `str::split_once` would link more code.
+fn split(path: &str) -> (&str, Option<&str>) {
+    let dot = path.bytes().position(|byte| byte == b'.');
+    let parts = dot.and_then(|dot| Some((path.get(..dot)?, path.get(dot + 1..))));
+    parts.unwrap_or((path, None))
 }
 
 /// The index of an element. `str::parse` would link more code.

@@ -5,7 +5,7 @@
 //!
 //! # Unsafe code
 //! C passes pointers, so this crate is the exception among the crates of the project. Only the modules at the border
-//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
+//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`call`], [`value`]
 //! (functions for C) and [`panic`]. Everything else is safe code.
 //!
 //! # Panics
@@ -29,6 +29,6 @@ mod request;
 pub mod server;
 pub mod status;
 pub mod table;
-pub mod value;
 #[cfg(test)]
 mod tests;
+pub mod value;

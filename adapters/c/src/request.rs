@@ -35,11 +35,7 @@ pub(crate) fn from_c(ticket: u64) -> Ticket {
 }
 
 /// Turns an event of the core into an event of C. Returns `None` if the event needs nothing from C.
-pub(crate) fn on_event<'a>(
-    event: Event<'a>,
-    tables: &Tables,
-    out: &mut mcp_event_t,
-) -> Option<Current<'a>> {
+pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_event_t) -> Option<Current<'a>> {
     out.kind = match event {
         Event::Call(call) => {
             let Some(index) = tables.tool_index(call.name()) else {

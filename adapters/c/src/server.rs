@@ -46,7 +46,7 @@ pub struct mcp_slot_t {
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static mcp_feature_resources: mcp_feature_t =
-    mcp_feature_t { feature: &DYNAMIC_RESOURCES, handle: on_resource_event };
+    mcp_feature_t { feature: &DYNAMIC_RESOURCES, check: Tables::check_resources, handle: on_resource_event };
 
 static DYNAMIC_TOOLS: Tools<'static> = Tools::dynamic_list();
 static DYNAMIC_RESOURCES: Resources<'static> = Resources::dynamic_list();
@@ -101,7 +101,8 @@ unsafe fn init(
     tx: &'static mut [u8],
 ) -> Result<(), mcp_status_t> {
     // SAFETY: the caller promises a valid pointer or NULL.
-    let config = unsafe { config.as_ref() }.filter(|_| !storage.is_null()).ok_or(mcp_status_t::MCP_ERROR_NULL)?;
+    let config =
+        unsafe { config.as_ref() }.filter(|_| !storage.is_null()).ok_or(mcp_status_t::MCP_ERROR_NULL)?;
     // SAFETY: the caller promises valid tables.
     let tables = unsafe { Tables::new(config) }?;
     let resources = tables.resources_feature.map(|resources| resources.feature);
@@ -189,7 +190,8 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
 ) -> mcp_status_t {
     // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
     // fit.
-    let (slots, text) = unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
+    let (slots, text) =
+        unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
     // SAFETY: the requirements are those of this function.
     unsafe { machine(server) }.set_in_flight(slots, text).into()
 }

@@ -57,6 +57,7 @@ pub struct mcp_resource_t {
 /// A feature that a server has only if its configuration names it. C only takes its address.
 pub struct mcp_feature_t {
     pub(crate) feature: &'static dyn Feature,
+    pub(crate) check: fn(&Tables) -> Result<(), mcp_status_t>,
     pub(crate) handle: for<'a> fn(Event<'a>, &Tables, &mut mcp_event_t) -> Option<Current<'a>>,
 }
 
@@ -132,11 +133,19 @@ impl Tables {
             // SAFETY: the caller promises valid texts.
             is_new(tables.tool_index(unsafe { entry.tool() }?.name()), index)?;
         }
-        for (index, entry) in tables.resources.iter().enumerate() {
-            // SAFETY: the caller promises valid texts.
-            is_new(tables.resource_index(unsafe { entry.resource() }?.uri()), index)?;
+        if let Some(resources) = tables.resources_feature {
+            (resources.check)(&tables)?;
         }
         Ok(tables)
+    }
+
+    /// Checks the resources. Only servers with resources link this function.
+    pub(crate) fn check_resources(&self) -> Result<(), mcp_status_t> {
+        for (index, entry) in self.resources.iter().enumerate() {
+            // SAFETY: the texts are valid by the contract of `new`, the only constructor.
+            is_new(self.resource_index(unsafe { entry.resource() }?.uri()), index)?;
+        }
+        Ok(())
     }
 
     /// The tool at an index.

@@ -22,7 +22,8 @@ use crate::status::mcp_status_t;
 /// `json` is a text that does not change. `path` is a string. `out` points to an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_json_int(json: mcp_text_t, path: *const c_char, out: *mut i64) -> mcp_status_t {
-    let integer = |json: Json<'_>, path: &str| find(json, path)?.integer().ok_or(mcp_status_t::MCP_ERROR_TYPE);
+    let integer =
+        |json: Json<'_>, path: &str| find(json, path)?.integer().ok_or(mcp_status_t::MCP_ERROR_TYPE);
     // SAFETY: the requirements are those of this function.
     unsafe { read(json, path, out, integer) }
 }
@@ -51,8 +52,13 @@ pub unsafe extern "C" fn mcp_json_fixed(
 /// # Safety
 /// `json` is a text that does not change. `path` is a string. `out` points to a boolean.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_json_bool(json: mcp_text_t, path: *const c_char, out: *mut bool) -> mcp_status_t {
-    let boolean = |json: Json<'_>, path: &str| find(json, path)?.boolean().ok_or(mcp_status_t::MCP_ERROR_TYPE);
+pub unsafe extern "C" fn mcp_json_bool(
+    json: mcp_text_t,
+    path: *const c_char,
+    out: *mut bool,
+) -> mcp_status_t {
+    let boolean =
+        |json: Json<'_>, path: &str| find(json, path)?.boolean().ok_or(mcp_status_t::MCP_ERROR_TYPE);
     // SAFETY: the requirements are those of this function.
     unsafe { read(json, path, out, boolean) }
 }

@@ -78,6 +78,9 @@ static void fault(void) {
 }
 
 /* The vector table: the stack, reset, and the exceptions of the processor. */
-__attribute__((section(".vectors"), used)) static void (*const VECTORS[16])(void) = {
-    (void (*)(void))stack_end, reset, fault, fault, fault, fault, fault, 0, 0, 0, 0, fault, fault, 0, fault, tick,
+__attribute__((section(".vectors"), used)) static const struct {
+    void *stack;
+    void (*handlers[15])(void);
+} VECTORS = {
+    stack_end, {reset, fault, fault, fault, fault, fault, 0, 0, 0, 0, fault, fault, 0, fault, tick},
 };
