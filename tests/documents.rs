@@ -25,6 +25,13 @@ fn readme_shows_the_loops_that_are_built() {
 }
 
 #[test]
+fn c_document_shows_the_program_that_is_built() {
+    let program = text("adapters/c/examples/blinky.c");
+    let shown = format!("<!-- adapters/c/examples/blinky.c -->\n```c\n{program}```\n");
+    assert!(text("docs/c.md").contains(&shown), "docs/c.md does not show blinky.c as it is");
+}
+
+#[test]
 fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
