@@ -153,7 +153,7 @@ impl<'b> TaskTable<'b> {
     /// Creates a table that grows on the heap, to `limit` tasks with up to `text` bytes of text each.
     #[cfg(feature = "alloc")]
     #[must_use]
-    pub fn grown(limit: usize, text: usize) -> TaskTable<'static> {
+    pub(crate) fn grown(limit: usize, text: usize) -> TaskTable<'static> {
         TaskTable::from_slots(InFlight::grown(limit, text))
     }
 
