@@ -125,8 +125,26 @@ impl TaskData {
     }
 }
 
-/// The tasks that a peer runs for the other one.
-pub(crate) struct TaskTable<'b> {
+/// The tasks that a client runs for its server (`2025-11-25`).
+///
+/// The table needs [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
+///
+/// ```
+/// use mcp_proto::client::{ClientConfig, TaskOptions, TaskSlot, TaskTable};
+/// use mcp_proto::{Client, ClientCapabilities, Millis};
+///
+/// # fn random() -> [u8; 16] { [7; 16] }
+/// static INFO: ClientConfig = ClientConfig::new("example", "1.0.0")
+///     .capabilities(ClientCapabilities::SAMPLING)
+///     .client_tasks(|| TaskOptions::new(random()));
+///
+/// let (mut slots, mut text) = ([TaskSlot::EMPTY; 4], [0; 4 * 1024]);
+/// let mut tasks = TaskTable::new(&mut slots, &mut text).wall_clock(Millis(1_785_231_000_000));
+/// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+/// let client = Client::new(&INFO, &mut rx, &mut tx)?.client_tasks(&mut tasks)?;
+/// # Ok::<(), mcp_proto::ConfigError>(())
+/// ```
+pub struct TaskTable<'b> {
     pub(crate) slots: InFlight<'b, TaskData>,
     /// Unix time at the origin of the caller's clock.
     clock: Millis,
@@ -146,14 +164,14 @@ impl<'b> TaskTable<'b> {
     ///
     /// The share stores the result of the task. A result that does not fit is replaced by an error.
     #[must_use]
-    pub(crate) fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
+    pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))
     }
 
     /// Creates a table that grows on the heap, to `limit` tasks with up to `text` bytes of text each.
     #[cfg(feature = "alloc")]
     #[must_use]
-    pub(crate) fn grown(limit: usize, text: usize) -> TaskTable<'static> {
+    pub fn grown(limit: usize, text: usize) -> TaskTable<'static> {
         TaskTable::from_slots(InFlight::grown(limit, text))
     }
 
@@ -174,7 +192,7 @@ impl<'b> TaskTable<'b> {
     ///
     /// The default is 0, so timestamps begin in 1970.
     #[must_use]
-    pub(crate) fn wall_clock(mut self, origin: Millis) -> Self {
+    pub fn wall_clock(mut self, origin: Millis) -> Self {
         self.clock = origin;
         self
     }
@@ -183,27 +201,27 @@ impl<'b> TaskTable<'b> {
     ///
     /// By default, the end of the connection removes all tasks.
     #[must_use]
-    pub(crate) fn keep_on_reset(mut self) -> Self {
+    pub fn keep_on_reset(mut self) -> Self {
         self.keeps_on_reset = true;
         self
     }
 
     /// Sends `notifications/tasks/status`. By default, the server polls.
     #[must_use]
-    pub(crate) fn notify(mut self) -> Self {
+    pub fn notify(mut self) -> Self {
         self.notifies = true;
         self
     }
 
     /// The number of tasks, ended ones included.
     #[must_use]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether the table has no task.
     #[must_use]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
