@@ -70,11 +70,12 @@ impl Client<'_> {
             || self.handle_end_of_input()
     }
 
-    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event.
+    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event or an
+    /// error.
     fn advance_client_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
         self.pending_event = hooks.advance(&mut self.state);
-        self.pending_event.is_some()
+        self.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
     fn emit_writable(&mut self) -> bool {

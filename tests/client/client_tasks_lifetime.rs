@@ -3,7 +3,7 @@
 use super::client_tasks::{ACCEPTED, ALL, FORM, about, defers, options, payload, run, setup, table, unknown};
 use crate::support::client::{ClientHarness, Setup, bytes};
 use mcp_proto::client::ClientConfig;
-use mcp_proto::{Client, ConfigError, SendError};
+use mcp_proto::{Action, Client, ConfigError, Millis, SendError};
 
 /// TC-25, TC-26: a task is removed after its time to live.
 #[test]
@@ -62,6 +62,23 @@ fn oversized_result_fails_the_task() {
         harness
             .server_sends(r#"{"id":9,"method":"tasks/list"}"#)
             .sent(&[r#"{"id":9,"result":{"tasks":[]}}"#]);
+    });
+}
+
+/// A stored result that does not fit into a response ends `tasks/result` with an error. The next event is the error.
+#[test]
+fn stored_result_beyond_the_transmit_buffer_is_an_error() {
+    Setup { task_table: Some(|| table(1, 4096)), tx: 2048, ..setup() }.run(|harness| {
+        harness.connect();
+        let tickets = defers(harness);
+        harness.server_sends(FORM).discard();
+        harness.server_sends(&about(2, "result")).sent(&[]);
+        let reply = harness.client.reply(tickets.borrow()[0]).unwrap();
+        reply.accept(|content| content.field_string("name", &"x".repeat(3000)));
+        assert!(matches!(harness.client.poll(Millis(0)), Action::Event), "the error is emitted at once");
+        harness.pump();
+        harness.events(&["fault ReplyTooLarge"]);
+        assert!(harness.take_sent()[0].contains(r#""id":2,"error":{"code":-32603"#));
     });
 }
 
