@@ -33,7 +33,7 @@ impl TaskOptions {
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
-    /// The time to live of a task for which the client requests this time, or none (0).
+    /// The time to live of a task for which the peer requests this time, or none (0).
     pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
         match requested {
             0 => self.ttl,
@@ -50,21 +50,21 @@ impl TaskOptions {
 
     /// Sets the time from the creation to the removal of the task, in milliseconds. `u64::MAX` is unlimited.
     ///
-    /// A client of `2025-11-25` may request another time, which [`longest_ttl`](TaskOptions::longest_ttl) limits.
+    /// In `2025-11-25`, the peer may request another time, which [`longest_ttl`](TaskOptions::longest_ttl) limits.
     #[must_use]
     pub const fn ttl(mut self, time: Millis) -> Self {
         self.ttl = time;
         self
     }
 
-    /// Limits the time to live that a client may request. The default is one hour.
+    /// Limits the time to live that the peer may request. The default is one hour.
     #[must_use]
     pub const fn longest_ttl(mut self, time: Millis) -> Self {
         self.longest_ttl = time;
         self
     }
 
-    /// Sets the time that clients should wait between polls, in milliseconds. With 0, the server suggests none.
+    /// Sets the time that the peer should wait between polls, in milliseconds. With 0, the task suggests none.
     #[must_use]
     pub const fn poll_interval(mut self, time: Millis) -> Self {
         self.poll_interval = time;
