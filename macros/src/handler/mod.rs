@@ -18,9 +18,9 @@ pub(crate) use crate::handler::router::expand_router;
 /// The meaning of a parameter of a handler.
 enum Role {
     /// `&self`, `&mut self` or a reference: the state. The type is `None` for a receiver.
-    State { is_mutable: bool, ty: Option<Type> },
+    State { is_mutable: bool, ty: Option<Box<Type>> },
     /// The arguments of the call.
-    Arguments(Type),
+    Arguments(Box<Type>),
     /// The call: the handler itself responds.
     Call,
 }
@@ -29,12 +29,14 @@ impl Role {
     fn new(parameter: &Parameter) -> Role {
         match parameter {
             Parameter::Receiver { is_mutable, .. } => Role::State { is_mutable: *is_mutable, ty: None },
-            Parameter::Typed(Type::Reference(reference)) => Role::State {
-                is_mutable: reference.mutability.is_some(),
-                ty: Some((*reference.elem).clone()),
+            Parameter::Typed(ty) => match &**ty {
+                Type::Reference(reference) => Role::State {
+                    is_mutable: reference.mutability.is_some(),
+                    ty: Some(reference.elem.clone()),
+                },
+                other if is_named(other, "Call") => Role::Call,
+                _ => Role::Arguments(ty.clone()),
             },
-            Parameter::Typed(ty) if is_named(ty, "Call") => Role::Call,
-            Parameter::Typed(ty) => Role::Arguments(ty.clone()),
         }
     }
 }
@@ -96,17 +98,17 @@ impl Handler {
             let reason = "a handler is not async: take the `Call`, and pass it to a task of an adapter";
             return Err(Error::new(span, reason));
         }
-        let limits: [(fn(&Role) -> bool, &str); 3] = [
-            (
-                |role| matches!(role, Role::Arguments(_)),
-                "a tool has one parameter for its arguments: put all of them into one struct",
-            ),
-            (|role| matches!(role, Role::State { .. }), "a handler has one parameter for the state"),
-            (|role| matches!(role, Role::Call), "a handler has one `Call`"),
-        ];
-        for (is, reason) in limits {
-            let mut found = roles.iter().zip(&signature.parameters).filter(|(role, _)| is(role));
-            if let Some((_, parameter)) = found.nth(1) {
+        let (mut has_arguments, mut has_state, mut has_call) = (false, false, false);
+        for (role, parameter) in roles.iter().zip(&signature.parameters) {
+            let (found, reason) = match role {
+                Role::Arguments(_) => (
+                    &mut has_arguments,
+                    "a tool has one parameter for its arguments: put all of them into one struct",
+                ),
+                Role::State { .. } => (&mut has_state, "a handler has one parameter for the state"),
+                Role::Call => (&mut has_call, "a handler has one `Call`"),
+            };
+            if std::mem::replace(found, true) {
                 return Err(Error::new(parameter.span(), reason));
             }
         }
@@ -126,7 +128,7 @@ impl Handler {
 
     fn arguments(&self) -> Option<&Type> {
         self.roles.iter().find_map(|role| match role {
-            Role::Arguments(ty) => Some(ty),
+            Role::Arguments(ty) => Some(&**ty),
             _ => None,
         })
     }

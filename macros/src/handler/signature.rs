@@ -26,7 +26,7 @@ pub(crate) enum Parameter {
     /// `&self` or `&mut self`.
     Receiver { is_mutable: bool, span: Span },
     /// Any other parameter.
-    Typed(Type),
+    Typed(Box<Type>),
 }
 
 impl Parse for Signature {
@@ -64,7 +64,7 @@ fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
             input.peek(Token![,]) || (input.peek(Token![:]) && !input.peek(Token![::]))
         })?;
         if input.parse::<Option<Token![:]>>()?.is_some() {
-            let ty: Type = input.parse()?;
+            let ty: Box<Type> = input.parse()?;
             if pattern.to_string() == "self" || pattern.to_string() == "mut self" {
                 return Err(Error::new(pattern.span(), "the receiver is `&self` or `&mut self`"));
             }
