@@ -78,3 +78,8 @@ pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;
 pub use time::Millis;
+
+/// The examples of a document.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/buffers.md")]
+mod buffers {}

@@ -9,6 +9,7 @@
 //! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
+//! | receive a result that is larger than the receive buffer | [`Client::receive_chunks`] | [`Event::Chunk`], then the response |
 //! | let calls become tasks | [`ClientConfig::tasks`] | [`Event::Task`], then the end of the call |
 //! | continue a task after a restart | [`Client::resume_task`] | [`Response::tool_result`] |
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
@@ -27,6 +28,7 @@
 //! the type with the same name without `View`, such as `server::Tool`.
 
 mod capabilities;
+mod chunks;
 mod client_state;
 mod config;
 mod connect;
@@ -52,6 +54,7 @@ mod tasks;
 
 use ::core::mem;
 
+pub use crate::client::chunks::ChunkData;
 pub use crate::client::config::{ClientConfig, Connect, Timeouts};
 pub use crate::client::connect::Connected;
 pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
@@ -88,6 +91,7 @@ pub use crate::protocol::sampling::message::SampleMessageView;
 pub use crate::protocol::sampling::model_preferences::ModelPreferencesView;
 pub use crate::protocol::sampling::result::Sampled;
 
+use crate::client::chunks::{ChunkHook, ChunkState};
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
@@ -133,6 +137,9 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
+    /// Code of chunks. The first request with chunks sets it.
+    chunk_hook: Option<ChunkHook>,
+    chunks: ChunkState,
 }
 
 impl Client<'_> {
@@ -203,6 +210,7 @@ impl Client<'_> {
         self.pending_event = None;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
+        self.chunks = ChunkState::START;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].

@@ -1,6 +1,7 @@
 //! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
 
 use crate::client::Client;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::{self, Handled};
@@ -133,13 +134,22 @@ impl Client<'_> {
     /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
     /// response.
     fn process_next_line(&mut self) -> bool {
-        match self.input.line() {
+        let line = self.input.line();
+        let may_have_chunks = line.is_none_or(|line| matches!(line.content, LineContent::Message));
+        if may_have_chunks
+            && let Some(hook) = self.chunk_hook
+            && hook(self, line.is_some())
+        {
+            return true;
+        }
+        match line {
             Some(line) => self.process_line(line),
             None => false,
         }
     }
 
     fn process_line(&mut self, line: Line) -> bool {
+        self.chunks = ChunkState::START;
         if let LineContent::StreamClosed = line.content {
             self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();

@@ -10,6 +10,7 @@ use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
@@ -44,6 +45,7 @@ impl Client<'_> {
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
+        self.chunks = ChunkState::START;
     }
 }
 

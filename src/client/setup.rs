@@ -1,6 +1,7 @@
 //! Construction of a client: buffers, slots, options.
 
 use crate::buffer::Buffer;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::{ClientState, ID_LIMIT, RequestTable};
 use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
@@ -28,7 +29,9 @@ impl<'b> Client<'b> {
         let rx = rx.into();
         let state = ClientState::new(config, tx.into());
         let input = LineDecoder::new(rx, config.depth, ID_LIMIT);
-        Client { input, state, pending_event: None, grace_deadline: None, next_ended_slot: 0 }.checked()
+        let (chunk_hook, chunks) = (None, ChunkState::START);
+        let (pending_event, grace_deadline, next_ended_slot) = (None, None, 0);
+        Client { input, state, pending_event, grace_deadline, next_ended_slot, chunk_hook, chunks }.checked()
     }
 
     fn checked(self) -> Result<Client<'b>, ConfigError> {

@@ -2,6 +2,7 @@
 
 mod batches;
 mod capabilities;
+mod chunks;
 mod close;
 mod compatibility;
 mod connect;

@@ -50,10 +50,11 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.why)?;
         for line in &self.dialogue {
             writeln!(f, "{line}")?;
         }
-        write!(f, "{}", self.why)
+        Ok(())
     }
 }
 

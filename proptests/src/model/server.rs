@@ -181,7 +181,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// Bytes and operations since the last check. This number limits the number of polls.
+    /// Bytes and operations since the input was last empty. This number limits the number of polls.
     pub(super) work: usize,
     longest: usize,
 }
@@ -387,11 +387,11 @@ impl World<'_> {
                 }
             }
         }
-        self.work = 0;
         let rests = !self.closed && !self.transport.blocked && self.transport.pending.is_empty();
         if !rests {
             return Ok(());
         }
+        self.work = 0;
         if self.server.state() == State::Draining {
             self.app.obligations.subscriptions_end();
         }

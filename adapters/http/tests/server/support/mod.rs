@@ -7,7 +7,7 @@ pub(crate) use application::{LARGE, TestPolicy};
 pub(crate) use messages::{Fields, Reply, Request, head_of, initialize, old_call};
 
 pub(crate) use application::INFO;
-use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot, TaskOptions};
+use mcp_proto::server::{Change, ChunkedContent, Event, RequestOptions, Server, Slot, TaskOptions};
 use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Ticket};
 use mcp_proto_http::server::{ExchangeId, ExchangeSlot, HttpConfig, HttpServer, SessionSlot, Slots, Step};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub(crate) struct Harness {
     pub(crate) tickets: Vec<Ticket>,
     pub(crate) events: Vec<String>,
     pub(crate) wait: Option<Millis>,
+    /// Whether the calls of `defer` open a chunked response.
+    pub(crate) chunked: bool,
 }
 
 fn leak<T>(value: T) -> &'static mut T {
@@ -83,7 +85,8 @@ impl Harness {
         let http = http
             .body_buffer(buffer(&sizes, sizes.bodies * body))
             .sessions(slots(&sizes, sizes.sessions, SessionSlot::EMPTY))
-            .replay_buffer(buffer(&sizes, sizes.replay));
+            .replay_buffer(buffer(&sizes, sizes.replay))
+            .chunked_responses();
         Harness {
             http,
             server,
@@ -94,6 +97,7 @@ impl Harness {
             tickets: Vec::new(),
             events: Vec::new(),
             wait: None,
+            chunked: false,
         }
     }
 
@@ -222,6 +226,10 @@ impl Harness {
                 "large" => call.text(LARGE),
                 "task" => drop(call.into_task(TaskOptions::new([7; 16])).unwrap()),
                 "needs" => call.require_capability(ClientCapabilities::SAMPLING),
+                _ if self.chunked => match call.chunked(ChunkedContent::Text) {
+                    Ok(ticket) => self.tickets.push(ticket),
+                    Err(call) => call.busy(),
+                },
                 _ => self.tickets.push(call.defer(None).unwrap()),
             },
             Event::Cancelled { ticket, .. } => {
