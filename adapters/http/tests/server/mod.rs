@@ -6,6 +6,7 @@ mod batches;
 mod calls;
 mod chunks;
 mod connection;
+mod extensions;
 mod head;
 mod held;
 mod http_sse;

@@ -7,8 +7,9 @@ pub(crate) use application::{LARGE, TestPolicy};
 pub(crate) use messages::{Fields, Reply, Request, head_of, initialize, old_call};
 
 pub(crate) use application::INFO;
+use mcp_proto::json::{Json, Writer};
 use mcp_proto::server::{Change, ChunkedContent, Event, RequestOptions, Server, Slot, TaskOptions};
-use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Ticket};
+use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Revision, Ticket};
 use mcp_proto_http::server::{ExchangeId, ExchangeSlot, HttpConfig, HttpServer, SessionSlot, Slots, Step};
 use std::collections::BTreeMap;
 
@@ -239,6 +240,15 @@ impl Harness {
             Event::Response(response) => self.events.push(format!("{:?}", response.outcome())),
             Event::ProtocolError(error) => self.events.push(error.to_string()),
             Event::Ready => self.events.push("ready".into()),
+            Event::Request(request) => {
+                let value = request.params().get("value").and_then(Json::integer).unwrap_or_default();
+                let members = |out: &mut Writer<'_>| out.field_integer("value", value);
+                match request.revision() {
+                    Revision::V2026_07_28 => request.result_of_type("com.example/later", members),
+                    _ => request.result_with(members),
+                }
+            }
+            Event::Notification { method, .. } => self.events.push(format!("received {method}")),
             _ => {}
         }
     }
