@@ -118,11 +118,14 @@ impl Framed {
     }
 }
 
-/// Shows the complete lines of a text that arrives in pieces.
-fn show(pending: &mut Vec<u8>, text: &[u8], router: &mut Router) {
+/// Shows the complete lines of a text that arrives in pieces. Ignores damaged frames that look like text.
+fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     /// Length of a line without an end.
     const LONGEST: usize = 4096;
-    for byte in text {
+    if !is_utf8(piece) {
+        return;
+    }
+    for byte in piece {
         if *byte == b'\n' || pending.len() == LONGEST {
             router.show(pending);
             pending.clear();
@@ -131,4 +134,10 @@ fn show(pending: &mut Vec<u8>, text: &[u8], router: &mut Router) {
             pending.push(*byte);
         }
     }
+}
+
+/// Whether a piece of a text is UTF-8. It may begin and end within a character.
+fn is_utf8(piece: &[u8]) -> bool {
+    let begun = piece.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count();
+    std::str::from_utf8(&piece[begun..]).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
