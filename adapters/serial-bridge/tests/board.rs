@@ -245,7 +245,7 @@ impl Link for Uart {
 
 enum AnyPump {
     Plain(Pump),
-    Framed(FramedPump),
+    Framed(Box<FramedPump>),
 }
 
 impl AnyPump {
@@ -276,7 +276,7 @@ fn live(uart: &mut Uart, control: &Control) {
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     uart.end = if control.framed.load(Relaxed) { 0 } else { b'\n' };
     let mut pump = match uart.end {
-        0 => AnyPump::Framed(FramedPump::new(control.starts.fetch_add(1, Relaxed) as u16)),
+        0 => AnyPump::Framed(Box::new(FramedPump::new(control.starts.fetch_add(1, Relaxed) as u16))),
         _ => AnyPump::Plain(Pump::new().session_marks()),
     };
     let clock = Clock::start();
