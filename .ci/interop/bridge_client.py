@@ -5,8 +5,9 @@
 
 The board starts once; its UART is a pseudo-terminal. Several bridges are killed in the middle of a call. Then the SDK
 drives the board in each mode that it supports, each time with a new bridge. In each session the board is reset several
-times, and the session goes on. Prints each check, and stops at the first
-failure with exit code 1 and a line that starts with FAILED.
+times, and the session goes on. Damage on the line fails single calls. The image `framed` repeats damaged frames, so its
+line is damaged all the time, and no call fails. Prints each check, and stops at the first failure with exit code 1 and a
+line that starts with FAILED.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import json
 import logging
 import os
 import pathlib
+import random
 import re
 import select
 import socket
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import tty
 import warnings
 
 from python_client import (
@@ -33,6 +36,7 @@ QEMU = pathlib.Path(__file__).parents[2] / "examples" / "firmware" / "boards" / 
 RUN_LIMIT = 180  # seconds for one whole run
 KILLS = 20
 RESETS = 6
+NOISE = 10  # of 1000 bytes are damaged
 META = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -55,9 +59,38 @@ class Monitor:
             pass
 
 
+class NoisyLine(threading.Thread):
+    """A pseudo-terminal in front of the board's, which damages bytes in both directions."""
+
+    def __init__(self, board):
+        super().__init__(daemon=True)
+        self.board, self.noise, self.random = board, 0, random.Random(17)
+        self.bridge, self.kept = os.openpty()
+        tty.setraw(self.kept)
+        tty.setraw(board)
+        self.port = os.ttyname(self.kept)
+        self.start()
+
+    def run(self):
+        # The board's end closes when QEMU ends.
+        with contextlib.suppress(OSError):
+            while True:
+                self.move()
+
+    def move(self):
+        for source in select.select([self.board, self.bridge], [], [])[0]:
+            data = bytearray(os.read(source, 256))
+            for at in range(len(data)):
+                if self.random.randrange(1000) < self.noise:
+                    data[at] ^= 1 << self.random.randrange(8)
+            rest, target = bytes(data), self.bridge if source == self.board else self.board
+            while rest:
+                rest = rest[os.write(target, rest) :]
+
+
 @contextlib.contextmanager
 def board(image, folder):
-    """Starts the board, and yields the path of its port and its monitor."""
+    """Starts the board, and yields its line and its monitor."""
     monitor = str(pathlib.Path(folder, "monitor"))
     process = subprocess.Popen(
         [QEMU, image, "-serial", "pty", "-qmp", f"unix:{monitor},server=on,wait=off"],
@@ -77,8 +110,9 @@ def board(image, folder):
         # QEMU checks once a second whether the port is open, so this script keeps it open.
         held = os.open(port, os.O_RDWR | os.O_NOCTTY)
         try:
+            line = NoisyLine(held)
             time.sleep(1.5)
-            yield port, Monitor(monitor)
+            yield line, Monitor(monitor)
         finally:
             os.close(held)
     finally:
@@ -173,6 +207,33 @@ async def calls(peer):
     ok("bad arguments and unknown tools are refused")
 
 
+async def calls_despite_noise(peer, line, is_framed, problems):
+    """Without frames, a call whose request or response was damaged may fail. The session goes on."""
+    count, failed, slowest = 200 if is_framed else 40, 0, 0
+    before, line.noise = line.noise, NOISE
+    for number in range(count):
+        begun = time.monotonic()
+        try:
+            _, _, is_error = await peer.call("led_set", {"on": number % 2 == 0}, timeout=60)
+            failed += bool(is_error)
+        except Exception:
+            # An error of the board or the bridge, or a result that the SDK refuses.
+            failed += 1
+        slowest = max(slowest, time.monotonic() - begun)
+    line.noise = before
+    if slowest > 50:
+        raise Failed("a call got neither a result nor an error")
+    if is_framed:
+        expect("failed calls", failed, 0)
+    else:
+        # Undamaged JSON is not always what the board has sent. And this call may meet the rest of a damaged line.
+        with contextlib.suppress(peer.Error):
+            await peer.call("led_set", {"on": True}, timeout=60)
+        problems.seen.clear()
+    ok(f"{count} calls with {NOISE / 10:g} % of the bytes damaged, {failed} failed, the slowest after {slowest:.1f} s")
+    await peer.call("led_set", {"on": True}, timeout=60)
+
+
 async def progress(peer):
     steps = []
 
@@ -225,8 +286,9 @@ async def resets(peer, monitor, sends_marks, version):
     ok(f"{RESETS} resets of the board, and the session goes on ({interrupted} long and {failed} short calls failed)")
 
 
-async def run(command, mode, monitor, sends_marks):
+async def run(command, mode, line, monitor, image):
     version = mode if mode in HANDSHAKE else STATELESS
+    sends_marks = image != "blinky"
     problems = Problems()
     logging.getLogger().handlers = [problems]
     with tempfile.TemporaryDirectory() as folder:
@@ -237,6 +299,8 @@ async def run(command, mode, monitor, sends_marks):
                 await identity(peer, version)
                 await listing(peer)
                 await calls(peer)
+                if image != "blinky":
+                    await calls_despite_noise(peer, line, image == "framed", problems)
                 await progress(peer)
                 await resets(peer, monitor, sends_marks, version)
                 if version != STATELESS:
@@ -258,9 +322,11 @@ def main():
     watchdog.daemon = True
     watchdog.start()
     try:
-        with tempfile.TemporaryDirectory() as folder, board(image, folder) as (port, monitor):
-            command = [bridge, port]
-            sends_marks = pathlib.Path(image).name != "blinky"
+        with tempfile.TemporaryDirectory() as folder, board(image, folder) as (line, monitor):
+            command, name = [bridge, line.port], pathlib.Path(image).name
+            if name == "framed":
+                command += ["--framed", "--settle", "20000"]
+                line.noise = NOISE
             print(label)
             for round in range(KILLS):
                 killed(command, round)
@@ -268,7 +334,7 @@ def main():
             for mode in HANDSHAKE if SDK.startswith("1.") else [*HANDSHAKE, "auto", STATELESS]:
                 label = f"{label.split(' | ')[0]} | {mode}"
                 print(label)
-                asyncio.run(run(command, mode, monitor, sends_marks))
+                asyncio.run(run(command, mode, line, monitor, name))
     except Exception as error:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]

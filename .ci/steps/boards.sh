@@ -121,8 +121,8 @@ step_bridge() {
     say cargo build --quiet -p mcp-serial-bridge
     bridge=$(target_directory)/debug/mcp-serial-bridge
     folder=$(cd examples/firmware && target_directory)
-    # One image without support for the session mark, and one with it.
-    for image in blinky lm3s6965; do
+    # One image without support for the session mark, one with it, and one with frames, on a line that damages bytes.
+    for image in blinky lm3s6965 framed; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done

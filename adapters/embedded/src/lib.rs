@@ -78,7 +78,7 @@
 //! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. `defmt` also
 //! implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
 //! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
-//! [`HttpPump`] for MCP over HTTP.
+//! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 // The peer controls the input of this code, so this code must not panic.
@@ -99,6 +99,8 @@
 
 mod asynch;
 mod blocking;
+#[cfg(feature = "framed")]
+mod framed;
 #[cfg(feature = "heapless")]
 mod heapless_link;
 #[cfg(feature = "http")]
@@ -111,6 +113,8 @@ mod queue;
 mod status;
 
 pub use crate::asynch::Timer;
+#[cfg(feature = "framed")]
+pub use crate::framed::FramedPump;
 #[cfg(feature = "heapless")]
 pub use crate::heapless_link::HeaplessLink;
 #[cfg(feature = "http")]

@@ -3,6 +3,8 @@
 mod asynch;
 mod blocking;
 mod common;
+#[cfg(feature = "framed")]
+mod framed;
 #[cfg(feature = "http")]
 mod http;
 mod polled;

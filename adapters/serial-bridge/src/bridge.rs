@@ -3,13 +3,13 @@
 //! Each direction of each side has a thread, so that a side that does not read delays no other direction. The threads
 //! share the router, and the main thread watches its deadlines.
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write, stderr, stdin, stdout};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use crate::board_line::BoardLine;
 use crate::link::Link;
 use crate::options::Options;
 use crate::router::{Router, Settings};
@@ -35,6 +35,7 @@ enum Output {
 
 struct State {
     router: Router,
+    line: BoardLine,
     /// The link to the board. `None` while it is lost.
     link: Option<Arc<Link>>,
     /// The outputs that a thread writes at this moment.
@@ -48,16 +49,24 @@ struct State {
 }
 
 impl State {
-    fn output(&mut self, output: Output) -> &mut VecDeque<u8> {
-        match output {
-            Output::Board => &mut self.router.to_board,
+    /// Takes the next piece of output. A piece is short, because a restart drops unsent output.
+    fn take(&mut self, output: Output) -> Vec<u8> {
+        let pending = match output {
+            Output::Board if self.link.is_none() => return Vec::new(),
+            Output::Board => return self.line.output(PIECE, &mut self.router, Instant::now()),
             Output::Client => &mut self.router.to_client,
             Output::Log => &mut self.router.log,
-        }
+        };
+        pending.drain(..pending.len().min(PIECE)).collect()
     }
 
-    fn is_written(&mut self, output: Output) -> bool {
-        self.output(output).is_empty() && !self.writing.contains(&output)
+    fn is_written(&self, output: Output) -> bool {
+        let is_empty = match output {
+            Output::Board => self.line.is_written(&self.router),
+            Output::Client => self.router.to_client.is_empty(),
+            Output::Log => self.router.log.is_empty(),
+        };
+        is_empty && !self.writing.contains(&output)
     }
 }
 
@@ -95,10 +104,12 @@ impl Shared {
 /// # Errors
 /// The board has disconnected. A client that disconnects is the normal end.
 pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
-    let seed = RandomState::new().build_hasher().finish() as u32;
+    let random = RandomState::new().build_hasher().finish();
     let settings = Settings { settle: options.settle, mark: options.mark };
+    let number = options.framed.then_some((random >> 32) as u16);
     let state = State {
-        router: Router::new(settings, seed),
+        router: Router::new(settings, random as u32),
+        line: BoardLine::new(number, Instant::now()),
         link: None,
         writing: Vec::new(),
         input_ended: false,
@@ -145,9 +156,14 @@ fn serve(shared: &Shared) -> Result<(), String> {
                 return Ok(());
             }
         }
-        state.router.tick(Instant::now());
+        let now = Instant::now();
+        let State { router, line, .. } = &mut *state;
+        router.tick(now);
+        line.tick(router, now);
         shared.changed.notify_all();
-        let until = state.router.deadline().into_iter().chain(ends).min();
+        // A frame that is written at this moment is not repeated.
+        let repeat = state.line.deadline().filter(|_| !state.writing.contains(&Output::Board));
+        let until = state.router.deadline().into_iter().chain(repeat).chain(ends).min();
         state = shared.wait(state, until);
     }
 }
@@ -240,12 +256,14 @@ fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
         while state.router.to_client.len() > LONGEST_OUTPUT {
             state = shared.wait(state, None);
         }
-        state.router.board_input(&bytes[..n], Instant::now());
+        let State { router, line, .. } = &mut *state;
+        line.input(&bytes[..n], router, Instant::now());
         shared.changed.notify_all();
     };
     link.close();
     let mut state = shared.lock();
     state.link = None;
+    state.line.restart();
     state.router.disconnected();
     // Wait until the port is closed, because a returning device may otherwise get another name.
     while state.writing.contains(&Output::Board) {
@@ -289,14 +307,12 @@ fn write_log(shared: &Shared) {
 fn write_output(shared: &Shared, output: Output, write: impl Fn(Option<&Link>, &[u8]) -> io::Result<()>) {
     let mut state = shared.lock();
     loop {
-        let link = state.link.clone();
-        if state.output(output).is_empty() || output == Output::Board && link.is_none() {
+        let bytes = state.take(output);
+        if bytes.is_empty() {
             state = shared.wait(state, None);
             continue;
         }
-        let pending = state.output(output);
-        // Write in pieces, because a restart drops unsent output.
-        let bytes: Vec<u8> = pending.drain(..pending.len().min(PIECE)).collect();
+        let link = state.link.clone();
         state.writing.push(output);
         drop(state);
         let written = write(link.as_deref(), &bytes);

@@ -10,8 +10,10 @@
 //! writes all other output of the board to stderr.
 //!
 //! On a noisy line and after a restart of the board, each request of the client gets a response, and its session
-//! continues. The module `router` implements this without I/O, `bridge` moves the bytes, and `link` opens ports.
+//! continues. The module `router` implements this without I/O, `board_line` adds frames to the line, `bridge` moves the
+//! bytes, and `link` opens ports.
 
+mod board_line;
 mod bridge;
 mod lines;
 mod link;

@@ -35,13 +35,32 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
     if is_sound {
         return Ok(message);
     }
+    Err(invalid(&message))
+}
+
+/// Parses a line of the board. Official clients ignore a message without its version, and an error without its code or
+/// text, so these count as damaged.
+///
+/// # Errors
+/// As for [`parse`], or such a message.
+pub(crate) fn parse_strictly(line: &[u8]) -> Result<Message<'_>, Damaged> {
+    let message = parse(line)?;
+    let has_version = Json::parse(line).is_ok_and(|json| json.get("jsonrpc").is_some());
+    let has_text = |error: Json<'_>| error.get("message").is_some_and(|text| text.string().is_some());
+    let has_error = message.error().is_none_or(|error| error_code(&message).is_some() && has_text(error));
+    let is_strict = has_version && has_error || message.kind() == MessageKind::Batch;
+    if is_strict { Ok(message) } else { Err(invalid(&message)) }
+}
+
+/// Returns the readable parts of JSON that is not a valid message.
+fn invalid(message: &Message<'_>) -> Damaged {
     let has_outcome = message.result().is_some() || message.error().is_some();
-    Err(Damaged {
+    Damaged {
         id: message.id().filter(|id| is_id(*id)).map(|id| id.raw().to_owned()),
         kind: damaged_kind(message.method().is_some(), has_outcome),
         why: "not a JSON-RPC message".into(),
         is_json: true,
-    })
+    }
 }
 
 /// Returns the members of a batch.

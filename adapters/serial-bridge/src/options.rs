@@ -11,6 +11,7 @@ PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
   --settle MS   how long the board may take to answer a ping before the client may speak; what it sends until then is
                 thrown away (5000; 0: neither)
   --reopen MS   how long a port or connection may be gone before the bridge ends (10000; 0: it ends at once)
+  --framed      exchange frames with checksums, and repeat lost ones; the board must do so, too
   --no-break    do not send a break to begin with
   --no-mark     send an empty line where a session begins and ends, instead of four bytes 0x04
   --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
@@ -30,6 +31,7 @@ pub(crate) struct Options {
     pub(crate) baud: u32,
     pub(crate) settle: Duration,
     pub(crate) reopen: Duration,
+    pub(crate) framed: bool,
     pub(crate) sends_break: bool,
     pub(crate) mark: bool,
     pub(crate) grace: Duration,
@@ -49,6 +51,7 @@ impl Options {
             baud: 115_200,
             settle: Duration::from_millis(5000),
             reopen: Duration::from_millis(10_000),
+            framed: false,
             sends_break: true,
             mark: true,
             grace: Duration::from_millis(1500),
@@ -64,6 +67,7 @@ impl Options {
                 "--settle" => options.settle = Duration::from_millis(number()?.into()),
                 "--reopen" => options.reopen = Duration::from_millis(number()?.into()),
                 "--grace" => options.grace = Duration::from_millis(number()?.into()),
+                "--framed" => options.framed = true,
                 "--no-break" => options.sends_break = false,
                 "--no-mark" => options.mark = false,
                 option if option.starts_with('-') => return Err(format!("{option} is not an option")),

@@ -15,6 +15,7 @@ fn missing_options_have_defaults() {
         baud: 115_200,
         settle: Duration::from_millis(5000),
         reopen: Duration::from_secs(10),
+        framed: false,
         sends_break: true,
         mark: true,
         grace: Duration::from_millis(1500),
@@ -25,11 +26,13 @@ fn missing_options_have_defaults() {
         baud: 9600,
         settle: Duration::from_secs(2),
         reopen: Duration::from_millis(700),
+        framed: true,
         sends_break: false,
         mark: false,
         grace: Duration::ZERO,
     };
-    let words = "--baud 9600 --settle 2000 --reopen 700 tcp:[::1]:4000 --no-break --no-mark --grace 0";
+    let words =
+        "--baud 9600 --settle 2000 --reopen 700 tcp:[::1]:4000 --framed --no-break --no-mark --grace 0";
     assert_eq!(parse(words), Ok(Wanted::Bridge(all)));
     assert_eq!(parse("a --help"), Ok(Wanted::Help));
     for (words, why) in [
@@ -43,9 +46,17 @@ fn missing_options_have_defaults() {
         assert_eq!(parse(words), Err(why.into()), "{words}");
     }
     // The help text names every option.
-    for option in
-        ["--baud", "--settle", "--reopen", "--no-break", "--no-mark", "--grace", "--help", "tcp:HOST:PORT"]
-    {
+    for option in [
+        "--baud",
+        "--settle",
+        "--reopen",
+        "--framed",
+        "--no-break",
+        "--no-mark",
+        "--grace",
+        "--help",
+        "tcp:HOST:PORT",
+    ] {
         assert!(USAGE.contains(option), "{option}");
     }
 }

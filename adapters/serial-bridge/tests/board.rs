@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Clock, Millis, SendError, Server, Ticket};
-use mcp_proto_embedded::{Link, Pump, PumpStatus, SESSION_MARK};
+use mcp_proto_embedded::{FramedPump, Link, Pump, PumpStatus, SESSION_MARK};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serial2::SerialPort;
@@ -32,6 +32,10 @@ pub(crate) const LOG: &[u8] =
 /// The same lines as the bridge shows them.
 pub(crate) const SHOWN_LOG: &str = "booting...\n[00:00.000] <inf> main: [up]\n\\x1b[0m[]\n{ temperature: 21 }\n{\"jsonrpc\":\"2.0\",\"id\":\
      \n{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"x\":\"\\xff\\xfe\"}}\n";
+
+/// Log lines without invalid UTF-8.
+pub(crate) const TEXT_LOG: &[u8] =
+    "booting...\n\r[00:00.000] <inf> päivää\r\n{\"jsonrpc\":\"2.0\",\"id\":1}\nno end".as_bytes();
 
 /// Pseudorandom numbers from a seed (xorshift).
 pub(crate) struct Random(pub(crate) u64);
@@ -81,6 +85,10 @@ struct Control {
     loses_mark: AtomicBool,
     /// How many of 1000 bytes are damaged, in both directions.
     noise: AtomicU32,
+    /// Whether the board exchanges frames.
+    framed: AtomicBool,
+    /// The number of starts.
+    starts: AtomicU32,
     stop: AtomicBool,
 }
 
@@ -99,6 +107,14 @@ impl Board {
         let path = path.to_str().unwrap().to_owned();
         let mut board = Board { path, control: Arc::default(), thread: None };
         board.plug_in();
+        board
+    }
+
+    /// Starts a board that exchanges frames.
+    pub(crate) fn start_framed() -> Board {
+        let board = Board::start();
+        board.control.framed.store(true, Relaxed);
+        board.reset();
         board
     }
 
@@ -147,6 +163,7 @@ impl Board {
                 noise: 0,
                 random: Random(0x1234_5678_9abc_def1),
                 log: b"",
+                end: b'\n',
                 in_line: false,
                 lost: 0,
             };
@@ -171,6 +188,8 @@ struct Uart {
     /// The log that is not printed yet.
     log: &'static [u8],
     in_line: bool,
+    /// The byte after which the board can print logs.
+    end: u8,
     /// How many bytes of output are lost.
     lost: usize,
 }
@@ -218,9 +237,23 @@ impl Link for Uart {
         // A UART takes a few bytes at a time.
         let n = self.write(&bytes[..bytes.len().min(32)]);
         if n > 0 {
-            self.in_line = bytes[n - 1] != b'\n';
+            self.in_line = bytes[n - 1] != self.end;
         }
         Ok(n)
+    }
+}
+
+enum AnyPump {
+    Plain(Pump),
+    Framed(Box<FramedPump>),
+}
+
+impl AnyPump {
+    fn step(&mut self, server: &mut Server<'_>, uart: &mut Uart, now: Millis) -> PumpStatus {
+        match self {
+            AnyPump::Plain(pump) => pump.step(server, uart, now),
+            AnyPump::Framed(pump) => pump.step(server, uart, now),
+        }
     }
 }
 
@@ -241,7 +274,11 @@ fn live(uart: &mut Uart, control: &Control) {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
-    let mut pump = Pump::new().session_marks();
+    uart.end = if control.framed.load(Relaxed) { 0 } else { b'\n' };
+    let mut pump = match uart.end {
+        0 => AnyPump::Framed(Box::new(FramedPump::new(control.starts.fetch_add(1, Relaxed) as u16))),
+        _ => AnyPump::Plain(Pump::new().session_marks()),
+    };
     let clock = Clock::start();
     let mut slow = Vec::<Slow>::new();
     while !control.stop.load(Relaxed) && !control.reset.load(Relaxed) {
@@ -255,7 +292,7 @@ fn live(uart: &mut Uart, control: &Control) {
                     "slow" => slow.extend(begin(call, now)),
                     "in_flight" => call.text(count),
                     "log" => {
-                        uart.log = LOG;
+                        uart.log = if uart.end == 0 { TEXT_LOG } else { LOG };
                         call.text("printed");
                     }
                     "big" => call.text("0123456789".repeat(800)),

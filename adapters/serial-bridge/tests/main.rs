@@ -7,6 +7,8 @@ mod client;
 #[cfg(target_os = "linux")]
 mod disconnects;
 #[cfg(target_os = "linux")]
+mod framed;
+#[cfg(target_os = "linux")]
 mod noise;
 #[cfg(target_os = "linux")]
 mod sessions;

@@ -7,7 +7,7 @@ use crate::board::{Board, Random};
 use crate::client::{BridgeClient, Era};
 
 /// Reads lines until each of the calls has its response. Returns how many have a result.
-fn responses(client: &mut BridgeClient, mut calls: BTreeSet<u32>) -> usize {
+pub(crate) fn responses(client: &mut BridgeClient, mut calls: BTreeSet<u32>) -> usize {
     let mut results = 0;
     while !calls.is_empty() {
         let line = client.next_line();

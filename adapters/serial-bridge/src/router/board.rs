@@ -46,7 +46,7 @@ impl Router {
         }
         let text = message::trim(line);
         let is_opening = matches!(self.phase, Phase::Opening { .. });
-        match message::parse(text) {
+        match message::parse_strictly(text) {
             // A message before the response to the ping belongs to the old session.
             Ok(_) if is_opening => {}
             Ok(message) if message.kind() == MessageKind::Batch => self.board_batch(text, now),

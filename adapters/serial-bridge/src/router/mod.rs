@@ -122,7 +122,7 @@ impl Router {
     }
 
     /// Adds a line of the board to the log.
-    fn show(&mut self, line: &[u8]) {
+    pub(crate) fn show(&mut self, line: &[u8]) {
         if self.log.len() < LONGEST_LOG {
             log_text::append(&mut self.log, line);
         }

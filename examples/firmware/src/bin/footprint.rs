@@ -10,7 +10,9 @@ use core::arch::asm;
 use cortex_m_rt::entry;
 use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Decimal, Millis, Server};
+
 use mcp_proto_firmware::chips::lm3s6965::{Polled, Stopwatch};
+use mcp_proto_framed_link::FramedLink;
 
 #[cfg_attr(feature = "fields", path = "footprint/fields.rs")]
 #[cfg_attr(not(feature = "fields"), path = "footprint/led.rs")]
@@ -97,6 +99,7 @@ fn main() -> ! {
     let mut chip = Polled::start();
     print(&mut chip, "server", size_of::<Server<'_>>());
     print(&mut chip, "slot", size_of::<Slot>());
+    print(&mut chip, "framed_link", size_of::<FramedLink>());
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let server =

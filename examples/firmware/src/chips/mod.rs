@@ -17,6 +17,18 @@ pub mod ticks;
 #[cfg(feature = "virt")]
 pub mod virt;
 
+/// Counts the starts of the board since it has power, from an arbitrary number.
+#[cfg(feature = "framed")]
+pub fn count_start() -> u16 {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    // SAFETY: the section is not initialized at the start, so the number survives a reset. Any content is a number.
+    #[unsafe(link_section = ".uninit.STARTS")]
+    static STARTS: AtomicU32 = AtomicU32::new(0);
+    let starts = STARTS.load(Ordering::Relaxed).wrapping_add(1);
+    STARTS.store(starts, Ordering::Relaxed);
+    starts as u16
+}
+
 /// A register of four bytes.
 #[derive(Clone, Copy)]
 struct Register(usize);

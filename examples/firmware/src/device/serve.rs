@@ -1,6 +1,6 @@
 //! The main loop of the device, on the pump of `mcp-proto-embedded`.
 
-use mcp_proto::{ConfigError, Millis, Server};
+use mcp_proto::{ConfigError, Machine, Millis, Server};
 use mcp_proto_embedded::{Link, Pump, PumpStatus};
 
 use super::Device;
@@ -16,8 +16,47 @@ pub trait Chip: Link {
     fn sleep(&mut self, until: Millis);
 }
 
+/// A pump of a polled line, with or without frames.
+pub trait PolledPump {
+    /// Moves bytes in both directions.
+    fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus;
+    /// Starts a new session.
+    fn new_session(&mut self);
+}
+
+impl PolledPump for Pump {
+    fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus {
+        self.step(machine, link, now)
+    }
+
+    fn new_session(&mut self) {
+        self.new_session();
+    }
+}
+
+#[cfg(feature = "framed")]
+impl PolledPump for mcp_proto_embedded::FramedPump {
+    fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus {
+        self.step(machine, link, now)
+    }
+
+    fn new_session(&mut self) {
+        self.new_session();
+    }
+}
+
 /// Runs the device until power is lost.
 pub fn serve(
+    device: &mut Device<'_>,
+    server: Result<&mut Server<'_>, ConfigError>,
+    chip: &mut dyn Chip,
+) -> ! {
+    serve_with(Pump::new().session_marks(), device, server, chip)
+}
+
+/// Runs the device on this pump until power is lost.
+pub fn serve_with<P: PolledPump>(
+    mut pump: P,
     device: &mut Device<'_>,
     server: Result<&mut Server<'_>, ConfigError>,
     chip: &mut dyn Chip,
@@ -28,7 +67,6 @@ pub fn serve(
             chip.sleep(NEVER);
         }
     };
-    let mut pump = Pump::new().session_marks();
     loop {
         let now = chip.now();
         device.work(server, now);
@@ -41,13 +79,19 @@ pub fn serve(
 
 // Not inlined, because its stack frame must not be live while the device handles an event.
 #[inline(never)]
-fn step(pump: &mut Pump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> PumpStatus {
+fn step(pump: &mut impl PolledPump, server: &mut Server<'_>, chip: &mut dyn Chip, now: Millis) -> PumpStatus {
     pump.step(server, chip, now)
 }
 
 impl Device<'_> {
     /// Handles a status of the pump.
-    pub fn react(&mut self, step: PumpStatus, server: &mut Server<'_>, pump: &mut Pump, now: Millis) {
+    pub fn react(
+        &mut self,
+        step: PumpStatus,
+        server: &mut Server<'_>,
+        pump: &mut impl PolledPump,
+        now: Millis,
+    ) {
         match step {
             PumpStatus::Event => self.hear(server, now),
             PumpStatus::NewSession => self.begin(server),

@@ -13,11 +13,14 @@ fn empty(id: &str) -> String {
 
 #[test]
 fn damaged_response_is_answered_for_the_board() {
-    let cases: [(&[u8], &str); 5] = [
+    let cases: [(&[u8], &str); 8] = [
         (br#"{"jsonrpc":"2.0","id":1,"result":{"content":[}}"#, "unexpected character at byte 45"),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"\xff\":1}}", "invalid UTF-8 at byte 35"),
         (br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"mess"#, "unexpected end of text at byte 47"),
         (br#"{"jsonrpc":"3.0","id":1,"result":{}}"#, "not a JSON-RPC message"),
+        (br#"{"jsonrpc":"2.0","id":1,"error":{"cofe":1,"message":"m"}}"#, "not a JSON-RPC message"),
+        (br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"mecsage":"m"}}"#, "not a JSON-RPC message"),
+        (br#"{"jso.rpc":"2.0","id":1,"result":{}}"#, "not a JSON-RPC message"),
         (br#"{"result":{},"id":1,"jsonrpc":"2.0"x"#, "unexpected character at byte 35"),
     ];
     for (line, why) in cases {

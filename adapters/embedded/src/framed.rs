@@ -1,0 +1,308 @@
+//! `FramedPump`: a pump over a line that damages bytes.
+
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
+
+use embedded_io::{Error, ErrorKind, Read, Write};
+use mcp_proto::{Machine, Millis};
+use mcp_proto_framed_link::FramedLink;
+
+use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
+use crate::link::Link;
+use crate::log;
+use crate::pump::Pump;
+use crate::status::{ErrorClass, PumpStatus, classify, reject_zero};
+
+/// The size of a read from the line.
+const READ_SIZE: usize = 32;
+
+/// A [`Pump`] over a serial line that damages, drops or inserts bytes.
+///
+/// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The other
+/// end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods are those of [`Pump`], with the same
+/// contracts, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other end.
+/// `LineBroken` is never returned, because lost bytes are sent again.
+///
+/// ```
+/// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+/// use mcp_proto::{Millis, Server};
+/// use mcp_proto_embedded::{FramedPump, Link, PumpStatus};
+///
+/// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
+/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+///
+/// fn main_loop(uart: &mut dyn Link, starts: u16, now: fn() -> Millis) -> Result<(), mcp_proto::ConfigError> {
+///     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
+///     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+///     let mut pump = FramedPump::new(starts);
+///     loop {
+///         match pump.step(&mut server, uart, now()) {
+///             PumpStatus::Event => match server.event() {
+///                 Some(Event::Call(call)) => call.text("Hello!"),
+///                 _ => {}
+///             },
+///             PumpStatus::NewSession => server.reset(),
+///             PumpStatus::Closed => return Ok(()),
+///             // Sleep until an interrupt, at most until the deadline: a lost frame may have to be repeated.
+///             PumpStatus::Idle(_deadline) => {}
+///             _ => {}
+///         }
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct FramedPump {
+    pump: Pump,
+    link: FramedLink,
+    line: Line,
+    is_unflushed: bool,
+}
+
+/// The state of the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Open,
+    /// The input has ended.
+    Ended,
+    /// The line is closed.
+    Lost(ErrorKind),
+}
+
+impl FramedPump {
+    /// Creates a pump for one line.
+    ///
+    /// `number` should be different at each start of the board: a random number, or a counter of starts in RAM that keeps
+    /// its content. See [`FramedLink::new`] for the effect of a constant.
+    #[must_use]
+    pub const fn new(number: u16) -> FramedPump {
+        FramedPump {
+            pump: Pump::new().session_marks(),
+            link: FramedLink::new(number),
+            line: Line::Open,
+            is_unflushed: false,
+        }
+    }
+
+    /// Whether both ends of the line have agreed on a session.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.link.is_connected()
+    }
+
+    /// Starts a new session on both ends of the line. The caller must also reset the machine.
+    pub fn new_session(&mut self) {
+        self.pump.new_session();
+        self.link.restart();
+        self.line = Line::Open;
+    }
+
+    /// Polls the machine once and moves bytes in both directions. See [`Pump::step`].
+    ///
+    /// Call it again at the deadline of [`PumpStatus::Idle`], because a lost frame may have to be repeated.
+    pub fn step(&mut self, machine: &mut dyn Machine, line: &mut dyn Link, now: Millis) -> PumpStatus {
+        let mut space = [0; READ_SIZE];
+        let has_read = match self.line {
+            Line::Open => {
+                let arrived = line.receive(&mut space);
+                self.arrived(&space, arrived, now)
+            }
+            _ => false,
+        };
+        let status = self.turn(machine, now);
+        let written = self.transmit(line, now);
+        match (status, written) {
+            (PumpStatus::Idle(_), Err(kind)) => PumpStatus::NotWritten(kind),
+            (PumpStatus::Idle(_), Ok(true)) => PumpStatus::Moved,
+            (PumpStatus::Idle(_), _) if has_read => PumpStatus::Moved,
+            (PumpStatus::Idle(deadline), _) => PumpStatus::Idle(self.earlier(deadline)),
+            (status, _) => status,
+        }
+    }
+
+    /// Moves bytes over a blocking line until the caller has something to do. See [`Pump::run`].
+    ///
+    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after at
+    /// most 100 ms without input, and the caller should then call `run` again.
+    pub fn run<T: Read + Write>(
+        &mut self,
+        machine: &mut dyn Machine,
+        line: &mut T,
+        now: &mut dyn FnMut() -> Millis,
+    ) -> PumpStatus {
+        loop {
+            let status = self.turn(machine, now());
+            self.write_all(line, now);
+            let deadline = match status {
+                PumpStatus::Moved => continue,
+                PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
+                status => return status,
+            };
+            let mut space = [0; READ_SIZE];
+            let read = line.read(&mut space).map_err(|error| error.kind());
+            if matches!(read, Err(kind) if classify(kind) == ErrorClass::TimedOut) {
+                return PumpStatus::Idle(self.earlier(deadline));
+            }
+            self.arrived(&space, read.map(Some), now());
+        }
+    }
+
+    /// Moves bytes in both directions until the caller has something to do. See [`Pump::wait`].
+    pub async fn wait<R: embedded_io_async::Read, W: embedded_io_async::Write, T: Timer>(
+        &mut self,
+        machine: &mut dyn Machine,
+        input: &mut R,
+        output: &mut W,
+        timer: &mut T,
+    ) -> PumpStatus {
+        loop {
+            let now = timer.now();
+            let deadline = match self.turn(machine, now) {
+                PumpStatus::Moved => continue,
+                PumpStatus::Idle(deadline) => deadline,
+                status => return status,
+            };
+            // A frame that is repeated stops its timer.
+            self.link.output(now);
+            let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
+            let bytes = self.link.output(now);
+            let flushes = bytes.is_empty() && self.is_unflushed;
+            let mut space = [0; READ_SIZE];
+            let (written, arrived) = {
+                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                let mut read = pin!(read_if(input, &mut space, reads));
+                let mut sleep = pin!(sleep(timer, deadline));
+                poll_fn(|context| {
+                    let written = into_option(write.as_mut().poll(context));
+                    let arrived = into_option(read.as_mut().poll(context));
+                    let is_due = sleep.as_mut().poll(context).is_ready();
+                    if written.is_none() && arrived.is_none() && !is_due {
+                        return Poll::Pending;
+                    }
+                    Poll::Ready((written, arrived))
+                })
+                .await
+            };
+            let now = timer.now();
+            self.is_unflushed &= !(flushes && written.is_some());
+            let written = written.map_or(Ok(false), |written| self.record_write(written, now));
+            if let Some(arrived) = arrived {
+                self.arrived(&space, arrived.map(Some), now);
+            }
+            if let Err(kind) = written {
+                return PumpStatus::NotWritten(kind);
+            }
+        }
+    }
+
+    /// Polls the machine once, and moves bytes between the machine and the link.
+    fn turn(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
+        if self.link.take_reset() {
+            self.pump.new_session();
+            log::new_session();
+            return PumpStatus::NewSession;
+        }
+        self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now)
+    }
+
+    /// Handles the result of a read. Returns whether bytes have arrived, or the line has ended.
+    fn arrived(&mut self, space: &[u8], read: Result<Option<usize>, ErrorKind>, now: Millis) -> bool {
+        match read {
+            Ok(None) => return false,
+            Ok(Some(0)) => self.line = Line::Ended,
+            Ok(Some(count)) => self.link.input(space.get(..count).unwrap_or(space), now, |_| {}),
+            Err(kind) if classify(kind) == ErrorClass::Gone => self.line = Line::Lost(kind),
+            // The checksums notice lost bytes.
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written.
+    fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
+        let mut has_written = false;
+        loop {
+            let bytes = self.link.output(now);
+            if bytes.is_empty() {
+                return Ok(has_written);
+            }
+            let written = line.transmit(bytes);
+            if !self.record_write(written, now)? {
+                return Ok(has_written);
+            }
+            has_written = true;
+        }
+    }
+
+    /// Writes and flushes all frames that are due.
+    fn write_all<T: Read + Write>(&mut self, line: &mut T, now: &mut dyn FnMut() -> Millis) {
+        loop {
+            let time = now();
+            let bytes = self.link.output(time);
+            if bytes.is_empty() {
+                break;
+            }
+            let written = reject_zero(line.write(bytes).map_err(|error| error.kind()));
+            // A frame that is not written is written later.
+            if !matches!(self.record_write(written, time), Ok(true)) {
+                break;
+            }
+        }
+        if core::mem::take(&mut self.is_unflushed) {
+            // An error of the line appears again in the next read or write.
+            _ = line.flush();
+        }
+    }
+
+    /// Handles the result of a write. Returns whether bytes were written.
+    fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
+        match written {
+            Ok(count) => {
+                self.link.written(count, now);
+                self.is_unflushed |= count > 0;
+                Ok(count > 0)
+            }
+            Err(kind) => match classify(kind) {
+                ErrorClass::TimedOut => Ok(false),
+                ErrorClass::Temporary => {
+                    log::not_written(kind);
+                    Err(kind)
+                }
+                ErrorClass::Gone => {
+                    self.line = Line::Lost(kind);
+                    Ok(false)
+                }
+            },
+        }
+    }
+
+    fn earlier(&self, deadline: Option<Millis>) -> Option<Millis> {
+        deadline.into_iter().chain(self.link.deadline()).min()
+    }
+}
+
+/// The byte stream of the link, for the pump.
+struct Stream<'l> {
+    link: &'l mut FramedLink,
+    line: Line,
+}
+
+impl Link for Stream<'_> {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        let count = space.iter_mut().zip(self.link.received()).map(|(place, byte)| *place = *byte).count();
+        self.link.consume(count);
+        match self.line {
+            _ if count > 0 => Ok(Some(count)),
+            Line::Open => Ok(None),
+            Line::Ended => Ok(Some(0)),
+            Line::Lost(kind) => Err(kind),
+        }
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        match self.line {
+            Line::Lost(kind) => Err(kind),
+            _ => Ok(self.link.send(bytes)),
+        }
+    }
+}

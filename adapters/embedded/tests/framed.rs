@@ -1,0 +1,321 @@
+//! Tests of `FramedPump` in its three forms, with a link as the other end of the line.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::common::{App, INITIALIZE, MARK, WELCOME, answer, call, ping, pong, with_server};
+use embedded_io::{ErrorKind, ErrorType};
+use mcp_proto::{Millis, Server};
+use mcp_proto_embedded::{FramedPump, Link, PumpStatus, Timer};
+use mcp_proto_framed_link::FramedLink;
+
+/// The other end of the line, which sends `input`, and the line in between.
+struct Peer {
+    link: FramedLink,
+    input: VecDeque<u8>,
+    output: String,
+    /// Bytes on their way to the pump.
+    line: VecDeque<u8>,
+    now: u64,
+    /// One of so many bytes is damaged, in both directions.
+    damages: u64,
+    count: u64,
+    errors: VecDeque<ErrorKind>,
+    resets: u32,
+    /// Whether the pump reads the end of the input when no byte is left.
+    ends: bool,
+}
+
+impl Peer {
+    fn new(input: &str, damages: u64) -> Peer {
+        Peer {
+            link: FramedLink::new(77),
+            input: input.bytes().collect(),
+            output: String::new(),
+            line: VecDeque::new(),
+            now: 0,
+            damages,
+            count: 0,
+            errors: VecDeque::new(),
+            resets: 0,
+            ends: false,
+        }
+    }
+
+    fn time(&self) -> Millis {
+        Millis(self.now)
+    }
+
+    fn damage(&mut self, byte: u8) -> u8 {
+        self.count += 1;
+        if self.count.is_multiple_of(self.damages) { byte ^ 0x20 } else { byte }
+    }
+
+    /// Moves bytes to and from the pump's side of the line.
+    fn read(&mut self, space: &mut [u8]) -> Option<usize> {
+        let accepted = self.link.send(self.input.make_contiguous());
+        self.input.drain(..accepted);
+        let time = self.time();
+        let bytes = self.link.output(time).to_vec();
+        self.link.written(bytes.len(), time);
+        for byte in bytes {
+            let byte = self.damage(byte);
+            self.line.push_back(byte);
+        }
+        let count = space.len().min(self.line.len());
+        space.iter_mut().zip(self.line.drain(..count)).for_each(|(place, byte)| *place = byte);
+        (count > 0).then_some(count)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        if let Some(error) = self.errors.pop_front() {
+            return Err(error);
+        }
+        let bytes = &bytes[..bytes.len().min(20)];
+        for byte in bytes {
+            let (byte, time) = (self.damage(*byte), self.time());
+            self.link.input(&[byte], time, |_| {});
+            self.resets += u32::from(self.link.take_reset());
+            self.output.push_str(std::str::from_utf8(self.link.received()).unwrap());
+            self.link.consume(self.link.received().len());
+        }
+        Ok(bytes.len())
+    }
+}
+
+impl Link for Peer {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        Ok(self.read(space).or(self.ends.then_some(0)))
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.write(bytes)
+    }
+}
+
+const PINGS: u32 = 20;
+
+fn input() -> String {
+    let pings: String = (1..PINGS).map(ping).collect();
+    [INITIALIZE, &pings, &call(PINGS, "hello")].concat()
+}
+
+fn output() -> String {
+    let pongs: String = (1..PINGS).map(pong).collect();
+    [MARK, WELCOME, &pongs, &answer(PINGS, "Hello!")].concat()
+}
+
+/// Runs a server with `turn`, which returns `None` if nothing happened within a millisecond.
+fn serve(
+    peer: &mut Peer,
+    mut turn: impl FnMut(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>,
+) -> App {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut app) = (FramedPump::new(5), App::default());
+        while peer.output.len() < output().len() && peer.now < 100_000 {
+            match turn(&mut pump, server, peer) {
+                None => peer.now += 1,
+                Some(status) => _ = app.handle(status, server),
+            }
+        }
+        app
+    })
+}
+
+/// The distances between damaged bytes: none, and 1.2 % of the bytes.
+const DAMAGES: [u64; 2] = [u64::MAX, 83];
+
+#[test]
+fn polled_session_is_intact_on_a_noisy_line() {
+    for damages in DAMAGES {
+        let mut peer = Peer::new(&input(), damages);
+        let app = serve(&mut peer, |pump, server, peer| {
+            let now = peer.time();
+            match pump.step(server, peer, now) {
+                PumpStatus::Idle(deadline) => {
+                    // The pump need not be called before its deadline.
+                    assert!(deadline.is_none_or(|at| at > now), "{deadline:?} at {now:?}");
+                    None
+                }
+                status => Some(status),
+            }
+        });
+        assert_eq!(peer.output, output());
+        assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+    }
+}
+
+/// The blocking form of the line. A read without input times out after a millisecond.
+struct Blocking<'p>(&'p mut Peer);
+
+impl ErrorType for Blocking<'_> {
+    type Error = ErrorKind;
+}
+
+impl embedded_io::Read for Blocking<'_> {
+    fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        self.0.read(space).ok_or(ErrorKind::TimedOut)
+    }
+}
+
+impl embedded_io::Write for Blocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[test]
+fn blocking_session_is_intact_on_a_noisy_line() {
+    for damages in DAMAGES {
+        let mut peer = Peer::new(&input(), damages);
+        let app = serve(&mut peer, |pump, server, peer| {
+            let now = peer.time();
+            match pump.run(server, &mut Blocking(peer), &mut || now) {
+                PumpStatus::Idle(_) => None,
+                status => Some(status),
+            }
+        });
+        assert_eq!(peer.output, output());
+        assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+    }
+}
+
+/// One direction of the async form of the line. Operations complete at the second poll.
+struct Half<'p, 'c>(&'p std::cell::RefCell<&'c mut Peer>);
+
+async fn yield_once() {
+    let mut is_first = true;
+    poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) }).await;
+}
+
+impl ErrorType for Half<'_, '_> {
+    type Error = ErrorKind;
+}
+
+impl embedded_io_async::Read for Half<'_, '_> {
+    async fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind> {
+        yield_once().await;
+        poll_fn(|_| match self.0.borrow_mut().read(space) {
+            None => Poll::Pending,
+            Some(count) => Poll::Ready(Ok(count)),
+        })
+        .await
+    }
+}
+
+impl embedded_io_async::Write for Half<'_, '_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        yield_once().await;
+        self.0.borrow_mut().write(bytes)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+struct TestClock<'c>(&'c Cell<u64>);
+
+impl Timer for TestClock<'_> {
+    fn now(&mut self) -> Millis {
+        Millis(self.0.get())
+    }
+
+    async fn until(&mut self, at: Millis) {
+        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+#[test]
+fn async_session_is_intact_on_a_noisy_line() {
+    for damages in DAMAGES {
+        let mut peer = Peer::new(&input(), damages);
+        let app = serve(&mut peer, |pump, server, peer| {
+            let time = Cell::new(peer.now);
+            let shared = std::cell::RefCell::new(peer);
+            let (mut input, mut output, mut clock) = (Half(&shared), Half(&shared), TestClock(&time));
+            let mut future = pin!(pump.wait(server, &mut input, &mut output, &mut clock));
+            let mut context = Context::from_waker(Waker::noop());
+            (0..4).find_map(|_| match future.as_mut().poll(&mut context) {
+                Poll::Ready(status) => Some(status),
+                Poll::Pending => None,
+            })
+        });
+        assert_eq!(peer.output, output());
+        assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+    }
+}
+
+/// Steps until the pump returns a status that the caller must see.
+fn step(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> PumpStatus {
+    for _ in 0..5000 {
+        let now = peer.time();
+        match pump.step(server, peer, now) {
+            PumpStatus::Moved => {}
+            PumpStatus::Idle(_) => peer.now += 1,
+            status => return status,
+        }
+    }
+    PumpStatus::Idle(None)
+}
+
+#[test]
+fn new_peer_is_a_new_session() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
+        assert!(!pump.is_connected());
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::Idle(None));
+        assert!(pump.is_connected());
+        assert_eq!(peer.output, [MARK, &pong(1)].concat());
+        let mut next = Peer::new(&ping(2), u64::MAX);
+        assert_eq!(step(&mut pump, server, &mut next), PumpStatus::NewSession);
+        server.reset();
+        assert_eq!(step(&mut pump, server, &mut next), PumpStatus::Idle(None));
+        assert_eq!((next.output, next.resets), (pong(2), 0));
+    });
+}
+
+#[test]
+fn new_session_of_the_pump_is_reported_to_the_peer() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
+        step(&mut pump, server, &mut peer);
+        pump.new_session();
+        server.reset();
+        step(&mut pump, server, &mut peer);
+        peer.input.extend(ping(2).bytes());
+        step(&mut pump, server, &mut peer);
+        assert_eq!((peer.resets, peer.output.ends_with(&pong(2))), (1, true));
+    });
+}
+
+#[test]
+fn errors_of_the_line_are_classified() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
+        peer.errors = VecDeque::from([ErrorKind::TimedOut, ErrorKind::Other]);
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::NotWritten(ErrorKind::Other));
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::Idle(None));
+        assert_eq!(peer.output, [MARK, &pong(1)].concat());
+        peer.errors = VecDeque::from([ErrorKind::BrokenPipe]);
+        peer.input.extend(ping(2).bytes());
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::LinkLost(ErrorKind::BrokenPipe));
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::Closed);
+    });
+}
+
+#[test]
+fn end_of_the_line_closes_the_connection() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut peer) = (FramedPump::new(5), Peer::new("", u64::MAX));
+        peer.ends = true;
+        assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::Closed);
+    });
+}

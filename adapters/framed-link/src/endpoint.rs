@@ -1,0 +1,262 @@
+//! The protocol of one end of the line: sessions, acknowledgment and repetition.
+//!
+//! **Sessions.** Each end has a number. A hello carries it, and the number of the other end as far as it is known. An
+//! end that receives its own number knows that the other end has heard it, and is connected. The first valid frame of
+//! another kind also connects, because only a connected end sends it. A hello that does not continue the session shows
+//! that the other end is new: the session ends, and the next one gets another number.
+//!
+//! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges it when the
+//! caller has consumed its payload, so the sender never sends more than the receiver has space for.
+
+use mcp_proto::Millis;
+
+use crate::PAYLOAD;
+use crate::frame::{FRAME, Frame, Session};
+use crate::timer::Timer;
+
+/// The state of one end.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    /// The number of this end.
+    local: u16,
+    /// The number of the other end, or 0.
+    remote: u16,
+    pub(crate) is_connected: bool,
+    /// A session has ended that the caller does not know yet.
+    pub(crate) is_reset: bool,
+    due: Due,
+    timer: Timer,
+    /// The payload in transit. Its length is 0 if no frame is in transit.
+    sent: [u8; PAYLOAD],
+    sent_len: usize,
+    sent_seq: u8,
+    is_repeated: bool,
+    /// The received payload, and the part of it that is not consumed.
+    received: [u8; PAYLOAD],
+    received_start: usize,
+    received_end: usize,
+    /// The sequence number of the next payload.
+    next_seq: u8,
+}
+
+/// The frames to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Due {
+    hello: bool,
+    data: bool,
+    ack: bool,
+    repeat: bool,
+}
+
+impl Endpoint {
+    pub(crate) const fn new(number: u16) -> Endpoint {
+        Endpoint {
+            local: if number == 0 { 1 } else { number },
+            remote: 0,
+            is_connected: false,
+            is_reset: false,
+            due: Due { hello: true, data: false, ack: false, repeat: false },
+            timer: Timer::new(),
+            sent: [0; PAYLOAD],
+            sent_len: 0,
+            sent_seq: 0,
+            is_repeated: false,
+            received: [0; PAYLOAD],
+            received_start: 0,
+            received_end: 0,
+            next_seq: 0,
+        }
+    }
+
+    /// Ends the session, and begins one with an end that has this number, or 0.
+    pub(crate) fn begin(&mut self, remote: u16) {
+        // Any sequence of numbers without short cycles.
+        let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
+        let is_reset = self.is_reset || self.is_connected;
+        *self = Endpoint { remote, is_reset, ..Endpoint::new(next) };
+    }
+
+    /// Takes bytes of the stream. Returns their number, 0 while a frame is in transit.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> usize {
+        if !self.is_connected || self.is_reset || self.sent_len > 0 {
+            return 0;
+        }
+        self.sent_len = self.sent.iter_mut().zip(bytes).map(|(place, byte)| *place = *byte).count();
+        self.due.data = self.sent_len > 0;
+        self.is_repeated = false;
+        self.sent_len
+    }
+
+    /// Whether all bytes of the stream were acknowledged.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.sent_len == 0
+    }
+
+    pub(crate) fn received(&self) -> &[u8] {
+        if self.is_reset {
+            return &[];
+        }
+        self.received.get(self.received_start..self.received_end).unwrap_or_default()
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        if self.received().is_empty() {
+            return;
+        }
+        self.received_start = self.received_start.saturating_add(count).min(self.received_end);
+        self.due.ack |= self.received().is_empty();
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Millis> {
+        self.timer.deadline()
+    }
+
+    /// Encodes the next frame that is due. Returns its length, or 0, and whether it waits for an answer.
+    pub(crate) fn next_frame(&mut self, now: Millis, space: &mut [u8; FRAME]) -> (usize, bool) {
+        if self.timer.take_expired(now) {
+            self.repeat();
+        }
+        let due = self.due;
+        let ack = self.acknowledged();
+        let payload = self.sent.get(..self.sent_len).unwrap_or_default();
+        let frame = match due {
+            Due { hello: true, .. } => {
+                self.due.hello = false;
+                Frame::Hello { sender: self.local, receiver: self.remote }
+            }
+            Due { data: true, .. } => {
+                (self.due.data, self.due.ack) = (false, false);
+                Frame::Data { seq: self.sent_seq, ack, payload }
+            }
+            Due { repeat: true, .. } => {
+                (self.due.repeat, self.due.ack) = (false, false);
+                Frame::Repeat { ack }
+            }
+            Due { ack: true, .. } => {
+                self.due.ack = false;
+                Frame::Ack { ack }
+            }
+            _ => return (0, false),
+        };
+        let [a, b] = self.local.to_le_bytes();
+        let [c, d] = self.remote.to_le_bytes();
+        (frame.encode([a, b, c, d], space), due.hello || due.data)
+    }
+
+    /// Records that a frame that waits for an answer was written.
+    pub(crate) fn written(&mut self, now: Millis) {
+        // The answer to an earlier copy of the frame may have arrived meanwhile.
+        if !self.is_connected || self.sent_len > 0 {
+            self.timer.start(now);
+        }
+    }
+
+    /// The session of received frames, if the number of the other end is known.
+    pub(crate) fn incoming(&self) -> Option<Session> {
+        let ([a, b], [c, d]) = (self.remote.to_le_bytes(), self.local.to_le_bytes());
+        (self.remote != 0).then_some([a, b, c, d])
+    }
+
+    /// Handles a valid frame.
+    pub(crate) fn apply(&mut self, frame: Frame<'_>, now: Millis) {
+        let (ack, asks_to_repeat) = match frame {
+            Frame::Hello { sender, receiver } => return self.hello(sender, receiver == self.local),
+            Frame::Data { ack, .. } | Frame::Ack { ack } => (ack, false),
+            Frame::Repeat { ack } => (ack, true),
+        };
+        self.connect();
+        if self.sent_len > 0 && ack == self.sent_seq.wrapping_add(1) {
+            self.timer.answered(now, !self.is_repeated);
+            (self.sent_len, self.sent_seq, self.due.data) = (0, ack, false);
+        }
+        if asks_to_repeat {
+            self.repeat();
+        }
+        if let Frame::Data { seq, payload, .. } = frame {
+            self.data(seq, payload);
+        }
+    }
+
+    /// Handles a damaged frame. The other end need not wait until its timer expires.
+    pub(crate) fn damaged(&mut self) {
+        self.due.repeat |= self.is_connected;
+    }
+
+    fn hello(&mut self, sender: u16, knows_this_end: bool) {
+        if sender == 0 {
+            return;
+        }
+        if self.is_connected {
+            match knows_this_end && sender == self.remote {
+                // The other end does not know that both are connected.
+                true => self.due.ack = true,
+                false => self.begin(sender),
+            }
+            return;
+        }
+        self.remote = sender;
+        match knows_this_end {
+            true => {
+                self.connect();
+                self.due.ack = true;
+            }
+            false => self.due.hello = true,
+        }
+    }
+
+    fn connect(&mut self) {
+        if !self.is_connected {
+            self.is_connected = true;
+            self.due.hello = false;
+            self.timer.stop();
+        }
+    }
+
+    fn data(&mut self, seq: u8, payload: &[u8]) {
+        if seq != self.next_seq {
+            // The acknowledgment of an earlier copy was lost.
+            self.due.ack |= self.received_start == self.received_end;
+        } else if self.received_start == self.received_end {
+            let places = self.received.iter_mut().zip(payload);
+            self.received_end = places.map(|(place, byte)| *place = *byte).count();
+            self.received_start = 0;
+            self.next_seq = seq.wrapping_add(1);
+        }
+    }
+
+    /// Sends the last frame again.
+    fn repeat(&mut self) {
+        if !self.is_connected {
+            self.due.hello = true;
+        } else if self.sent_len > 0 {
+            // A frame that is not written yet is not repeated.
+            self.is_repeated |= !self.due.data;
+            self.due.data = true;
+            self.timer.stop();
+        } else {
+            self.due.ack = true;
+        }
+    }
+
+    /// The sequence number up to which all payloads were consumed.
+    fn acknowledged(&self) -> u8 {
+        match self.received_start == self.received_end {
+            true => self.next_seq,
+            false => self.next_seq.wrapping_sub(1),
+        }
+    }
+
+    /// Returns the numbers of this end and of the other end.
+    #[cfg(test)]
+    pub(crate) fn numbers(&self) -> (u16, u16) {
+        (self.local, self.remote)
+    }
+
+    /// Returns the whole state without times.
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> impl core::fmt::Debug {
+        let sent = (self.sent_len, self.sent.first().copied(), self.sent_seq);
+        let received = (self.received().first().copied(), self.next_seq);
+        (self.numbers(), self.is_connected, self.due, self.timer.deadline().is_some(), sent, received)
+    }
+}

@@ -1,0 +1,143 @@
+//! `FramedLink`: one end of a line.
+
+use mcp_proto::Millis;
+
+use crate::endpoint::Endpoint;
+use crate::frame::{FRAME, Frame};
+use crate::segments::{Segment, Segments};
+
+/// One end of a reliable byte stream over a serial line. See the [crate documentation](crate).
+#[derive(Debug, Clone)]
+pub struct FramedLink {
+    endpoint: Endpoint,
+    segments: Segments,
+    /// The frame that is written to the line, and the part of it that is not written.
+    frame: [u8; FRAME],
+    start: usize,
+    end: usize,
+    /// Whether this frame is repeated if it gets no answer.
+    awaits_answer: bool,
+}
+
+impl FramedLink {
+    /// Creates one end of a line.
+    ///
+    /// `number` should be different at each start of the program, so that the other end distinguishes a restart from a
+    /// continued session: a random number, or a counter of starts. A constant suffices if the numbers of the other end
+    /// are random. Then data can be lost without a report if this end restarts twice within a round trip.
+    #[must_use]
+    pub const fn new(number: u16) -> FramedLink {
+        FramedLink {
+            endpoint: Endpoint::new(number),
+            segments: Segments::new(),
+            frame: [0; FRAME],
+            start: 0,
+            end: 0,
+            awaits_answer: false,
+        }
+    }
+
+    /// Whether both ends have agreed on a session.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.endpoint.is_connected
+    }
+
+    /// Whether the other end has received and consumed all bytes that were [sent](FramedLink::send).
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.endpoint.is_idle()
+    }
+
+    /// Begins a new session. Drops all bytes in transit, and the other end [reports](FramedLink::take_reset) it.
+    pub fn restart(&mut self) {
+        self.endpoint.begin(0);
+        self.endpoint.is_reset = false;
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Whether the other end has begun a new session, so that bytes in transit were lost.
+    ///
+    /// Reports each end of a session once. Until then, no byte is received or sent.
+    #[must_use]
+    pub fn take_reset(&mut self) -> bool {
+        core::mem::take(&mut self.endpoint.is_reset)
+    }
+
+    /// Takes bytes of the stream, and returns how many.
+    ///
+    /// Returns 0 while an earlier frame is not acknowledged, before the link is connected, and before a
+    /// [reset](FramedLink::take_reset) is reported.
+    pub fn send(&mut self, bytes: &[u8]) -> usize {
+        self.endpoint.send(bytes)
+    }
+
+    /// Returns the received bytes of the stream that are not consumed.
+    #[must_use]
+    pub fn received(&self) -> &[u8] {
+        self.endpoint.received()
+    }
+
+    /// Removes bytes from the beginning of the [received](FramedLink::received) ones. The other end can send further bytes
+    /// when all are consumed.
+    pub fn consume(&mut self, count: usize) {
+        self.endpoint.consume(count);
+    }
+
+    /// Returns the next bytes for the line. Report them with [`written`](FramedLink::written).
+    ///
+    /// Empty if nothing is due before the [deadline](FramedLink::deadline), or before the next input or `send`.
+    pub fn output(&mut self, now: Millis) -> &[u8] {
+        if self.start >= self.end {
+            self.start = 0;
+            (self.end, self.awaits_answer) = self.endpoint.next_frame(now, &mut self.frame);
+        }
+        self.frame.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Records that this number of bytes of the [output](FramedLink::output) was written to the line.
+    pub fn written(&mut self, count: usize, now: Millis) {
+        self.start = self.start.saturating_add(count).min(self.end);
+        if self.start == self.end && core::mem::take(&mut self.awaits_answer) {
+            self.endpoint.written(now);
+        }
+    }
+
+    /// Returns when [`output`](FramedLink::output) has a frame to repeat.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Millis> {
+        self.endpoint.deadline()
+    }
+
+    /// Takes bytes of the line. Calls `text` with each piece of text outside of frames.
+    ///
+    /// A piece ends anywhere, at the next frame at the latest. Damaged frames are not text, except by chance.
+    pub fn input(&mut self, bytes: &[u8], now: Millis, mut text: impl FnMut(&[u8])) {
+        for byte in bytes {
+            match self.segments.push(*byte) {
+                None => {}
+                Some(Segment::Text(bytes)) => text(bytes),
+                Some(Segment::Overlong) => self.endpoint.damaged(),
+                Some(Segment::Frame(bytes)) => match Frame::decode(bytes, self.endpoint.incoming()) {
+                    Some(frame) => self.endpoint.apply(frame, now),
+                    None => self.endpoint.damaged(),
+                },
+            }
+        }
+    }
+
+    /// Returns the text that has arrived since the last frame, and was not returned yet.
+    ///
+    /// Call this method when the line has been silent for a while, because the next frame may be far away.
+    pub fn take_text(&mut self) -> Option<&[u8]> {
+        match self.segments.take_text() {
+            Some(Segment::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}

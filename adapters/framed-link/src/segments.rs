@@ -1,0 +1,66 @@
+//! Splits the bytes of the line into segments: what stands between two zeros.
+
+use crate::frame::SEGMENT;
+
+/// A complete segment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Segment<'s> {
+    /// A frame, or damaged bytes.
+    Frame(&'s mut [u8]),
+    /// Text outside of frames, or a part of it.
+    Text(&'s [u8]),
+    /// Damaged bytes that are too many for a frame.
+    Overlong,
+}
+
+/// The segment at the end of the input.
+#[derive(Debug, Clone)]
+pub(crate) struct Segments {
+    bytes: [u8; SEGMENT],
+    len: usize,
+    /// The segment is too long, and its bytes are dropped.
+    is_overlong: bool,
+}
+
+impl Segments {
+    pub(crate) const fn new() -> Segments {
+        Segments { bytes: [0; SEGMENT], len: 0, is_overlong: false }
+    }
+
+    /// Adds a byte of the line. Returns a segment that is complete, or text that fills the buffer.
+    pub(crate) fn push(&mut self, byte: u8) -> Option<Segment<'_>> {
+        if byte == 0 {
+            return self.end();
+        }
+        let Some(place) = self.bytes.get_mut(self.len) else {
+            self.is_overlong = true;
+            return None;
+        };
+        *place = byte;
+        self.len = self.len.saturating_add(1);
+        let is_full_of_text = self.len == SEGMENT && is_text(&self.bytes);
+        if is_full_of_text { self.take_text() } else { None }
+    }
+
+    /// Takes the incomplete segment if it is text.
+    pub(crate) fn take_text(&mut self) -> Option<Segment<'_>> {
+        let text = self.bytes.get(..self.len).filter(|bytes| !bytes.is_empty() && is_text(bytes))?;
+        self.len = 0;
+        Some(Segment::Text(text))
+    }
+
+    /// Ends the segment. Returns `None` if it is empty.
+    fn end(&mut self) -> Option<Segment<'_>> {
+        let len = core::mem::take(&mut self.len);
+        if core::mem::take(&mut self.is_overlong) {
+            return Some(Segment::Overlong);
+        }
+        let bytes = self.bytes.get_mut(..len).filter(|bytes| !bytes.is_empty())?;
+        Some(if is_text(bytes) { Segment::Text(bytes) } else { Segment::Frame(bytes) })
+    }
+}
+
+/// Whether the bytes may be text. The first byte of a frame's body is in no text.
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1B | b' '..=b'~' | 0x80..=0xF4))
+}

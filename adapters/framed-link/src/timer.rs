@@ -1,0 +1,59 @@
+//! The time after which a frame is repeated, from measured round trips.
+
+use mcp_proto::Millis;
+
+/// The assumed duration of a round trip before the first measurement.
+const FIRST_ROUND_TRIP: u32 = 40;
+/// The least difference between the time limit and the doubled round trip.
+const MARGIN: u32 = 20;
+/// The longest time between two repetitions.
+const LONGEST: u32 = 2000;
+
+/// The timer of the frame that waits for an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Timer {
+    /// The mean round trip, in milliseconds.
+    round_trip: u32,
+    /// The time limit, in milliseconds. It doubles with each repetition, until a round trip is measured.
+    limit: u32,
+    /// When the frame was written. `None` if no frame waits.
+    started: Option<Millis>,
+}
+
+impl Timer {
+    pub(crate) const fn new() -> Timer {
+        Timer { round_trip: FIRST_ROUND_TRIP, limit: 2 * FIRST_ROUND_TRIP + MARGIN, started: None }
+    }
+
+    pub(crate) fn start(&mut self, now: Millis) {
+        self.started = Some(now);
+    }
+
+    /// Stops the timer, because the answer has arrived. `is_measured` is false after a repetition: the answer may be that
+    /// to either frame.
+    pub(crate) fn answered(&mut self, now: Millis, is_measured: bool) {
+        let Some(started) = self.started.take().filter(|_| is_measured) else { return };
+        let measured = u32::try_from(now.since(started).0).unwrap_or(LONGEST).min(LONGEST);
+        self.round_trip = self.round_trip.saturating_mul(3).saturating_add(measured).div_ceil(4);
+        self.limit = self.round_trip.saturating_mul(2).saturating_add(MARGIN).min(LONGEST);
+    }
+
+    /// Stops the timer without a measurement.
+    pub(crate) fn stop(&mut self) {
+        self.started = None;
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Millis> {
+        self.started.map(|started| started.plus(Millis(self.limit.into())))
+    }
+
+    /// Whether the time limit has passed. If so, doubles it and stops the timer.
+    pub(crate) fn take_expired(&mut self, now: Millis) -> bool {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return false;
+        }
+        self.limit = self.limit.saturating_mul(2).min(LONGEST);
+        self.started = None;
+        true
+    }
+}

@@ -1,0 +1,143 @@
+//! The line between the router and the board: plain bytes, or frames with checksums.
+
+use std::time::{Duration, Instant};
+
+use mcp_proto::Millis;
+use mcp_proto_framed_link::FramedLink;
+
+use crate::router::{MARK, Router};
+
+/// Silence after which text without a frame behind it is shown.
+const SILENCE: Duration = Duration::from_millis(200);
+
+/// Moves bytes between the router and the line, without I/O.
+pub(crate) struct BoardLine {
+    framed: Option<Framed>,
+}
+
+struct Framed {
+    link: FramedLink,
+    /// The origin of the link's clock.
+    start: Instant,
+    /// The beginning of a line of text.
+    text: Vec<u8>,
+    /// When to show text that no frame follows.
+    show_at: Option<Instant>,
+}
+
+impl BoardLine {
+    /// Creates the line. `number` is the random number of this end, if the line has frames.
+    pub(crate) fn new(number: Option<u16>, now: Instant) -> BoardLine {
+        let link = number.map(FramedLink::new);
+        BoardLine { framed: link.map(|link| Framed { link, start: now, text: Vec::new(), show_at: None }) }
+    }
+
+    /// Ends the session, because the port was lost.
+    pub(crate) fn restart(&mut self) {
+        if let Some(framed) = &mut self.framed {
+            framed.link.restart();
+        }
+    }
+
+    /// Handles bytes of the board.
+    pub(crate) fn input(&mut self, bytes: &[u8], router: &mut Router, now: Instant) {
+        match &mut self.framed {
+            None => router.board_input(bytes, now),
+            Some(framed) => framed.input(bytes, router, now),
+        }
+    }
+
+    /// Takes at most `limit` bytes for the board.
+    pub(crate) fn output(&mut self, limit: usize, router: &mut Router, now: Instant) -> Vec<u8> {
+        match &mut self.framed {
+            None => router.to_board.drain(..router.to_board.len().min(limit)).collect(),
+            Some(framed) => framed.output(router, now),
+        }
+    }
+
+    /// Whether the board has received all output of the router.
+    pub(crate) fn is_written(&self, router: &Router) -> bool {
+        router.to_board.is_empty() && self.framed.as_ref().is_none_or(|framed| framed.link.is_idle())
+    }
+
+    /// Returns when to call [`tick`](BoardLine::tick) and [`output`](BoardLine::output).
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let framed = self.framed.as_ref()?;
+        let repeat = framed.link.deadline().map(|at| framed.start + Duration::from_millis(at.0));
+        repeat.into_iter().chain(framed.show_at).min()
+    }
+
+    /// Shows text that no frame has followed for a while.
+    pub(crate) fn tick(&mut self, router: &mut Router, now: Instant) {
+        if let Some(framed) = &mut self.framed
+            && framed.show_at.is_some_and(|at| now >= at)
+        {
+            framed.show_at = None;
+            if let Some(text) = framed.link.take_text() {
+                show(&mut framed.text, text, router);
+            }
+            if !framed.text.is_empty() {
+                router.show(&std::mem::take(&mut framed.text));
+            }
+        }
+    }
+}
+
+impl Framed {
+    fn millis(&self, now: Instant) -> Millis {
+        let millis = now.saturating_duration_since(self.start).as_millis();
+        Millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
+    fn input(&mut self, bytes: &[u8], router: &mut Router, now: Instant) {
+        let time = self.millis(now);
+        self.show_at = Some(now + SILENCE);
+        // In single bytes, because a frame may hold the payload after a reset.
+        for byte in bytes {
+            self.link.input(std::slice::from_ref(byte), time, |text| show(&mut self.text, text, router));
+            if self.link.take_reset() {
+                // The mark of a board that has restarted.
+                router.board_input(MARK.as_bytes(), now);
+            }
+            let received = self.link.received();
+            if !received.is_empty() {
+                router.board_input(received, now);
+                self.link.consume(received.len());
+            }
+        }
+    }
+
+    /// Returns the rest of the frame that is due.
+    fn output(&mut self, router: &mut Router, now: Instant) -> Vec<u8> {
+        let time = self.millis(now);
+        let accepted = self.link.send(router.to_board.make_contiguous());
+        router.to_board.drain(..accepted);
+        let bytes = self.link.output(time).to_vec();
+        self.link.written(bytes.len(), time);
+        bytes
+    }
+}
+
+/// Shows the complete lines of a text that arrives in pieces. Ignores damaged frames that look like text.
+fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
+    /// Length of a line without an end.
+    const LONGEST: usize = 4096;
+    if !is_utf8(piece) {
+        return;
+    }
+    for byte in piece {
+        if *byte == b'\n' || pending.len() == LONGEST {
+            router.show(pending);
+            pending.clear();
+        }
+        if *byte != b'\n' {
+            pending.push(*byte);
+        }
+    }
+}
+
+/// Whether a piece of a text is UTF-8. It may begin and end within a character.
+fn is_utf8(piece: &[u8]) -> bool {
+    let begun = piece.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count();
+    std::str::from_utf8(&piece[begun..]).map_or_else(|error| error.error_len().is_none(), |_| true)
+}

@@ -1,0 +1,90 @@
+//! Frames between the bridge and the board: noise is invisible, and resets and killed clients are handled as without it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::board::{Board, Random};
+use crate::client::{BridgeClient, Era};
+use crate::noise::responses;
+
+/// 200 calls, four at a time, while 1 % of the bytes are damaged in both directions.
+fn all_calls_succeed_despite_noise(era: Era) {
+    let board = Board::start_framed();
+    board.make_noise(10);
+    let mut client = BridgeClient::new(&[&board.path, "--framed", "--settle", "20000"]);
+    client.connect(era);
+    let mut results = 0;
+    for round in 0..50 {
+        let calls: BTreeSet<u32> = (1..=4).map(|call| round * 4 + call).collect();
+        calls.iter().for_each(|id| client.call(era, *id, if id % 9 == 0 { "slow" } else { "hello" }));
+        results += responses(&mut client, calls);
+    }
+    assert_eq!(results, 200);
+    let log = client.kill();
+    assert!(!log.contains("restarted") && !log.contains("mcp-serial-bridge"), "{log}");
+}
+
+#[test]
+fn all_calls_of_a_handshake_session_succeed_despite_noise() {
+    all_calls_succeed_despite_noise(Era::Handshake);
+}
+
+#[test]
+fn all_calls_of_a_stateless_session_succeed_despite_noise() {
+    all_calls_succeed_despite_noise(Era::Stateless);
+}
+
+#[test]
+fn large_results_pass_in_frames() {
+    let board = Board::start_framed();
+    let mut client = BridgeClient::new(&[&board.path, "--framed"]);
+    client.connect(Era::Handshake);
+    for id in 1..4 {
+        client.call(Era::Handshake, id, "big");
+        let line = client.next_line();
+        assert!(line.contains(&"0123456789".repeat(800)), "{line}");
+    }
+}
+
+#[test]
+fn text_between_frames_is_shown() {
+    let board = Board::start_framed();
+    let mut client = BridgeClient::new(&[&board.path, "--framed"]);
+    client.connect(Era::Handshake);
+    client.call(Era::Handshake, 1, "log");
+    client.expect_line("printed");
+    // Text without an end is shown when the line is silent.
+    std::thread::sleep(Duration::from_millis(600));
+    let log = client.kill();
+    let shown = "booting...\n[00:00.000] <inf> päivää\n{\"jsonrpc\":\"2.0\",\"id\":1}\nno end\n";
+    assert!(log.contains(shown), "{log}");
+}
+
+#[test]
+fn noise_resets_and_killed_clients_leave_nothing_behind() {
+    let board = Board::start_framed();
+    board.make_noise(10);
+    let mut random = Random(5);
+    for round in 0..12 {
+        let era = if round % 2 == 0 { Era::Handshake } else { Era::Stateless };
+        let mut client = BridgeClient::new(&[&board.path, "--framed", "--settle", "20000"]);
+        client.connect(era);
+        client.call(era, 1, "in_flight");
+        client.expect_line(r#""content":[{"type":"text","text":"0"}]"#);
+        (2..6).for_each(|id| client.call(era, id, if id == 2 { "slow" } else { "hello" }));
+        if round % 3 != 0 {
+            std::thread::sleep(Duration::from_millis(random.below(200).into()));
+            board.reset();
+        }
+        let results = responses(&mut client, (2..6).collect());
+        assert!(round % 3 != 0 || results == 4, "{results}");
+        // The session goes on.
+        client.call(era, 6, "hello");
+        client.call(era, 7, "hello");
+        assert!(responses(&mut client, [6, 7].into()) >= 1);
+        client.call(era, 8, "slow");
+        client.write(br#"{"jsonrpc":"2.0","id":9,"method":"tools/ca"#);
+        std::thread::sleep(Duration::from_millis(random.below(100).into()));
+        client.kill();
+    }
+}

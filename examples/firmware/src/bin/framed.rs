@@ -1,0 +1,38 @@
+//! The device of `lm3s6965` on a line that damages bytes: frames with checksums between board and bridge.
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::{entry, exception};
+use mcp_proto_embedded::FramedPump;
+use mcp_proto_firmware::chips::count_start;
+use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
+use mcp_proto_firmware::chips::ticks::tick;
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve_with};
+
+#[exception]
+fn SysTick() {
+    tick();
+}
+
+/// Handles all interrupts without their own handler. Only the UART interrupt is enabled.
+#[exception]
+unsafe fn DefaultHandler(_: i16) {
+    uart();
+}
+
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: Memory = Memory::new();
+    static mut PLACE: Place<'static> = Place::new();
+    static mut SETTINGS: Settings = Settings::new();
+    let mut board = Simulated::default();
+    let mut chip = Interrupting::start();
+    let pump = FramedPump::new(count_start());
+    serve_with(pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+}
+
+/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
