@@ -196,6 +196,11 @@ impl TaskModel {
         })
     }
 
+    /// Whether the connection that created a task ended before the client could read its id.
+    fn has_unread(&self) -> bool {
+        !self.uncertain.is_empty() || self.known.iter().any(|it| it.id.is_none())
+    }
+
     fn find(&mut self, handle: Handle) -> Option<&mut Known> {
         self.known.iter_mut().find(|it| it.handle == handle)
     }
@@ -339,7 +344,7 @@ impl TaskModel {
             let listed: Vec<String> = listed.unwrap_or_default();
             let is_foreign = |id: &String| {
                 let known = self.known.iter().find(|it| it.id.as_ref() == Some(id));
-                known.is_none_or(|it| it.owner != self.owner)
+                known.map_or(!self.has_unread(), |it| it.owner != self.owner)
             };
             let foreign = listed.iter().find(|id| is_foreign(id));
             check(foreign.is_none() || self.is_blocked, || format!("{foreign:?} has another owner"))?;
@@ -392,8 +397,11 @@ impl TaskModel {
             _ => None,
         };
         let Some(named) = named else { return Ok(()) };
+        let has_unread = self.has_unread();
         let known = self.known.iter_mut().find(|it| it.id.as_deref() == named["taskId"].as_str());
-        let Some(task) = known else { return Err(format!("the client does not know {params}")) };
+        let Some(task) = known else {
+            return check(has_unread, || format!("the client does not know {params}"));
+        };
         if value["method"] == "notifications/progress" {
             return Ok(());
         }
