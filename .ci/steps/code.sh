@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # The published packages.
-published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-http mcp-proto-std mcp-proto-tokio mcp-proto-tower mcp-proto-embedded)
+published=(mcp-proto mcp-proto-macros mcp-proto-handles mcp-proto-http mcp-proto-std mcp-proto-tokio mcp-proto-tower mcp-proto-framed-link mcp-proto-embedded)
 bare_targets=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf)
 # The core also runs in browsers.
 core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
@@ -17,14 +17,14 @@ step_test() {
     # The runner lets each test print its time.
     say env "CARGO_TARGET_${host^^}_RUNNER=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
     sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$log" | sort -rn | sed -n 1,10p >"$tools/slowest-tests"
-    say cargo test --quiet -p mcp-proto-embedded --features http
+    say cargo test --quiet -p mcp-proto-embedded --features http,framed
 }
 
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {
     # Tests enable all features of the core; `powerset` checks the libraries alone.
-    say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless,http -- -D warnings
+    say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless,http,framed -- -D warnings
     say cargo clippy --quiet --workspace --all-targets -- -D warnings
 }
 
@@ -44,7 +44,7 @@ step_powerset() {
 published_options() {
     printf -- '-p %s ' "${published[@]}" mcp-serial-bridge
     printf -- '--lib --bins '
-    printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt} mcp-proto-embedded/{log,defmt,heapless,http} mcp-proto-{std,tokio}/https
+    printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt} mcp-proto-embedded/{log,defmt,heapless,http,framed} mcp-proto-{std,tokio}/https
 }
 
 # The oldest Rust version that Cargo.toml promises.
@@ -136,7 +136,7 @@ step_nostd() {
         say cargo build --quiet -p mcp-proto --lib "${core_targets[@]/#/--target=}" $features
     done
     say cargo build --quiet -p mcp-proto-http --lib "${bare_targets[@]/#/--target=}"
-    for features in "" "--features log" "--features defmt" "--features http"; do
+    for features in "" "--features log" "--features defmt" "--features http" "--features framed"; do
         # shellcheck disable=SC2086
         say cargo build --quiet -p mcp-proto-embedded --lib "${bare_targets[@]/#/--target=}" $features
     done
@@ -149,8 +149,8 @@ step_nostd() {
 step_packages() {
     count_packages mcp-proto 3
     count_packages mcp-proto 2 --no-default-features
-    # On Linux: the core, memchr, and two libraries for ports with three packages each.
-    count_packages mcp-serial-bridge 9
+    # On Linux: the core, memchr, frames with three packages, and two libraries for ports with three packages each.
+    count_packages mcp-serial-bridge 13
 }
 
 count_packages() {

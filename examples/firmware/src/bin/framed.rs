@@ -7,7 +7,7 @@ use mcp_proto_embedded::FramedPump;
 use mcp_proto_firmware::chips::count_start;
 use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
 use mcp_proto_firmware::chips::ticks::tick;
-use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve_with};
+use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
 
 #[exception]
 fn SysTick() {
@@ -27,8 +27,8 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     let mut board = Simulated::default();
     let mut chip = Interrupting::start();
-    let pump = FramedPump::new(count_start());
-    serve_with(pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+    let mut pump = FramedPump::new(count_start());
+    serve(&mut pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

@@ -3,6 +3,7 @@
 #![no_main]
 
 use cortex_m_rt::{entry, exception};
+use mcp_proto_embedded::Pump;
 use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
 use mcp_proto_firmware::chips::ticks::tick;
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
@@ -25,7 +26,8 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     let mut board = Simulated::default();
     let mut chip = Interrupting::start();
-    serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+    let mut pump = Pump::new().session_marks();
+    serve(&mut pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

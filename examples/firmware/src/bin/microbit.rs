@@ -3,6 +3,7 @@
 #![no_main]
 
 use cortex_m_rt::{entry, exception};
+use mcp_proto_embedded::Pump;
 use mcp_proto_firmware::chips::nrf51::{Nrf51, timer, uart};
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
 
@@ -20,7 +21,8 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     let mut board = Simulated::default();
     let mut chip = Nrf51::start();
-    serve(&mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+    let mut pump = Pump::new().session_marks();
+    serve(&mut pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

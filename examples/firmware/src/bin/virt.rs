@@ -2,6 +2,7 @@
 #![no_std]
 #![no_main]
 
+use mcp_proto_embedded::Pump;
 use mcp_proto_firmware::chips::virt::Virt;
 use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
 use riscv_rt::entry;
@@ -11,7 +12,8 @@ fn main() -> ! {
     // References to these variables stay valid, because `main` never returns.
     let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
     let (mut board, mut chip) = (Simulated::default(), Virt::start());
-    serve(&mut Device::new(&mut board, &mut settings), memory.server(&mut place), &mut chip)
+    let mut pump = Pump::new().session_marks();
+    serve(&mut pump, &mut Device::new(&mut board, &mut settings), memory.server(&mut place), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

@@ -23,7 +23,7 @@ use sensor::Sensor;
 
 pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
 pub use memory::{Memory, Place};
-pub use serve::{Chip, PolledPump, serve, serve_with};
+pub use serve::{Chip, PolledPump, serve};
 pub use settings::Settings;
 pub use simulated::Simulated;
 

@@ -46,17 +46,10 @@ impl PolledPump for mcp_proto_embedded::FramedPump {
 }
 
 /// Runs the device until power is lost.
-pub fn serve(
-    device: &mut Device<'_>,
-    server: Result<&mut Server<'_>, ConfigError>,
-    chip: &mut dyn Chip,
-) -> ! {
-    serve_with(Pump::new().session_marks(), device, server, chip)
-}
-
-/// Runs the device on this pump until power is lost.
-pub fn serve_with<P: PolledPump>(
-    mut pump: P,
+// Inlined, because a call from `main` would need a stack frame of its own.
+#[inline(always)]
+pub fn serve<P: PolledPump>(
+    pump: &mut P,
     device: &mut Device<'_>,
     server: Result<&mut Server<'_>, ConfigError>,
     chip: &mut dyn Chip,
@@ -70,9 +63,9 @@ pub fn serve_with<P: PolledPump>(
     loop {
         let now = chip.now();
         device.work(server, now);
-        match step(&mut pump, server, chip, now) {
+        match step(pump, server, chip, now) {
             PumpStatus::Idle(at) => chip.sleep(at.unwrap_or(NEVER).min(device.deadline())),
-            step => device.react(step, server, &mut pump, now),
+            step => device.react(step, server, pump, now),
         }
     }
 }
