@@ -9,7 +9,7 @@ use core::ffi::c_char;
 use mcp_proto::client::{Client, ClientConfig, Connect, Options, Slot};
 use mcp_proto::{Action, Millis, SendError, Ticket};
 
-use crate::client_event::{mcp_client_event_kind_t as Kind, mcp_client_event_t, on_event};
+use crate::client_event::{mcp_client_event_kind_t, mcp_client_event_t, on_event};
 use crate::event::MCP_NO_TICKET;
 use crate::io::{Moves, deadline};
 use crate::memory::{filled, optional_string, slice, string, write};
@@ -182,18 +182,18 @@ pub unsafe extern "C" fn mcp_client_poll(
     client: *mut mcp_client_t,
     now: u64,
     event: *mut mcp_client_event_t,
-) -> Kind {
-    let mut out = mcp_client_event_t::new(Kind::MCP_CLIENT_OTHER);
+) -> mcp_client_event_kind_t {
+    let mut out = mcp_client_event_t::new(mcp_client_event_kind_t::MCP_CLIENT_OTHER);
     // SAFETY: the requirements are those of this function.
     match unsafe { machine(client) }.poll(Millis(now)) {
         Action::Io(io) => {
-            (out.kind, out.deadline) = (Kind::MCP_CLIENT_IO, deadline(&io));
+            (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
             // SAFETY: the requirements are those of this function.
             unsafe { *moves(client) = Moves::new(io) };
         }
-        Action::Closed => out.kind = Kind::MCP_CLIENT_CLOSED,
-        // SAFETY: as above, and the last reference is not used any more.
+        Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
         Action::Event => {
+            // SAFETY: as above, and the last reference is not used any more.
             if let Some(event) = unsafe { machine(client) }.event() {
                 on_event(event, &mut out);
             }

@@ -25,7 +25,8 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_ERROR,
     /// The request `ticket` has ended without a valid response: after its timeout, for example.
     MCP_CLIENT_FAILED,
-    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`.
+    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Some servers send
+    /// integers as `3.0`, which `mcp_json_fixed` reads.
     MCP_CLIENT_PROGRESS,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_CLIENT_WRITABLE,
