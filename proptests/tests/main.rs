@@ -4,6 +4,7 @@ mod arguments;
 mod client_allocation;
 mod client_emitted;
 mod client_requests;
+mod client_tasks;
 mod differences;
 mod emitted;
 mod every_method;

@@ -11,6 +11,7 @@
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
 //! | receive a result that is larger than the receive buffer | [`Client::receive_chunks`] | [`Event::Chunk`], then the response |
 //! | let calls become tasks | [`ClientConfig::tasks`] | [`Event::Task`], then the end of the call |
+//! | let requests of the server become tasks | [`ClientConfig::client_tasks`], [`Client::client_tasks`] | [`Event::ServerRequest`] |
 //! | continue a task after a restart | [`Client::resume_task`] | [`Response::tool_result`] |
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
@@ -30,6 +31,7 @@
 mod capabilities;
 mod chunks;
 mod client_state;
+mod client_tasks;
 mod config;
 mod connect;
 mod emit;
@@ -66,6 +68,8 @@ pub use crate::client::server_requests::input_request::InputRequest;
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 pub use crate::client::subscriptions::{Acknowledged, Filter};
 pub use crate::client::tasks::TaskLimits;
+pub use crate::peer::tasks::options::TaskOptions;
+pub use crate::peer::tasks::table::{TaskSlot, TaskTable};
 pub use crate::protocol::elicitation::choice::ChoiceView;
 pub use crate::protocol::elicitation::field::{FieldKind, FieldView};
 pub use crate::protocol::elicitation::{FormView, OpenUrlView};
@@ -153,7 +157,7 @@ impl Client<'_> {
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
-        is_deferred || self.state.open_request(ticket).is_some()
+        is_deferred || self.state.open_request(ticket).is_some() || self.state.task_of(ticket).is_some()
     }
 
     /// Frees the memory that grown buffers do not use.
@@ -206,6 +210,7 @@ impl Client<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.peer.in_flight.clear();
+        self.state.end_client_tasks(false);
         self.state.reset_connection();
         self.pending_event = None;
         self.grace_deadline = None;

@@ -34,7 +34,7 @@ impl<'b> Client<'b> {
         Client { input, state, pending_event, grace_deadline, next_ended_slot, chunk_hook, chunks }.checked()
     }
 
-    fn checked(self) -> Result<Client<'b>, ConfigError> {
+    pub(super) fn checked(self) -> Result<Client<'b>, ConfigError> {
         if self.state.config.revisions.is_empty() {
             return Err(ConfigError::NoRevision);
         }
@@ -43,8 +43,9 @@ impl<'b> Client<'b> {
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
-        let (needed, output) = (self.state.max_message_size(), &self.state.peer.output);
-        if output.max_message_size() < needed || output.max_reply_size() < self.state.own_response_size() {
+        let (reply, output) = (self.state.min_reply_size(), &self.state.peer.output);
+        let needed = self.state.max_message_size().max(reply);
+        if output.max_message_size() < needed || output.max_reply_size() < reply {
             return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)

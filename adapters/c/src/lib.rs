@@ -6,7 +6,7 @@
 //! # Unsafe code
 //! C passes pointers, so this crate is the exception among the crates of the project. Only the modules at the border
 //! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
-//! (functions for C) and [`panic`]. Everything else is safe code.
+//! (functions for C) and [`mod@panic`]. Everything else is safe code.
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a

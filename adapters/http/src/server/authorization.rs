@@ -55,7 +55,10 @@ impl Challenge {
     /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        #[cfg(feature = "alloc")]
+        return &self.0;
+        #[cfg(not(feature = "alloc"))]
+        self.0
     }
 }
 
