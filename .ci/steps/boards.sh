@@ -23,6 +23,11 @@ installed_qemu() {
         packages "${missing[@]}" || not_run "${missing[*]} cannot be installed"
 }
 
+installed_c_compiler() {
+    command -v arm-none-eabi-gcc >/dev/null ||
+        packages gcc-arm-none-eabi || not_run "gcc-arm-none-eabi cannot be installed"
+}
+
 # Board images: all must link, and the image that only has tools must not contain code of unused features.
 unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|outbound_request|keep_alive|message_mode'
 step_firmware() {
@@ -65,9 +70,10 @@ step_picoserve() {
 
 # Sizes of the images, checked against the limits in the script, and that no image can panic.
 step_footprint() {
-    need rustup nm size python3
+    need rustup nm size python3 make
     installed_targets
     installed_qemu
+    installed_c_compiler
     say .ci/footprint --check
 }
 
@@ -93,17 +99,16 @@ step_boards() {
 step_c() {
     need cc make python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
-    local build=${CARGO_TARGET_DIR:-$PWD/target} image missing=()
+    local build=${CARGO_TARGET_DIR:-$PWD/target} image
     local qemu=(qemu-system-arm -machine lm3s6965evb -display none -monitor none -serial stdio -kernel)
     target thumbv7m-none-eabi
     installed_qemu
-    command -v arm-none-eabi-gcc >/dev/null || missing+=(gcc-arm-none-eabi)
-    ((${#missing[@]} == 0)) || packages "${missing[@]}" || not_run "${missing[*]} cannot be installed"
+    installed_c_compiler
     cargo_tool cbindgen 0.29.4
     (cd adapters/c && say cbindgen --quiet --verify --config cbindgen.toml --output include/mcp_proto.h .)
     say make --silent -C adapters/c BUILD="$build" posix lm3s6965
-    say arm-none-eabi-size "$build"/c/{blinky,device}.elf
-    for image in blinky device; do
+    say arm-none-eabi-size "$build"/c/{blinky,device,client}.elf
+    for image in blinky device client; do
         if arm-none-eabi-nm "$build/c/$image.elf" | grep -i 'panic\|alloc'; then
             echo "$image.elf contains panics, or a heap"
             exit 1

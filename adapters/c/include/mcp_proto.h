@@ -25,6 +25,28 @@
 #define MCP_RESOURCES(array) { &mcp_feature_resources, (array), sizeof(array) / sizeof((array)[0]) }
 
 
+#if defined(MCP_BARE_METAL)
+// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
+#define MCP_CLIENT_WORDS 160
+#endif
+
+#if !defined(MCP_BARE_METAL)
+// The size of `mcp_client_t`, in words of a pointer's size.
+#define MCP_CLIENT_WORDS 340
+#endif
+
+// The size of `mcp_client_slot_t`, in words of 64 bits.
+#define MCP_CLIENT_SLOT_WORDS 8
+
+// Probes for 2026-07-28, and then offers the handshake.
+#define MCP_CONNECT_AUTOMATIC 0
+
+// Connects only in 2026-07-28.
+#define MCP_CONNECT_STATELESS 1
+
+// Connects only in the revisions with a handshake.
+#define MCP_CONNECT_HANDSHAKE 2
+
 // The ticket of no request: static variables of C start with it.
 #define MCP_NO_TICKET 0
 
@@ -102,6 +124,43 @@ typedef int32_t mcp_status_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// The next step of the caller, after `mcp_client_poll`.
+enum mcp_client_event_kind_t
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Move bytes: send the output, and receive input. Poll again, at `deadline` at the latest.
+  MCP_CLIENT_IO = 0,
+  // The connection has ended.
+  MCP_CLIENT_CLOSED,
+  // The client is connected, and accepts requests.
+  MCP_CLIENT_CONNECTED,
+  // The client could not connect. The connection ends.
+  MCP_CLIENT_CONNECT_FAILED,
+  // The result of the request `ticket`: `json`. The text of a tool is at `content.0.text`, its failure at `isError`,
+  // its structured content at `structuredContent`.
+  MCP_CLIENT_RESULT,
+  // The server responded to the request `ticket` with the error `code`.
+  MCP_CLIENT_ERROR,
+  // The request `ticket` has ended without a valid response: after its timeout, for example.
+  MCP_CLIENT_FAILED,
+  // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Some servers send
+  // integers as `3.0`, which `mcp_json_fixed` reads.
+  MCP_CLIENT_PROGRESS,
+  // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
+  MCP_CLIENT_WRITABLE,
+  // An event without further data, which needs no action.
+  MCP_CLIENT_OTHER,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mcp_client_event_kind_t mcp_client_event_kind_t;
+#else
+typedef int32_t mcp_client_event_kind_t;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // The next step of the caller, after `mcp_server_poll`.
 enum mcp_event_kind_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -157,6 +216,50 @@ typedef struct {
   // The media type of its contents, or NULL for `text/plain` or `application/octet-stream`.
   const char *mime_type;
 } mcp_resource_t;
+
+// The storage of a client. The program must not copy or move it after `mcp_client_init`.
+typedef struct MCP_ALIGNED(8) {
+  // Private.
+  void *storage[MCP_CLIENT_WORDS];
+} mcp_client_t;
+
+// The configuration of a client. All texts are UTF-8, and remain valid and unchanged.
+typedef struct {
+  // The name of the client.
+  const char *name;
+  // The version of the client.
+  const char *version;
+  // One of `MCP_CONNECT_…`.
+  int32_t connect;
+} mcp_client_config_t;
+
+// The storage of a request in flight.
+typedef struct {
+  // Private.
+  uint64_t storage[MCP_CLIENT_SLOT_WORDS];
+} mcp_client_slot_t;
+
+// A text in memory of the library, of a length in bytes and without a final zero byte.
+typedef struct {
+  // The first byte.
+  const char *text;
+  // The number of bytes.
+  size_t length;
+} mcp_text_t;
+
+// An event of a client. Its pointers are valid until the next function that takes the client.
+typedef struct {
+  // The kind. It tells which other fields have a meaning.
+  mcp_client_event_kind_t kind;
+  // The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
+  int32_t code;
+  // The result or the progress, a JSON object: see `mcp_json_int`.
+  mcp_text_t json;
+  // The ticket of the request.
+  uint64_t ticket;
+  // The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+  uint64_t deadline;
+} mcp_client_event_t;
 
 // The storage of a server. The program must not copy or move it after `mcp_server_init`.
 typedef struct MCP_ALIGNED(8) {
@@ -219,14 +322,6 @@ typedef struct {
   // Private.
   uint32_t storage[MCP_SLOT_WORDS];
 } mcp_slot_t;
-
-// A text in memory of the library, of a length in bytes and without a final zero byte.
-typedef struct {
-  // The first byte.
-  const char *text;
-  // The number of bytes.
-  size_t length;
-} mcp_text_t;
 
 // An event of a server. Its pointers are valid until the next function that takes the server.
 typedef struct {
@@ -331,6 +426,126 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const uint8_t *bytes,
                            size_t count);
+
+// Initializes a client. To send requests, it also needs `mcp_client_lend_slots`.
+//
+// `rx` limits the length of a message of the server, `tx` the length of a request.
+//
+// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
+// `MCP_ERROR_TX_TOO_SMALL`. The client must then not be used.
+//
+// # Safety
+// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
+// is used. Only functions of the library use the storage and the buffers. No two threads use one client at the same
+// time.
+mcp_status_t mcp_client_init(mcp_client_t *client,
+                             const mcp_client_config_t *config,
+                             uint8_t *rx,
+                             size_t rx_size,
+                             uint8_t *tx,
+                             size_t tx_size);
+
+// Lends storage for requests in flight, before the first poll. 16 bytes of `text` are enough for each slot.
+//
+// # Safety
+// `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
+void mcp_client_lend_slots(mcp_client_t *client,
+                           mcp_client_slot_t *slots,
+                           size_t count,
+                           uint8_t *text,
+                           size_t text_size);
+
+// Advances the client, and returns the kind of the event, which `event` describes.
+//
+// `now` is the time in milliseconds since any moment, and never decreases. The first polls connect to the server.
+//
+// # Safety
+// `client` is initialized. `event` points to an event.
+mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
+                                        uint64_t now,
+                                        mcp_client_event_t *event);
+
+// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
+//
+// # Safety
+// `client` is initialized. `length` points to a number.
+const uint8_t *mcp_client_output(mcp_client_t *client, size_t *length);
+
+// Reports that the first `count` bytes of the output were sent. Once for each poll.
+//
+// # Safety
+// `client` is initialized.
+void mcp_client_consumed(mcp_client_t *client, size_t count);
+
+// Passes received bytes to the client after `MCP_CLIENT_IO`, once for each poll. Returns the number of bytes that the
+// client takes. Pass the remaining bytes after the next `MCP_CLIENT_IO`.
+//
+// # Safety
+// `client` is initialized. `bytes` points to `count` bytes.
+size_t mcp_client_feed(mcp_client_t *client,
+                       const uint8_t *bytes,
+                       size_t count);
+
+// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
+// this space, and report the number of bytes with `mcp_client_filled`.
+//
+// # Safety
+// `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+uint8_t *mcp_client_input(mcp_client_t *client,
+                          size_t *size);
+
+// Reports that `count` bytes were received into the space. Once for each poll.
+//
+// # Safety
+// `client` is initialized.
+void mcp_client_filled(mcp_client_t *client, size_t count);
+
+// Reports the end of the input. Requests in flight fail. Call this after `MCP_CLIENT_IO`.
+//
+// # Safety
+// `client` is initialized.
+void mcp_client_end_of_input(mcp_client_t *client);
+
+// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent.
+//
+// # Safety
+// `client` is initialized.
+void mcp_client_shutdown(mcp_client_t *client,
+                         uint64_t now);
+
+// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+//
+// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
+// is in milliseconds, and progress restarts it; 0 is the default of one minute.
+//
+// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
+// `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
+// are not JSON. `ticket` is then `MCP_NO_TICKET`.
+//
+// # Safety
+// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
+mcp_status_t mcp_client_call_tool(mcp_client_t *client,
+                                  const char *name,
+                                  const char *arguments,
+                                  uint64_t timeout,
+                                  uint64_t *ticket);
+
+// Reads a resource. The result has the member `contents`. See `mcp_client_call_tool` for the errors and events.
+//
+// # Safety
+// `client` is initialized. `uri` is a string. `ticket` points to a ticket.
+mcp_status_t mcp_client_read_resource(mcp_client_t *client,
+                                      const char *uri,
+                                      uint64_t timeout,
+                                      uint64_t *ticket);
+
+// Cancels a request. No event follows for it.
+//
+// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
+//
+// # Safety
+// `client` is initialized.
+mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 
 // Initializes a server.
 //
@@ -509,6 +724,7 @@ mcp_status_t mcp_json_get(mcp_text_t json, const char *path, mcp_text_t *out);
 /* The storage must agree with the library, which checks the same numbers. */
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(mcp_server_t) == MCP_SERVER_WORDS * sizeof(void *), "storage of a server");
+_Static_assert(sizeof(mcp_client_t) == MCP_CLIENT_WORDS * sizeof(void *), "storage of a client");
 _Static_assert(sizeof(mcp_slot_t) == MCP_SLOT_WORDS * 4, "storage of a slot");
-_Static_assert(_Alignof(mcp_server_t) == 8, "alignment of storage");
+_Static_assert(_Alignof(mcp_server_t) == 8 && _Alignof(mcp_client_t) == 8, "alignment of storage");
 #endif

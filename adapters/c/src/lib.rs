@@ -5,7 +5,7 @@
 //!
 //! # Unsafe code
 //! C passes pointers, so this crate is the exception among the crates of the project. Only the modules at the border
-//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`call`], [`value`]
+//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
 //! (functions for C) and [`mod@panic`]. Everything else is safe code.
 //!
 //! # Panics
@@ -20,6 +20,10 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod call;
+pub mod client;
+pub mod client_event;
+#[cfg(test)]
+mod client_tests;
 pub mod event;
 mod io;
 mod json;

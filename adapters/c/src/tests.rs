@@ -27,7 +27,7 @@ const fn tool(name: &'static CStr) -> mcp_tool_t {
     }
 }
 
-fn text_of<'a>(text: mcp_text_t) -> &'a str {
+pub(crate) fn text_of<'a>(text: mcp_text_t) -> &'a str {
     unsafe { std::str::from_utf8(std::slice::from_raw_parts(text.text.cast(), text.length)) }.unwrap()
 }
 
@@ -132,7 +132,7 @@ impl Program {
 }
 
 /// Memory that a program in C lends. Its content is not initialized.
-fn lend<T>(count: usize) -> *mut T {
+pub(crate) fn lend<T>(count: usize) -> *mut T {
     Box::leak(Box::<[T]>::new_uninit_slice(count)).as_mut_ptr().cast()
 }
 

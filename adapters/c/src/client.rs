@@ -1,0 +1,360 @@
+//! Functions of a client: `mcp_client_…`.
+//!
+//! The storage works like that of a server: the client borrows the configuration, and the bytes to move borrow the
+//! client. No function creates a reference to the whole storage.
+#![allow(unsafe_code)]
+
+use core::ffi::c_char;
+
+use mcp_proto::client::{Client, ClientConfig, Connect, Options, Slot};
+use mcp_proto::{Action, Millis, SendError, Ticket};
+
+use crate::client_event::{mcp_client_event_kind_t, mcp_client_event_t, on_event};
+use crate::event::MCP_NO_TICKET;
+use crate::io::{Moves, deadline};
+use crate::memory::{filled, optional_string, slice, string, write};
+use crate::request::{from_c, to_c};
+use crate::status::mcp_status_t;
+
+/// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
+#[cfg(target_os = "none")]
+pub const MCP_CLIENT_WORDS: usize = 160;
+/// The size of `mcp_client_t`, in words of a pointer's size.
+#[cfg(not(target_os = "none"))]
+pub const MCP_CLIENT_WORDS: usize = 340;
+
+/// The size of `mcp_client_slot_t`, in words of 64 bits.
+pub const MCP_CLIENT_SLOT_WORDS: usize = 8;
+
+/// Probes for 2026-07-28, and then offers the handshake.
+pub const MCP_CONNECT_AUTOMATIC: i32 = 0;
+/// Connects only in 2026-07-28.
+pub const MCP_CONNECT_STATELESS: i32 = 1;
+/// Connects only in the revisions with a handshake.
+pub const MCP_CONNECT_HANDSHAKE: i32 = 2;
+
+/// The storage of a client. The program must not copy or move it after `mcp_client_init`.
+#[repr(C, align(8))]
+pub struct mcp_client_t {
+    /// Private.
+    pub storage: [*mut core::ffi::c_void; MCP_CLIENT_WORDS],
+}
+
+/// The storage of a request in flight.
+#[repr(C)]
+pub struct mcp_client_slot_t {
+    /// Private.
+    pub storage: [u64; MCP_CLIENT_SLOT_WORDS],
+}
+
+/// The configuration of a client. All texts are UTF-8, and remain valid and unchanged.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mcp_client_config_t {
+    /// The name of the client.
+    pub name: *const c_char,
+    /// The version of the client.
+    pub version: *const c_char,
+    /// One of `MCP_CONNECT_…`.
+    pub connect: i32,
+}
+
+/// The content of the storage of a client.
+struct Storage {
+    config: ClientConfig<'static>,
+    client: Client<'static>,
+    moves: Moves<'static>,
+}
+
+const _: () = assert!(size_of::<Storage>() <= size_of::<mcp_client_t>(), "MCP_CLIENT_WORDS is too small");
+const _: () = assert!(align_of::<Storage>() <= align_of::<mcp_client_t>());
+const _: () =
+    assert!(size_of::<Slot>() <= size_of::<mcp_client_slot_t>(), "MCP_CLIENT_SLOT_WORDS is too small");
+const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
+
+/// Initializes a client. To send requests, it also needs `mcp_client_lend_slots`.
+///
+/// `rx` limits the length of a message of the server, `tx` the length of a request.
+///
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
+/// `MCP_ERROR_TX_TOO_SMALL`. The client must then not be used.
+///
+/// # Safety
+/// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
+/// is used. Only functions of the library use the storage and the buffers. No two threads use one client at the same
+/// time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_init(
+    client: *mut mcp_client_t,
+    config: *const mcp_client_config_t,
+    rx: *mut u8,
+    rx_size: usize,
+    tx: *mut u8,
+    tx_size: usize,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    mcp_status_t::from(unsafe { init(client.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
+}
+
+/// Initializes the storage, part by part.
+///
+/// # Safety
+/// The requirements of [`mcp_client_init`].
+unsafe fn init(
+    storage: *mut Storage,
+    config: *const mcp_client_config_t,
+    rx: &'static mut [u8],
+    tx: &'static mut [u8],
+) -> Result<(), mcp_status_t> {
+    // SAFETY: the caller promises a valid pointer or NULL.
+    let config =
+        unsafe { config.as_ref() }.filter(|_| !storage.is_null()).ok_or(mcp_status_t::MCP_ERROR_NULL)?;
+    let connect = match config.connect {
+        MCP_CONNECT_AUTOMATIC => Connect::Automatic,
+        MCP_CONNECT_STATELESS => Connect::Stateless,
+        MCP_CONNECT_HANDSHAKE => Connect::Handshake,
+        _ => return Err(mcp_status_t::MCP_ERROR_CONFIG),
+    };
+    // SAFETY: the caller promises valid texts.
+    let (name, version) = unsafe { (string(config.name)?, string(config.version)?) };
+    // SAFETY: the storage is valid, large enough and aligned. The configuration is written once and then only read.
+    unsafe {
+        (&raw mut (*storage).config).write(ClientConfig::new(name, version).connect(connect));
+        (&raw mut (*storage).moves).write(Moves::default());
+        (&raw mut (*storage).client).write(Client::new(&(*storage).config, rx, tx)?);
+    }
+    Ok(())
+}
+
+/// Forgets the bytes to move, and returns the client.
+///
+/// # Safety
+/// The pointer is to an initialized client. The reference is not used after the next function that takes the client.
+unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
+    let storage = client.cast::<Storage>();
+    // SAFETY: the client is initialized. The old bytes to move are overwritten without a look at them.
+    unsafe {
+        (&raw mut (*storage).moves).write(Moves::default());
+        &mut (*storage).client
+    }
+}
+
+/// Returns the bytes to move.
+///
+/// # Safety
+/// The pointer is to an initialized client. The reference is not used after the function that called this one.
+unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
+    // SAFETY: the client is initialized, and nothing refers to the place of the bytes to move.
+    unsafe { &mut (*client.cast::<Storage>()).moves }
+}
+
+/// Lends storage for requests in flight, before the first poll. 16 bytes of `text` are enough for each slot.
+///
+/// # Safety
+/// `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_lend_slots(
+    client: *mut mcp_client_t,
+    slots: *mut mcp_client_slot_t,
+    count: usize,
+    text: *mut u8,
+    text_size: usize,
+) {
+    // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
+    // fit.
+    let (slots, text) =
+        unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
+    // SAFETY: the client is initialized. It is moved out and in again, and nothing can unwind in between.
+    unsafe {
+        let place: *mut Client<'static> = machine(client);
+        place.write(place.read().in_flight(slots, text));
+    }
+}
+
+/// Advances the client, and returns the kind of the event, which `event` describes.
+///
+/// `now` is the time in milliseconds since any moment, and never decreases. The first polls connect to the server.
+///
+/// # Safety
+/// `client` is initialized. `event` points to an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_poll(
+    client: *mut mcp_client_t,
+    now: u64,
+    event: *mut mcp_client_event_t,
+) -> mcp_client_event_kind_t {
+    let mut out = mcp_client_event_t::new(mcp_client_event_kind_t::MCP_CLIENT_OTHER);
+    // SAFETY: the requirements are those of this function.
+    match unsafe { machine(client) }.poll(Millis(now)) {
+        Action::Io(io) => {
+            (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
+            // SAFETY: the requirements are those of this function.
+            unsafe { *moves(client) = Moves::new(io) };
+        }
+        Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
+        Action::Event => {
+            // SAFETY: as above, and the last reference is not used any more.
+            if let Some(event) = unsafe { machine(client) }.event() {
+                on_event(event, &mut out);
+            }
+        }
+    }
+    // SAFETY: the caller promises space for an event.
+    unsafe { write(event, out) };
+    out.kind
+}
+
+/// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
+///
+/// # Safety
+/// `client` is initialized. `length` points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *mut usize) -> *const u8 {
+    // SAFETY: the requirements are those of this function.
+    let output = unsafe { moves(client) }.output();
+    // SAFETY: the caller promises space for the length.
+    unsafe { write(length, output.len()) };
+    output.as_ptr()
+}
+
+/// Reports that the first `count` bytes of the output were sent. Once for each poll.
+///
+/// # Safety
+/// `client` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) {
+    // SAFETY: the requirements are those of this function.
+    unsafe { moves(client) }.consumed(count);
+}
+
+/// Passes received bytes to the client after `MCP_CLIENT_IO`, once for each poll. Returns the number of bytes that the
+/// client takes. Pass the remaining bytes after the next `MCP_CLIENT_IO`.
+///
+/// # Safety
+/// `client` is initialized. `bytes` points to `count` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *const u8, count: usize) -> usize {
+    // SAFETY: the requirements are those of this function.
+    unsafe { moves(client).feed(slice(bytes, count)) }
+}
+
+/// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
+/// this space, and report the number of bytes with `mcp_client_filled`.
+///
+/// # Safety
+/// `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut usize) -> *mut u8 {
+    // SAFETY: the requirements are those of this function.
+    let input = unsafe { moves(client) }.input();
+    // SAFETY: the caller promises space for the size.
+    unsafe { write(size, input.len()) };
+    input.as_mut_ptr()
+}
+
+/// Reports that `count` bytes were received into the space. Once for each poll.
+///
+/// # Safety
+/// `client` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) {
+    // SAFETY: the requirements are those of this function.
+    unsafe { moves(client) }.filled(count);
+}
+
+/// Reports the end of the input. Requests in flight fail. Call this after `MCP_CLIENT_IO`.
+///
+/// # Safety
+/// `client` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
+    // SAFETY: the requirements are those of this function.
+    unsafe { moves(client) }.end();
+}
+
+/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent.
+///
+/// # Safety
+/// `client` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64) {
+    // SAFETY: the requirements are those of this function.
+    unsafe { machine(client) }.shutdown(Millis(now));
+}
+
+/// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+///
+/// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
+/// is in milliseconds, and progress restarts it; 0 is the default of one minute.
+///
+/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
+/// `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
+/// are not JSON. `ticket` is then `MCP_NO_TICKET`.
+///
+/// # Safety
+/// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_call_tool(
+    client: *mut mcp_client_t,
+    name: *const c_char,
+    arguments: *const c_char,
+    timeout: u64,
+    ticket: *mut u64,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let sent = unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) };
+    let sent = sent.map(|(name, arguments)| {
+        // SAFETY: the requirements are those of this function.
+        unsafe { machine(client) }.call_json(
+            name,
+            arguments.unwrap_or("{}"),
+            options(timeout).with_progress(),
+        )
+    });
+    // SAFETY: the caller promises space for a ticket.
+    unsafe { finish(sent, ticket) }
+}
+
+/// Reads a resource. The result has the member `contents`. See `mcp_client_call_tool` for the errors and events.
+///
+/// # Safety
+/// `client` is initialized. `uri` is a string. `ticket` points to a ticket.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_read_resource(
+    client: *mut mcp_client_t,
+    uri: *const c_char,
+    timeout: u64,
+    ticket: *mut u64,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let sent = unsafe { string(uri).map(|uri| machine(client).read_resource(uri, options(timeout))) };
+    // SAFETY: the caller promises space for a ticket.
+    unsafe { finish(sent, ticket) }
+}
+
+/// Cancels a request. No event follows for it.
+///
+/// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
+///
+/// # Safety
+/// `client` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client_t, ticket: u64) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    unsafe { machine(client) }.cancel(from_c(ticket), "").into()
+}
+
+fn options(timeout: u64) -> Options<'static> {
+    if timeout == 0 { Options::DEFAULT } else { Options::DEFAULT.timeout(Millis(timeout)) }
+}
+
+/// Writes the ticket of a request that was sent.
+///
+/// # Safety
+/// `ticket` is NULL, or points to space for a ticket.
+unsafe fn finish(sent: Result<Result<Ticket, SendError>, mcp_status_t>, ticket: *mut u64) -> mcp_status_t {
+    let sent = sent.and_then(|sent| sent.map_err(mcp_status_t::from));
+    // SAFETY: the requirements are those of this function.
+    unsafe { write(ticket, sent.map_or(MCP_NO_TICKET, to_c)) };
+    mcp_status_t::from(sent.map(|_| ()))
+}

@@ -1,0 +1,94 @@
+//! Events of a client, as C sees them.
+
+use mcp_proto::Outcome;
+use mcp_proto::client::Event;
+
+use crate::event::{MCP_NO_TICKET, mcp_text_t};
+use crate::request::to_c;
+
+/// The next step of the caller, after `mcp_client_poll`.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum mcp_client_event_kind_t {
+    /// Move bytes: send the output, and receive input. Poll again, at `deadline` at the latest.
+    MCP_CLIENT_IO = 0,
+    /// The connection has ended.
+    MCP_CLIENT_CLOSED,
+    /// The client is connected, and accepts requests.
+    MCP_CLIENT_CONNECTED,
+    /// The client could not connect. The connection ends.
+    MCP_CLIENT_CONNECT_FAILED,
+    /// The result of the request `ticket`: `json`. The text of a tool is at `content.0.text`, its failure at `isError`,
+    /// its structured content at `structuredContent`.
+    MCP_CLIENT_RESULT,
+    /// The server responded to the request `ticket` with the error `code`.
+    MCP_CLIENT_ERROR,
+    /// The request `ticket` has ended without a valid response: after its timeout, for example.
+    MCP_CLIENT_FAILED,
+    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Some servers send
+    /// integers as `3.0`, which `mcp_json_fixed` reads.
+    MCP_CLIENT_PROGRESS,
+    /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
+    MCP_CLIENT_WRITABLE,
+    /// An event without further data, which needs no action.
+    MCP_CLIENT_OTHER,
+}
+
+/// An event of a client. Its pointers are valid until the next function that takes the client.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct mcp_client_event_t {
+    /// The kind. It tells which other fields have a meaning.
+    pub kind: mcp_client_event_kind_t,
+    /// The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
+    pub code: i32,
+    /// The result or the progress, a JSON object: see `mcp_json_int`.
+    pub json: mcp_text_t,
+    /// The ticket of the request.
+    pub ticket: u64,
+    /// The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+    pub deadline: u64,
+}
+
+impl mcp_client_event_t {
+    /// An event without data.
+    pub(crate) const fn new(kind: mcp_client_event_kind_t) -> mcp_client_event_t {
+        mcp_client_event_t {
+            kind,
+            code: 0,
+            json: mcp_text_t::EMPTY,
+            ticket: MCP_NO_TICKET,
+            deadline: u64::MAX,
+        }
+    }
+}
+
+/// Describes an event of the core.
+pub(crate) fn on_event(event: Event<'_>, out: &mut mcp_client_event_t) {
+    use mcp_client_event_kind_t as Kind;
+    out.kind = match event {
+        Event::Connected(_) => Kind::MCP_CLIENT_CONNECTED,
+        Event::ConnectFailed(_) => Kind::MCP_CLIENT_CONNECT_FAILED,
+        Event::Writable => Kind::MCP_CLIENT_WRITABLE,
+        Event::Progress(progress) => {
+            (out.ticket, out.json) = (to_c(progress.ticket()), mcp_text_t::new(progress.raw().raw()));
+            Kind::MCP_CLIENT_PROGRESS
+        }
+        Event::Response(response) => {
+            out.ticket = to_c(response.ticket());
+            match response.outcome() {
+                Outcome::Result(result) => {
+                    out.json = mcp_text_t::new(result.raw());
+                    Kind::MCP_CLIENT_RESULT
+                }
+                Outcome::Error(error) => {
+                    let code = error.code().clamp(i32::MIN.into(), i32::MAX.into());
+                    out.code = i32::try_from(code).unwrap_or_default();
+                    Kind::MCP_CLIENT_ERROR
+                }
+                _ => Kind::MCP_CLIENT_FAILED,
+            }
+        }
+        _ => Kind::MCP_CLIENT_OTHER,
+    };
+}

@@ -1,0 +1,185 @@
+//! The functions of a client, called as C calls them. Miri checks them too.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::indexing_slicing, clippy::undocumented_unsafe_blocks)]
+
+use core::ptr;
+
+use crate::client::*;
+use crate::client_event::mcp_client_event_kind_t::{self, *};
+use crate::client_event::mcp_client_event_t;
+use crate::event::MCP_NO_TICKET;
+use crate::status::mcp_status_t::*;
+use crate::tests::{lend, text_of};
+
+struct Program {
+    client: *mut mcp_client_t,
+    event: mcp_client_event_t,
+    now: u64,
+    written: String,
+}
+
+impl Program {
+    fn new() -> Program {
+        let client = lend(1);
+        let config = config(MCP_CONNECT_HANDSHAKE);
+        let (rx, tx) = (lend::<u8>(1024), lend::<u8>(1024));
+        assert_eq!(unsafe { mcp_client_init(client, &config, rx, 1024, tx, 1024) }, MCP_OK);
+        unsafe { mcp_client_lend_slots(client, lend(1), 1, lend(16), 16) };
+        let event = mcp_client_event_t::new(MCP_CLIENT_OTHER);
+        Program { client, event, now: 0, written: String::new() }
+    }
+
+    /// A connected client.
+    fn connected() -> Program {
+        let mut program = Program::new();
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_CONNECTED);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        program.written.clear();
+        program
+    }
+
+    /// Writes until the client waits for input, or has an event of another kind.
+    fn run(&mut self) -> mcp_client_event_kind_t {
+        loop {
+            let kind = unsafe { mcp_client_poll(self.client, self.now, &mut self.event) };
+            assert_eq!(kind, self.event.kind);
+            let mut length = 0;
+            let output = unsafe { mcp_client_output(self.client, &mut length) };
+            if kind != MCP_CLIENT_IO || length == 0 {
+                return kind;
+            }
+            let output = unsafe { std::slice::from_raw_parts(output, length) };
+            self.written.push_str(std::str::from_utf8(output).unwrap());
+            unsafe { mcp_client_consumed(self.client, length) };
+        }
+    }
+
+    /// Passes a line through the space of the client, and checks the event that follows.
+    fn hears(&mut self, line: &str, expected: mcp_client_event_kind_t) {
+        assert_eq!(self.run(), MCP_CLIENT_IO, "{line}");
+        let (line, mut size) = (format!("{line}\n"), 0);
+        unsafe {
+            let space = mcp_client_input(self.client, &mut size);
+            assert!(size >= line.len());
+            space.copy_from(line.as_ptr(), line.len());
+            mcp_client_filled(self.client, line.len());
+        }
+        assert_eq!(self.run(), expected, "{line}");
+    }
+
+    /// The id of the request that the client wrote.
+    fn id(&mut self) -> String {
+        let written = std::mem::take(&mut self.written);
+        written.split_once(r#""id":"#).unwrap().1.split(',').next().unwrap().to_owned()
+    }
+
+    fn calls(&mut self) -> u64 {
+        let (mut ticket, arguments) = (0, c"{\"a\":1}".as_ptr());
+        let status =
+            unsafe { mcp_client_call_tool(self.client, c"add".as_ptr(), arguments, 100, &mut ticket) };
+        assert_eq!((status, ticket == MCP_NO_TICKET), (MCP_OK, false));
+        assert_eq!(self.run(), MCP_CLIENT_IO);
+        assert!(self.written.contains(r#""name":"add","arguments":{"a":1}"#), "{}", self.written);
+        ticket
+    }
+}
+
+fn config(connect: i32) -> mcp_client_config_t {
+    mcp_client_config_t { name: c"c".as_ptr(), version: c"1".as_ptr(), connect }
+}
+
+#[test]
+fn client_configuration_is_checked() {
+    let unnamed = mcp_client_config_t { name: ptr::null(), ..config(MCP_CONNECT_AUTOMATIC) };
+    for (config, rx, tx, expected) in [
+        (config(MCP_CONNECT_AUTOMATIC), 1024, 1024, MCP_OK),
+        (config(MCP_CONNECT_STATELESS), 1024, 1024, MCP_OK),
+        (config(3), 1024, 1024, MCP_ERROR_CONFIG),
+        (unnamed, 1024, 1024, MCP_ERROR_NULL),
+        (config(MCP_CONNECT_AUTOMATIC), 16, 1024, MCP_ERROR_RX_TOO_SMALL),
+        (config(MCP_CONNECT_AUTOMATIC), 1024, 16, MCP_ERROR_TX_TOO_SMALL),
+    ] {
+        let status = unsafe { mcp_client_init(lend(1), &config, lend(rx), rx, lend(tx), tx) };
+        assert_eq!(status, expected, "{} {rx} {tx}", config.connect);
+    }
+}
+
+#[test]
+fn requests_that_cannot_be_sent_are_refused() {
+    let call = |program: &Program, arguments: &core::ffi::CStr| {
+        let mut ticket = 1;
+        let arguments = arguments.as_ptr();
+        let status =
+            unsafe { mcp_client_call_tool(program.client, c"add".as_ptr(), arguments, 0, &mut ticket) };
+        assert_eq!(ticket == MCP_NO_TICKET, status != MCP_OK);
+        status
+    };
+    assert_eq!(call(&Program::new(), c"{}"), MCP_ERROR_NOT_CONNECTED);
+    let program = Program::connected();
+    assert_eq!(call(&program, c"{"), MCP_ERROR_UNWRITABLE);
+    assert_eq!(call(&program, c"\xFF"), MCP_ERROR_UTF8);
+    assert_eq!(call(&program, c"{}"), MCP_OK);
+    assert_eq!(call(&program, c"{}"), MCP_ERROR_FULL);
+}
+
+#[test]
+fn call_ends_with_a_result_an_error_or_a_timeout() {
+    let mut program = Program::connected();
+    let ticket = program.calls();
+    let id = program.id();
+    let params = format!(r#"{{"progressToken":{id},"progress":1}}"#);
+    let line = format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#);
+    program.hears(&line, MCP_CLIENT_PROGRESS);
+    assert_eq!((program.event.ticket, text_of(program.event.json)), (ticket, params.as_str()));
+    let result = r#"{"content":[{"type":"text","text":"3"}]}"#;
+    program.hears(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#), MCP_CLIENT_RESULT);
+    assert_eq!((program.event.ticket, text_of(program.event.json)), (ticket, result));
+
+    let ticket = program.calls();
+    for (code, expected) in [("-32602", -32602), ("99999999999", i32::MAX)] {
+        let ticket = if code == "-32602" { ticket } else { program.calls() };
+        let error = format!(r#"{{"code":{code},"message":"no"}}"#);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_ERROR);
+        assert_eq!((program.event.ticket, program.event.code), (ticket, expected));
+    }
+
+    let ticket = program.calls();
+    program.now += 100;
+    assert_eq!(program.run(), MCP_CLIENT_FAILED);
+    assert_eq!(program.event.ticket, ticket);
+}
+
+#[test]
+fn cancelled_request_has_no_event() {
+    let mut program = Program::connected();
+    let ticket = program.calls();
+    assert_eq!(unsafe { mcp_client_cancel(program.client, ticket) }, MCP_OK);
+    assert_eq!(unsafe { mcp_client_cancel(program.client, ticket) }, MCP_ERROR_GONE);
+    program.now += 1000;
+    assert_eq!(program.run(), MCP_CLIENT_IO);
+    assert!(program.written.contains("notifications/cancelled"), "{}", program.written);
+}
+
+#[test]
+fn end_of_input_fails_requests() {
+    let (mut program, mut ticket) = (Program::connected(), 0);
+    let status = unsafe { mcp_client_read_resource(program.client, c"a:b".as_ptr(), 0, &mut ticket) };
+    assert_eq!(status, MCP_OK);
+    assert_eq!(program.run(), MCP_CLIENT_IO);
+    assert!(program.written.contains(r#""uri":"a:b""#), "{}", program.written);
+    unsafe { mcp_client_end_of_input(program.client) };
+    assert_eq!(program.run(), MCP_CLIENT_FAILED);
+    assert_eq!(program.event.ticket, ticket);
+    assert_eq!(program.run(), MCP_CLIENT_CLOSED);
+}
+
+#[test]
+fn shutdown_closes_the_connection() {
+    let mut program = Program::connected();
+    unsafe { mcp_client_shutdown(program.client, 0) };
+    assert_eq!(program.run(), MCP_CLIENT_CLOSED);
+    assert_eq!(unsafe { mcp_client_feed(program.client, b"{".as_ptr(), 1) }, 0);
+}
