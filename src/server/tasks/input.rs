@@ -18,7 +18,7 @@ use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent, TaskInputEvent};
 use crate::server::send_request::Response;
-use crate::server::server_state::ServerState;
+use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
 
@@ -202,8 +202,8 @@ impl ServerState<'_> {
         to: To,
     ) -> Result<(), SendError> {
         let (data, id) = table.data(ticket).zip(table.id(ticket)).ok_or(SendError::Gone)?;
-        let is_current = data.session == self.session_key;
-        if is_current && !self.is_session_notified() {
+        let session = self.session_of(data)?;
+        if !session.is_none_or(|session| session.capabilities.has(input.needs())) {
             return Err(SendError::NotConnected);
         }
         self.ensure_response_space()?;
@@ -228,6 +228,20 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
+    /// The session that gets the messages of a task (`2025-11-25`). `None` stands for another session than the current
+    /// one, of which the server knows nothing.
+    ///
+    /// # Errors
+    /// [`SendError::NotConnected`]: the handshake is not complete, or has negotiated another revision than that of the
+    /// task, which knows no tasks.
+    pub(super) fn session_of(&self, data: &TaskData) -> Result<Option<NegotiatedSession>, SendError> {
+        if data.session != self.session_key {
+            return Ok(None);
+        }
+        let session = self.peer.session.filter(|session| session.complete && session.revision == data.revision);
+        session.map(Some).ok_or(SendError::NotConnected)
+    }
+
     /// The routing of a message about a task: on the stream of a request that waits for the task, or to the session.
     pub(super) fn task_routing(&self, ticket: Ticket, data: &TaskData, kind: OutboundMessageKind) -> Routing {
         let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));

@@ -107,8 +107,8 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress` has
-    /// not grown. [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too
-    /// large.
+    /// not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
+    /// [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -230,6 +230,7 @@ impl ServerState<'_> {
         if token.is_empty() || key <= data.last_progress {
             return Err(SendError::NotWanted);
         }
+        self.session_of(data)?;
         self.ensure_response_space()?;
         let routing = self.task_routing(ticket, data, OutboundMessageKind::Notification);
         let output = &mut self.peer.output;

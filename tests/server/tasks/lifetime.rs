@@ -108,6 +108,28 @@ fn next_session_finds_tasks_of_the_last_one() {
 }
 
 #[test]
+fn messages_of_a_task_need_a_session_of_its_revision() {
+    let mut host = Host::new(&INFO, Some(table().keep_on_reset())).session("2025-11-25");
+    let params = json!({"name": "optional", "task": {}, "_meta": {"progressToken": "p"}});
+    host.request("tools/call", params);
+    let ticket = host.last();
+    let attempt = |host: &mut Host| {
+        let asked = host.server.task(ticket).unwrap().require_input("who", &FORM);
+        (asked, host.server.task(ticket).unwrap().progress(1, None, ""))
+    };
+    host.server.reset();
+    let none = (Err(SendError::NotConnected), Err(SendError::NotConnected));
+    assert_eq!(attempt(&mut host), none, "no session");
+    let mut host = host.session("2024-11-05");
+    assert_eq!(attempt(&mut host), none, "a revision without tasks");
+    host.server.reset();
+    let mut host = host.session("2025-11-25");
+    host.server.task(ticket).unwrap().progress(1, None, "").unwrap();
+    host.take();
+    assert_eq!(attempt(&mut host), (Ok(()), Err(SendError::NotWanted)));
+}
+
+#[test]
 fn table_on_the_heap_works_like_a_lent_one() {
     let mut host = Host::extension();
     let (rx, tx) = (leak([0; 4096]), leak([0; 4096]));
