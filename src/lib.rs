@@ -53,7 +53,7 @@ pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
 pub use machine::{Action, Io, Machine, Next, Receive};
 #[cfg(feature = "derive")]
-pub use mcp_proto_macros::ToolArguments;
+pub use mcp_proto_macros::{ToolArguments, router, tool};
 pub use peer::keep_alive::KeepAlive;
 pub use peer::lifecycle::State;
 pub use peer::observer::{Direction, Observer};
@@ -78,3 +78,8 @@ pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;
 pub use time::Millis;
+
+/// The examples of a document.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/buffers.md")]
+mod buffers {}

@@ -25,6 +25,13 @@ fn readme_shows_the_loops_that_are_built() {
 }
 
 #[test]
+fn c_document_shows_the_program_that_is_built() {
+    let program = text("adapters/c/examples/blinky.c");
+    let shown = format!("<!-- adapters/c/examples/blinky.c -->\n```c\n{program}```\n");
+    assert!(text("docs/c.md").contains(&shown), "docs/c.md does not show blinky.c as it is");
+}
+
+#[test]
 fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
@@ -250,10 +257,10 @@ fn compatibility_rows_name_existing_switches_and_tests() {
 
 #[test]
 fn attacks_name_existing_tests() {
-    let attacks = table("SECURITY.md", "attacks");
+    let (attacks, over_http) = (table("SECURITY.md", "attacks"), table("SECURITY.md", "http attacks"));
     let tests = tests();
-    assert!(attacks.len() > 20, "{}", attacks.len());
-    for row in attacks {
+    assert!(attacks.len() > 20 && over_http.len() > 10, "{} {}", attacks.len(), over_http.len());
+    for row in attacks.into_iter().chain(over_http) {
         assert_eq!(row.len(), 5, "{row:?}");
         assert!(!quoted(&row[3]).is_empty(), "{row:?} names no test");
         for name in quoted(&row[3]) {

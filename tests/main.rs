@@ -12,6 +12,7 @@ mod layers;
 mod memory;
 mod methods;
 mod pair;
+mod router;
 mod server;
 mod support;
 mod url_bridge;

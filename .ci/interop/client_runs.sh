@@ -39,30 +39,82 @@ run_everything_over_http() {
     run_everything_at "server-everything over HTTP" "http://127.0.0.1:$port/mcp"
 }
 
-# Runs our client against Python servers at a URL, in both eras.
-run_python_over_http() {
-    local python version port era
+# Runs our client against servers of the official SDKs for Python and TypeScript at a URL, in their eras.
+run_sdks_over_http() {
+    local python version eras
     for python in "$sdk1/bin/python" "$sdk2/bin/python"; do
-        port=$(free_port)
-        "$python" "$here/python_http_server.py" "$port" >/dev/null 2>&1 &
-        wait_for_port "$port"
-        version=$("$python" -c 'from importlib.metadata import version; print(version("mcp"))')
-        for era in legacy auto modern; do
-            if [[ $era == modern && $version == 1.* ]]; then continue; fi
-            run_client "python mcp $version over HTTP" "a tool" $era ok 'structured: {"result":42}' \
-                --call add --args '{"a":2,"b":40}' "http://127.0.0.1:$port/mcp"
-            run_client "python mcp $version over HTTP" "progress" $era ok 'progress 3 of 3' \
-                --call count --args '{"to":3}' "http://127.0.0.1:$port/mcp"
-            run_client "python mcp $version over HTTP" "resources" $era ok 'a small page' \
-                --read file:///page "http://127.0.0.1:$port/mcp"
-            run_client "python mcp $version over HTTP" "no such server" $era fails 'status 404' \
-                "http://127.0.0.1:$port/nothing"
-        done
-        on_tokio() { check_run "our client, python mcp $version over HTTP" "$1, on tokio" auto "${@:2}"; }
-        on_tokio "a tool" ok 42 "$http_client" "http://127.0.0.1:$port/mcp" add '{"a":2,"b":40}'
-        on_tokio "progress" ok 'progress 3' "$http_client" "http://127.0.0.1:$port/mcp" count '{"to":3}'
-        on_tokio "no such server" fails 'status 404' "$http_client" "http://127.0.0.1:$port/nothing"
+        version=$(version_of_sdk "$python")
+        eras=(legacy auto modern)
+        if [[ $version == 1.* ]]; then eras=(legacy auto); fi
+        served_at "$python" "$here/python_server.py" PORT
+        run_sdk_at "python mcp $version over HTTP" "${eras[@]}"
     done
+    served_at node "$node/typescript_server.mjs" PORT
+    version=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$modules/@modelcontextprotocol/server/package.json")
+    run_sdk_at "typescript server $version over HTTP" legacy auto modern
+}
+
+# Runs our client against the small server at `url`: `run_sdk_at NAME ERA...`.
+run_sdk_at() {
+    local era name=$1
+    for era in "${@:2}"; do
+        run_client "$name" "a tool" $era ok 'structured: {"result":42}' --call add --args '{"a":2,"b":40}' "$url"
+        run_client "$name" "progress" $era ok 'progress 3 of 3' --call count --args '{"to":3}' "$url"
+        run_client "$name" "resources" $era ok 'a small page' --read file:///page "$url"
+        run_client "$name" "no such server" $era fails 'status 404' "${url%/mcp}/nothing"
+    done
+    on_tokio() { check_run "our client, $name" "$1, on tokio" auto "${@:2}"; }
+    on_tokio "a tool" ok 42 "$http_client" "$url" add '{"a":2,"b":40}'
+    on_tokio "progress" ok 'progress 3' "$http_client" "$url" count '{"to":3}'
+    on_tokio "no such server" fails 'status 404' "$http_client" "${url%/mcp}/nothing"
+}
+
+# Prints the version of the official SDK that a Python interpreter has.
+version_of_sdk() { "$1" -c 'from importlib.metadata import version; print(version("mcp"))'; }
+
+# Runs official clients against official servers through the example bridge, in both directions.
+run_url_bridge() {
+    local python other port version demo=(node "$modules/@modelcontextprotocol/server-everything/dist/index.js")
+    local to_url='stdio to a URL' to_stdio='a URL to stdio'
+    for python in "$sdk1/bin/python" "$sdk2/bin/python"; do
+        version=$(version_of_sdk "$python")
+        served_at "$python" "$here/python_server.py" PORT
+        for other in "$sdk1/bin/python" "$sdk2/bin/python"; do
+            drive "$other" "$here/url_bridge_client.py" "$to_url" "$version" "$bridge" "$url"
+        done
+        served_at "$bridge" --http 127.0.0.1:PORT -- "$python" "$here/python_server.py"
+        for other in "$sdk1/bin/python" "$sdk2/bin/python"; do
+            drive "$other" "$here/url_bridge_client.py" "$to_stdio" "$version" "$url"
+        done
+    done
+    port=$(free_port)
+    PORT=$port "${demo[@]}" streamableHttp >/dev/null 2>&1 &
+    wait_for_port "$port"
+    inspect_bridge "$to_url" "$bridge" "http://127.0.0.1:$port/mcp"
+    served_at "$bridge" --http 127.0.0.1:PORT -- "${demo[@]}"
+    inspect_bridge "$to_stdio" "$url"
+}
+
+# Runs the inspector against server-everything through the bridge: `inspect_bridge DIRECTION TARGET...`.
+inspect_bridge() {
+    local who direction=$1 target=("${@:2}")
+    who="bridge, $(name_of_inspector) with server-everything"
+    bridged() { inspect_with "$who" "$1" "$direction" ok "$2" legacy "${target[@]}" "${@:3}"; }
+    bridged "tools" '"name":"get-sum"' --method tools/list
+    bridged "a call" 'is 42' --method tools/call --tool-name get-sum --tool-args-json '{"a":2,"b":40}'
+    bridged "resources" 'text/markdown' \
+        --method resources/read --uri demo://resource/static/document/features.md
+}
+
+# Starts a server at a free port. Sets `url`, and `log` to the file with its stderr. The word PORT in the command becomes
+# the port.
+served_at() {
+    local port
+    port=$(free_port)
+    log=$scratch/stderr-$port
+    "${@//PORT/$port}" >/dev/null 2>>"$log" &
+    wait_for_port "$port"
+    url=http://127.0.0.1:$port/mcp
 }
 
 # Prints a port that no program listens on.
@@ -210,9 +262,23 @@ run_our_server() {
 }
 
 run_rmcp() {
-    local version
-    rmcp() { run_client "rmcp" "$1" "$version" "${@:2}" -- "$rmcp/rmcp_server"; }
-    for version in 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
+    run_rmcp_at "rmcp" "$rmcp/rmcp_server"
+}
+
+run_rmcp_over_http() {
+    served_at "$rmcp/rmcp_server" --http 127.0.0.1:PORT
+    run_rmcp_at "rmcp over HTTP" "$url"
+    served_at "$everything" --http 127.0.0.1:PORT
+    drive "$rmcp/rmcp_client" "$url"
+}
+
+# Runs our client against rmcp: `run_rmcp_at NAME COMMAND`, or with a URL as the command.
+run_rmcp_at() {
+    local version name=$1 peer=$2 versions=(2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28)
+    # 2024-11-05 has another transport for HTTP.
+    if [[ $peer == http://* ]]; then versions=("${versions[@]:1}"); fi
+    rmcp() { run_client "$name" "$1" "$version" "${@:2}" -- "$peer"; }
+    for version in "${versions[@]}"; do
         rmcp "lists, in two pages" ok ask_roots
         rmcp "a tool" ok 'päivää 👋' --call echo --args '{"message":"päivää 👋"}'
         rmcp "content" ok 'image/png, 8 bytes' --call show
@@ -220,7 +286,15 @@ run_rmcp() {
         rmcp "isError" fails 'it is broken' --call fail
         rmcp "no such tool" fails '-32602' --call no_such_tool
         rmcp "progress" ok 'progress 3 of 3' --call slow --args '{"steps":3,"pause":10}'
-        rmcp "cancel" fails 'slow was cancelled' --timeout 2 --call slow --args '{"steps":1,"pause":60000}'
+        if [[ $peer == http://* ]]; then
+            : >"$log"
+            rmcp "cancel" fails 'did not respond in time' --timeout 2 --call slow --args '{"steps":1,"pause":60000}'
+            # shellcheck disable=SC2016  # the inner shell expands it
+            check_run "our client, $name" "cancel, at the server" "$version" ok 'slow was cancelled' \
+                bash -c 'until grep "slow was cancelled" "$0"; do sleep 0.1; done' "$log"
+        else
+            rmcp "cancel" fails 'slow was cancelled' --timeout 2 --call slow --args '{"steps":1,"pause":60000}'
+        fi
         rmcp "logging" ok 'it is warm' --log-level info --call log
         rmcp "resources" ok 'some text' --read test://text
         rmcp "bytes" ok 'test://bytes, 8 bytes' --read test://bytes
@@ -244,14 +318,32 @@ run_rmcp() {
     version=auto rmcp "lists, in two pages" ok ask_roots
 }
 
+# Prints the name and the version of the inspector.
+name_of_inspector() {
+    local package=$modules/@modelcontextprotocol/inspector/package.json
+    echo "inspector $(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$package")"
+}
+
+# Runs the inspector in its command-line mode: `inspect_with WHO WHAT COLUMN EXIT WORD ERA TARGET... OPTION...`.
+inspect_with() {
+    check_run "${@:1:5}" env HOME="$scratch" \
+        "$new_node" "$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "${@:7}" \
+        --quiet --format json --connect-timeout "${PATIENCE}000" --protocol-era "$6"
+}
+
 run_inspector() {
-    local era who
-    who="inspector $(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$modules/@modelcontextprotocol/inspector/package.json")"
-    inspector() {
-        check_run "$who" "$1" "$era" "$2" "$3" env HOME="$scratch" "$new_node" \
-            "$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "$everything" --quiet --format json \
-            --connect-timeout "${PATIENCE}000" --protocol-era "$era" "${@:4}"
-    }
+    run_inspector_at "$(name_of_inspector)" "$everything"
+}
+
+run_inspector_over_http() {
+    served_at "$everything" --http 127.0.0.1:PORT
+    run_inspector_at "$(name_of_inspector) over HTTP" "$url"
+}
+
+# Runs the inspector against our server: `run_inspector_at NAME TARGET`.
+run_inspector_at() {
+    local era who=$1 served=$2
+    inspector() { inspect_with "$who" "$1" "$era" "$2" "$3" "$era" "$served" "${@:4}"; }
     for era in legacy auto modern; do
         inspector "tools" ok '"name":"echo"' --method tools/list --strict
         inspector "content" ok '"text":"päivää 👋"' \

@@ -36,9 +36,12 @@ function table(corner, rows, columns, wanted) {
 
 // The mark of a client that was run over HTTP.
 const HTTP = ' over HTTP';
+// The example between official clients and official servers.
+const BRIDGE = 'bridge';
 
 function interop() {
-  const clients = results.filter(({ ours }) => !ours);
+  const clients = results.filter(({ ours, peer }) => !ours && peer !== BRIDGE);
+  const bridged = results.filter(({ peer }) => peer === BRIDGE);
   const basic = clients.filter(({ what }) => what === SAME);
   const rest = clients.filter(({ what }) => what !== SAME);
   const kind = ({ peer, column }) => `${peer.replace(HTTP, '')}, ${column}`;
@@ -65,6 +68,10 @@ function interop() {
     sections.push(`### ${peer}`, table('what', unique(of.map(({ what }) => what)), unique(of.map(({ column }) => column)),
       (it, what, column) => it.ours && it.peer === peer && it.what === what && it.column === column));
   }
+  sections.push('## `bridge`, official clients and servers',
+    'An official client on one transport uses an official server on the other one. A column names the transport of the client\nfirst.',
+    table('client and server', unique(bridged.map(({ what }) => what)), unique(bridged.map(({ column }) => column)),
+      (it, what, column) => bridged.includes(it) && it.what === what && it.column === column));
   return sections.join('\n\n');
 }
 
@@ -86,7 +93,7 @@ function conformance() {
 
 function versions() {
   const json = (name) => JSON.parse(readFileSync(join(here, name), 'utf8'));
-  const npm = (name) => Object.entries({ ...json(name).dependencies });
+  const npm = (name) => Object.entries({ ...json(name).dependencies }).filter(([name]) => name.startsWith('@'));
   const python = ['sdk1', 'sdk2', 'servers'].flatMap((name) =>
     readFileSync(join(here, `requirements-${name}.txt`), 'utf8').trim().split('\n').map((line) => line.split('==')));
   const [, rmcp] = /^rmcp = .*"=([^"]+)"/m.exec(readFileSync(join(here, 'rmcp/Cargo.toml'), 'utf8'));

@@ -89,6 +89,29 @@ step_boards() {
     say .ci/interop/boards examples/firmware/boards/qemu "$programs"/{mcp-serial-bridge,examples/inspect} "${images[@]}"
 }
 
+# Servers in C: the header is current, and official clients drive them on this computer and on a board in QEMU.
+step_c() {
+    need cc make python3
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
+    local build=${CARGO_TARGET_DIR:-$PWD/target} image missing=()
+    local qemu=(qemu-system-arm -machine lm3s6965evb -display none -monitor none -serial stdio -kernel)
+    target thumbv7m-none-eabi
+    installed_qemu
+    command -v arm-none-eabi-gcc >/dev/null || missing+=(gcc-arm-none-eabi)
+    ((${#missing[@]} == 0)) || packages "${missing[@]}" || not_run "${missing[*]} cannot be installed"
+    cargo_tool cbindgen 0.29.4
+    (cd adapters/c && say cbindgen --quiet --verify --config cbindgen.toml --output include/mcp_proto.h .)
+    say make --silent -C adapters/c BUILD="$build" posix lm3s6965
+    say arm-none-eabi-size "$build"/c/{blinky,device}.elf
+    for image in blinky device; do
+        if arm-none-eabi-nm "$build/c/$image.elf" | grep -i 'panic\|alloc'; then
+            echo "$image.elf contains panics, or a heap"
+            exit 1
+        fi
+    done
+    say .ci/interop/c "$build/c" "${qemu[@]}"
+}
+
 # The official Python clients drive a board in QEMU through `mcp-serial-bridge`.
 step_bridge() {
     need python3 rustup

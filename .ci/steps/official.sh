@@ -18,9 +18,9 @@ step_interop() {
     node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' || not_run "Node is older than 20"
     local target
     target=$(target_directory)
-    say cargo build --quiet --example stdio_server --example everything_server --example inspect
+    say cargo build --quiet --example stdio_server --example everything_server --example inspect --example bridge
     say cargo build --quiet -p mcp-proto-tokio --features http --example http_client
-    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect,http_client} "$target/interop-rmcp"
+    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect,http_client,bridge} "$target/interop-rmcp"
 }
 
 # The suite installs its own recent Node if a package for this platform exists.

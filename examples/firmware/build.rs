@@ -30,18 +30,26 @@ fn variants() {
     let mut code: String =
         run.lines().filter(|line| !line.starts_with("//!")).map(|line| format!("{line}\n")).collect();
     if var("CARGO_FEATURE_FLOAT").is_ok() {
-        code = code.replace("on: bool }", "on: f32 }").replace("set_led(on)", "set_led(on > 0.5)");
+        code = code.replace("on: bool }", "on: f32 }").replace("led = on;", "led = on > 0.5;");
     }
     if var("CARGO_FEATURE_DECIMAL").is_ok() {
         code = code.replace("on: bool }", "on: mcp_proto::Decimal }");
-        code = code.replace("set_led(on)", "set_led(on > mcp_proto::Decimal::new(5, -1))");
+        code = code.replace("led = on;", "led = on > mcp_proto::Decimal::new(5, -1);");
     }
     if var("CARGO_FEATURE_SKILLS").is_ok() {
-        code = code.replace("&[&TOOLS]", "&[&TOOLS, &crate::skills::SKILLS]");
+        code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
-        let theirs = "crate::codec::arguments::<LedSet>(&call, None)";
-        code = code.replace("call.arguments::<LedSet>()", theirs).replace("Call(mut call)", "Call(call)");
+        // The other decoder reads no derived type, so the handler takes the call.
+        code = code.replace(
+            "#[derive(ToolArguments)]\n#[tool(allow_unknown_fields)]",
+            "#[derive(serde::Deserialize)]",
+        );
+        code = code.replace(", ToolArguments, router", ", router");
+        code = code.replace("LedSet { on }: LedSet) -> &'static str { blinky.led = on; \"ok\" }", concat!(
+            "call: Call<'_>) { match crate::codec::arguments::<LedSet>(&call, None) { ",
+            "Ok(LedSet { on }) => { blinky.led = on; call.text(\"ok\") } Err(error) => call.invalid(error) } }",
+        ));
     }
     write(format!("{}/run.rs", var("OUT_DIR").unwrap()), code).unwrap();
 }

@@ -243,7 +243,7 @@ impl Fields {
         };
         quote!({
             #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
-            let __name = __derived::Name { names: #names, unknown: __derived::Unknown::#unknown };
+            let __name = __derived::Name::<__derived::#unknown>::new(#names);
             // No `?`, because each `?` would reserve stack space for a large error.
             loop {
                 let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {

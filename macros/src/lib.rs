@@ -1,11 +1,12 @@
-//! The derive macro `ToolArguments` of [`mcp-proto`]: a JSON Schema and a decoder.
+//! The macros of [`mcp-proto`]: arguments of tools as structs, and tools as functions.
 //!
-//! Use the macro through `mcp-proto` with the feature `derive`, not directly.
+//! Use the macros through `mcp-proto` with the feature `derive`, or through an adapter, not directly.
 //!
 //! [`mcp-proto`]: https://docs.rs/mcp-proto
 
 mod attributes;
 mod fields;
+mod handler;
 mod names;
 mod one_of;
 mod parse;
@@ -147,4 +148,93 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     shape::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a function or a method a tool. List it in a [`router!`](macro@router).
+///
+/// The name of the function is the name of the tool, and its doc comment is the description. The function itself
+/// stays as it is. The server decodes the arguments, and calls the function with them.
+///
+/// ```
+/// use mcp_proto::server::Router;
+/// use mcp_proto::{ToolArguments, router, tool};
+///
+/// struct Counter {
+///     value: i64,
+/// }
+///
+/// #[derive(ToolArguments)]
+/// struct Step {
+///     #[tool(range = 1..=10)]
+///     by: i64,
+/// }
+///
+/// impl Counter {
+///     /// Adds a number to the counter.
+///     #[tool]
+///     fn increment(&mut self, Step { by }: Step) -> Result<i64, &'static str> {
+///         self.value = self.value.checked_add(by).ok_or("the counter is full")?;
+///         Ok(self.value)
+///     }
+///
+///     /// Reads the counter.
+///     #[tool(name = "get", read_only)]
+///     fn value(&self) -> i64 {
+///         self.value
+///     }
+/// }
+///
+/// static ROUTER: Router<Counter> = router![Counter::increment, Counter::value];
+/// assert_eq!(ROUTER.tools().get("get").unwrap().input_schema(), "{}");
+/// ```
+///
+/// # Parameters
+///
+/// | type | meaning |
+/// |---|---|
+/// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
+/// | a type with `ToolArguments` | the arguments; a tool without this parameter has no arguments |
+/// | `Call<'_>` | the call: the function itself responds, or defers the call |
+///
+/// The name `Call` identifies this type, so do not rename it in an import. The parameters may have any order.
+///
+/// # Result
+///
+/// The function returns a value that implements `IntoToolResult`: a text, an integer, structured content, content
+/// blocks, or a `Result`. A function that takes a `Call` returns nothing. A function is not `async`: take the
+/// `Call`, and pass it to a worker or a task of an adapter.
+///
+/// # Items
+///
+/// | item | meaning |
+/// |---|---|
+/// | `name = "…"` | the name of the tool, instead of the function's name |
+/// | `title = "…"` | the title |
+/// | `description = "…"` | the description, instead of the doc comment |
+/// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
+/// | `crate = path` | the path of the crate `mcp_proto` |
+#[proc_macro_attribute]
+pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    handler::expand(attributes.into(), item.into()).into()
+}
+
+/// Lists tools: a `Router` of functions and methods with the attribute [`tool`](macro@tool).
+///
+/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Do not import a function to
+/// list it by its name alone, because the macro names generated functions beside it.
+///
+/// Two tools with one name are a compile error in a `static`:
+///
+/// ```compile_fail
+/// use mcp_proto::server::Router;
+/// use mcp_proto::{router, tool};
+///
+/// #[tool]
+/// fn stop() {}
+///
+/// static ROUTER: Router<()> = router![stop, stop];
+/// ```
+#[proc_macro]
+pub fn router(input: TokenStream) -> TokenStream {
+    handler::expand_router(input.into()).into()
 }

@@ -100,7 +100,7 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
             descriptions: &[#(#descriptions),*],
         })),
         deserialize: quote!(
-            let __name = __derived::Name { names: &[#(#names),*], unknown: __derived::Unknown::Variant };
+            let __name = __derived::Name::<__derived::Variant>::new(&[#(#names),*]);
             match __derived::serde::de::DeserializeSeed::deserialize(__name, __deserializer) {
                 #(#arms)*
                 ::core::result::Result::Ok(_) => ::core::result::Result::Err(__derived::no_variant()),

@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Error, Expr, Lit, LitStr, Meta, Result, Token, UnOp};
+use syn::{Attribute, Error, Expr, Ident, Lit, LitStr, Meta, Result, Token, UnOp};
 
 use crate::names::Case;
 
@@ -188,16 +188,25 @@ fn join_paragraphs(lines: &[String]) -> String {
 
 /// Replaces every lifetime with `'static`, because constants allow no other lifetime.
 pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
+    map_lifetimes(tokens, &|name| Ident::new("static", name.span()))
+}
+
+/// Replaces the lifetime `'_` with a named one.
+pub(crate) fn with_named_lifetimes(tokens: impl ToTokens, name: &str) -> TokenStream {
+    map_lifetimes(tokens, &|old| if old == "_" { Ident::new(name, old.span()) } else { old })
+}
+
+fn map_lifetimes(tokens: impl ToTokens, map: &dyn Fn(Ident) -> Ident) -> TokenStream {
     let mut after_quote = false;
     let replace = |token: TokenTree| match token {
         TokenTree::Group(group) => {
-            let mut inner = proc_macro2::Group::new(group.delimiter(), with_static_lifetimes(group.stream()));
+            let mut inner = proc_macro2::Group::new(group.delimiter(), map_lifetimes(group.stream(), map));
             inner.set_span(group.span());
             TokenTree::Group(inner)
         }
         TokenTree::Ident(name) if after_quote => {
             after_quote = false;
-            TokenTree::Ident(syn::Ident::new("static", name.span()))
+            TokenTree::Ident(map(name))
         }
         token => {
             after_quote = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');

@@ -380,11 +380,7 @@ const METHODS: [&str; 9] = [
 #[test]
 fn random_catalogues_and_results_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 128,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = proptest::test_runner::TestRunner::new(crate::config(128));
     let checked = runner.run(&world(), |world| {
         for revision in Revision::ALL {
             let (requests, lines) = world.run(revision);

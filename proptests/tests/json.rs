@@ -86,7 +86,7 @@ fn assert_same(json: Json<'_>, value: &Value) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(crate::config(1500))]
 
     #[test]
     fn scanner_accepts_what_serde_json_accepts(text in json_texts::damaged()) {

@@ -4,6 +4,7 @@ mod arguments;
 mod client_allocation;
 mod client_emitted;
 mod client_requests;
+mod client_tasks;
 mod differences;
 mod emitted;
 mod every_method;
@@ -25,3 +26,10 @@ mod tasks;
 mod transcripts;
 mod views;
 mod writer;
+
+/// Configuration of a property test with `cases` cases. `PROPTEST_CASES` above 256 multiplies them: 512 doubles them.
+fn config(cases: u32) -> proptest::test_runner::Config {
+    let default = proptest::test_runner::Config::default();
+    let cases = cases.saturating_mul(default.cases.max(256)) / 256;
+    proptest::test_runner::Config { cases, failure_persistence: None, ..default }
+}

@@ -161,7 +161,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(crate::config(600))]
 
     #[test]
     fn serde_json_reads_what_the_writer_writes(value in value(), way: u8) {

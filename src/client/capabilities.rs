@@ -7,6 +7,7 @@ use crate::json::{Json, Kind, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::{Revision, WireFeature};
 
+use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::ClientConfig;
 
 /// Pairs of a name and the JSON text of an object.
@@ -81,8 +82,13 @@ impl<'i> ClientConfig<'i> {
         .fold(self.capabilities, |declared, (_, missing)| declared.without(missing))
     }
 
-    /// Writes the capabilities object of this revision.
-    pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
+    /// Writes the capabilities object of this revision. With `tasks`, the client runs tasks.
+    pub(crate) fn write_capabilities(
+        &self,
+        revision: Revision,
+        tasks: Option<&'static dyn ClientTaskHooks>,
+        out: &mut Writer<'_>,
+    ) {
         use ClientCapabilities as C;
         let declared = self.declared(revision);
         out.begin_object();
@@ -102,6 +108,9 @@ impl<'i> ClientConfig<'i> {
             let modes = if revision.has(WireFeature::ElicitationModes) { declared } else { C::NONE };
             let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
             write_parts("elicitation", modes, parts, out);
+        }
+        if let Some(tasks) = tasks.filter(|_| revision.has(WireFeature::Tasks)) {
+            tasks.write_capability(declared, out);
         }
         write_raw("experimental", [self.experimental, &[]], out);
         if revision.has(WireFeature::Extensions) {

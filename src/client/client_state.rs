@@ -11,6 +11,8 @@ use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Outbound, OutboundState, Progress, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{InFlight, Ticket};
+use crate::peer::tasks::storage::Storage;
+use crate::peer::tasks::table::TaskTable;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ServerCapabilities;
@@ -93,6 +95,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) request_id: Span,
     /// Whether a server request waits for transmit space for its response.
     pub(crate) server_request_waits: bool,
+    /// The tasks that the client runs.
+    pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
 }
 
 /// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
@@ -122,6 +126,7 @@ impl<'b> ClientState<'b> {
             roots_changed_pending: false,
             request_id: Span::MISSING,
             server_request_waits: false,
+            client_tasks: None,
         }
     }
 
@@ -138,7 +143,7 @@ impl<'b> ClientState<'b> {
         let mut largest = RESERVE;
         for revision in self.config.revisions.newest_first() {
             let mut out = Writer::measure();
-            connect::write_params(self.config, revision, &mut out);
+            connect::write_params(self.config, revision, self.client_task_hooks(), &mut out);
             let meta = Meta { token: Some(u64::MAX), ..Meta::default() };
             self.config.write_meta(revision, meta, &mut MemberCache::new(), &mut out);
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
@@ -149,6 +154,13 @@ impl<'b> ClientState<'b> {
     /// The size limit in bytes of a response from the client itself.
     pub(crate) fn own_response_size(&self) -> usize {
         RESERVE.saturating_add(self.peer.output.overhead())
+    }
+
+    /// The size in bytes that every response needs: the largest response from the client itself, or about a task.
+    pub(crate) fn min_reply_size(&self) -> usize {
+        let tasks =
+            self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));
+        RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
     }
 
     /// Compacts the output, and writes a message of at most `space` bytes.

@@ -10,6 +10,7 @@ use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
+use crate::client::client_tasks::config::ClientTaskConfig;
 use crate::client::options::Meta;
 use crate::client::tasks::config::TaskConfig;
 
@@ -36,6 +37,7 @@ pub struct ClientConfig<'i> {
     pub(crate) missing_jsonrpc: bool,
     pub(crate) rounds: u32,
     pub(crate) tasks: Option<TaskConfig>,
+    pub(crate) client_tasks: Option<ClientTaskConfig>,
 }
 
 /// The era in which a client connects.
@@ -115,6 +117,7 @@ impl<'i> ClientConfig<'i> {
             missing_jsonrpc: false,
             rounds: 10,
             tasks: None,
+            client_tasks: None,
         }
     }
 
@@ -228,7 +231,7 @@ impl<'i> ClientConfig<'i> {
                 out.key(meta::CLIENT_INFO);
                 self.identity.write(revision, out);
                 out.key(meta::CLIENT_CAPABILITIES);
-                self.write_capabilities(revision, out);
+                self.write_capabilities(revision, None, out);
             });
         }
         if let Some(token) = meta.token {

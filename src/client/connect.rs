@@ -11,6 +11,7 @@ use crate::protocol::revision::{Era, Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
 use crate::client::client_state::{ClientState, Connecting, Session};
+use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
@@ -19,12 +20,17 @@ use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
 
-/// Writes the parameters of the connecting request without `_meta`.
-pub(crate) fn write_params(config: &ClientConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+/// Writes the parameters of the connecting request without `_meta`. With `tasks`, the client runs tasks.
+pub(crate) fn write_params(
+    config: &ClientConfig<'_>,
+    revision: Revision,
+    tasks: Option<&'static dyn ClientTaskHooks>,
+    out: &mut Writer<'_>,
+) {
     if revision.era() == Era::Handshake {
         out.field_string("protocolVersion", revision.as_str());
         out.key("capabilities");
-        config.write_capabilities(revision, out);
+        config.write_capabilities(revision, tasks, out);
         out.key("clientInfo");
         config.identity.write(revision, out);
     }
@@ -69,9 +75,10 @@ impl ClientState<'_> {
             Trigger::Probe => methods::SERVER_DISCOVER.name,
             _ => methods::INITIALIZE.name,
         };
-        let (config, id) = (self.config, self.id_of(connecting.sequence, None));
+        let (config, tasks) = (self.config, self.client_task_hooks());
+        let id = self.id_of(connecting.sequence, None);
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
-            write_params(config, revision, out);
+            write_params(config, revision, tasks, out);
         });
         self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()

@@ -23,11 +23,16 @@ impl Client<'_> {
     pub fn event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.pending_event.take()?;
         let Client { input, state, .. } = self;
+        if let PendingEvent::Chunk(chunk) = pending_event {
+            let data = chunk.data(input.text_so_far());
+            return Some(Event::Chunk { ticket: chunk.ticket, block: chunk.block, data });
+        }
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
         let known = |span: Span| (!span.is_missing()).then(|| view(span));
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),
+            PendingEvent::Chunk(_) => return None,
             PendingEvent::Writable => Event::Writable,
             PendingEvent::PeerUnresponsive => Event::PeerUnresponsive,
             PendingEvent::Connected { revision, result } => {

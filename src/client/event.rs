@@ -7,6 +7,7 @@ use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::rpc::Object;
 
+use crate::client::chunks::ChunkData;
 use crate::client::connect::Connected;
 use crate::client::input_required::InputRequired;
 use crate::client::method_properties::Method;
@@ -34,6 +35,15 @@ pub enum Event<'a> {
     /// does not emit the event for a request that the application cancelled. A complete list ends with its last page
     /// instead. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
+    /// A part of the content of a result, which arrives in [chunks](crate::Client::receive_chunks).
+    Chunk {
+        /// The ticket of the request.
+        ticket: Ticket,
+        /// The index of the content block, or of the resource contents.
+        block: u16,
+        /// The part. The parts of a block, joined, are its content.
+        data: ChunkData<'a>,
+    },
     /// A page of the list of tools.
     Tools(ToolsPage<'a>),
     /// A page of the list of resources.

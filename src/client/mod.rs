@@ -9,7 +9,9 @@
 //! | call a tool | [`Client::call`], [`call_with`](Client::call_with), [`call_json`](Client::call_json) | [`Response::tool_result`] |
 //! | list | [`Client::list_tools`], [`list_resources`](Client::list_resources), [`list_templates`](Client::list_templates), [`list_prompts`](Client::list_prompts) | [`Event::Tools`], … for each page |
 //! | read, get, complete | [`Client::read_resource`], [`get_prompt`](Client::get_prompt), [`complete`](Client::complete) | [`Response::resource`], [`prompt`](Response::prompt), [`completion`](Response::completion) |
+//! | receive a result that is larger than the receive buffer | [`Client::receive_chunks`] | [`Event::Chunk`], then the response |
 //! | let calls become tasks | [`ClientConfig::tasks`] | [`Event::Task`], then the end of the call |
+//! | let requests of the server become tasks | [`ClientConfig::client_tasks`], [`Client::client_tasks`] | [`Event::ServerRequest`] |
 //! | continue a task after a restart | [`Client::resume_task`] | [`Response::tool_result`] |
 //! | subscribe to changes | [`Client::listen`] (`2026-07-28`), [`subscribe`](Client::subscribe) (before) | [`Event::Changed`], [`Event::Updated`] |
 //! | send anything else | [`Client::request`], [`notify`](Client::notify) | [`Response::outcome`] |
@@ -27,7 +29,9 @@
 //! the type with the same name without `View`, such as `server::Tool`.
 
 mod capabilities;
+mod chunks;
 mod client_state;
+mod client_tasks;
 mod config;
 mod connect;
 mod emit;
@@ -52,6 +56,7 @@ mod tasks;
 
 use ::core::mem;
 
+pub use crate::client::chunks::ChunkData;
 pub use crate::client::config::{ClientConfig, Connect, Timeouts};
 pub use crate::client::connect::Connected;
 pub use crate::client::event::{ConnectFailure, Event, Listed, Response};
@@ -63,6 +68,8 @@ pub use crate::client::server_requests::input_request::InputRequest;
 pub use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 pub use crate::client::subscriptions::{Acknowledged, Filter};
 pub use crate::client::tasks::TaskLimits;
+pub use crate::peer::tasks::options::TaskOptions;
+pub use crate::peer::tasks::table::{TaskSlot, TaskTable};
 pub use crate::protocol::elicitation::choice::ChoiceView;
 pub use crate::protocol::elicitation::field::{FieldKind, FieldView};
 pub use crate::protocol::elicitation::{FormView, OpenUrlView};
@@ -88,6 +95,7 @@ pub use crate::protocol::sampling::message::SampleMessageView;
 pub use crate::protocol::sampling::model_preferences::ModelPreferencesView;
 pub use crate::protocol::sampling::result::Sampled;
 
+use crate::client::chunks::{ChunkHook, ChunkState};
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
@@ -133,6 +141,9 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
+    /// Code of chunks. The first request with chunks sets it.
+    chunk_hook: Option<ChunkHook>,
+    chunks: ChunkState,
 }
 
 impl Client<'_> {
@@ -146,7 +157,7 @@ impl Client<'_> {
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
-        is_deferred || self.state.open_request(ticket).is_some()
+        is_deferred || self.state.open_request(ticket).is_some() || self.state.task_of(ticket).is_some()
     }
 
     /// Frees the memory that grown buffers do not use.
@@ -199,10 +210,12 @@ impl Client<'_> {
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.peer.in_flight.clear();
+        self.state.end_client_tasks(false);
         self.state.reset_connection();
         self.pending_event = None;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
+        self.chunks = ChunkState::START;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].

@@ -6,6 +6,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
 
+use crate::client::chunks::PendingChunk;
 use crate::client::event::Listed;
 use crate::client::lists::List;
 use crate::client::method_properties::Method;
@@ -17,6 +18,7 @@ use crate::client::server_requests::Context;
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
     Writable,
+    Chunk(PendingChunk),
     PeerUnresponsive,
     Connected { revision: Revision, result: Span },
     ConnectFailed(PendingFailure),

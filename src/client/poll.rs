@@ -1,6 +1,7 @@
 //! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
 
 use crate::client::Client;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::{self, Handled};
@@ -23,7 +24,8 @@ impl Client<'_> {
         let ClientState { peer, connecting, .. } = &self.state;
         let connecting = connecting.map(|connecting| connecting.deadline);
         let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
-        peer.next_deadline([self.grace_deadline, connecting, keep_alive])
+        let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
+        peer.next_deadline([self.grace_deadline, connecting, keep_alive, tasks])
     }
 
     /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
@@ -60,11 +62,20 @@ impl Client<'_> {
             return true;
         }
         self.expire_due_request()
+            || self.advance_client_tasks()
             || self.state.write_queued()
             || self.emit_writable()
             || self.check_keep_alive()
             || self.process_next_line()
             || self.handle_end_of_input()
+    }
+
+    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event or an
+    /// error.
+    fn advance_client_tasks(&mut self) -> bool {
+        let Some(hooks) = self.state.client_task_hooks() else { return false };
+        self.pending_event = hooks.advance(&mut self.state);
+        self.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
     fn emit_writable(&mut self) -> bool {
@@ -133,13 +144,22 @@ impl Client<'_> {
     /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
     /// response.
     fn process_next_line(&mut self) -> bool {
-        match self.input.line() {
+        let line = self.input.line();
+        let may_have_chunks = line.is_none_or(|line| matches!(line.content, LineContent::Message));
+        if may_have_chunks
+            && let Some(hook) = self.chunk_hook
+            && hook(self, line.is_some())
+        {
+            return true;
+        }
+        match line {
             Some(line) => self.process_line(line),
             None => false,
         }
     }
 
     fn process_line(&mut self, line: Line) -> bool {
+        self.chunks = ChunkState::START;
         if let LineContent::StreamClosed = line.content {
             self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();
@@ -235,6 +255,10 @@ impl Client<'_> {
     /// The connection ends when all output is sent, the grace period is over, or the output is broken.
     #[cold]
     fn drain(&mut self) -> bool {
+        self.state.end_client_tasks(true);
+        if self.advance_client_tasks() {
+            return true;
+        }
         if let Some(ticket) = self.state.peer.in_flight.first_from(self.next_ended_slot) {
             self.next_ended_slot = ticket.slot;
             self.state.peer.in_flight.clear_queue();
@@ -244,7 +268,8 @@ impl Client<'_> {
             }
             let open = self.state.open_request(ticket).copied();
             let inbound = self.state.peer.in_flight.inbound(ticket);
-            let is_server_request = inbound.is_some_and(|it| it.state != InboundState::Expired);
+            let is_server_request =
+                inbound.is_some_and(|it| it.state != InboundState::Expired && it.is_for_application());
             self.state.peer.in_flight.release(ticket);
             if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);

@@ -6,6 +6,7 @@ use crate::framing::{Content, Line};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
 use crate::peer::inbound;
 use crate::peer::outbound::IssuedId;
+use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
@@ -154,6 +155,11 @@ fn handle_request(
     let params_view = Some(rpc::view(line, params)).filter(|_| !params.is_missing());
     let refused = match input {
         _ if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
+        Some(InputKind::Task) => {
+            let Some(hooks) = state.client_task_hooks() else { return Handled::Done };
+            let params = params_view.unwrap_or(Json::EMPTY_OBJECT);
+            return hooks.on_request(state, id_view, rpc::text(line, method), params, stream);
+        }
         Some(kind) => match state.check_server_request(kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
@@ -250,8 +256,9 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> H
     let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
         return Handled::ProtocolError(ProtocolError::UnknownCancel);
     };
+    let is_for_application = state.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_for_application);
     state.peer.in_flight.release(ticket);
-    Handled::Event(PendingEvent::Cancelled { ticket, reason })
+    Handled::from(is_for_application.then_some(PendingEvent::Cancelled { ticket, reason }))
 }
 
 fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {

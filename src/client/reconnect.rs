@@ -10,6 +10,7 @@ use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
@@ -26,6 +27,9 @@ impl Client<'_> {
     ///
     /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls them again. A task fails
     /// with [`RequestFailure::Closed`] if the new server has no tasks.
+    ///
+    /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
+    /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, their requests are cancelled.
     ///
     /// Every other request of the application also fails with [`RequestFailure::Closed`].
     /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request
@@ -44,6 +48,7 @@ impl Client<'_> {
         self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
+        self.chunks = ChunkState::START;
     }
 }
 
@@ -107,11 +112,13 @@ impl ClientState<'_> {
     /// reported. The next polls report the end of all other requests.
     fn end_connection(&mut self) {
         self.peer.in_flight.clear_queue();
+        self.end_client_tasks(true);
         let mut next = 0;
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             match self.peer.in_flight.get(ticket).copied() {
                 Some(Request::Inbound(inbound)) => match inbound.state {
+                    _ if !inbound.is_for_application() => self.peer.in_flight.release(ticket),
                     InboundState::Deferred | InboundState::DeferredWhileActive | InboundState::Open => {
                         self.peer.drop_deferred(ticket);
                     }

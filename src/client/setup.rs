@@ -1,6 +1,7 @@
 //! Construction of a client: buffers, slots, options.
 
 use crate::buffer::Buffer;
+use crate::client::chunks::ChunkState;
 use crate::client::client_state::{ClientState, ID_LIMIT, RequestTable};
 use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
@@ -28,10 +29,12 @@ impl<'b> Client<'b> {
         let rx = rx.into();
         let state = ClientState::new(config, tx.into());
         let input = LineDecoder::new(rx, config.depth, ID_LIMIT);
-        Client { input, state, pending_event: None, grace_deadline: None, next_ended_slot: 0 }.checked()
+        let (chunk_hook, chunks) = (None, ChunkState::START);
+        let (pending_event, grace_deadline, next_ended_slot) = (None, None, 0);
+        Client { input, state, pending_event, grace_deadline, next_ended_slot, chunk_hook, chunks }.checked()
     }
 
-    fn checked(self) -> Result<Client<'b>, ConfigError> {
+    pub(super) fn checked(self) -> Result<Client<'b>, ConfigError> {
         if self.state.config.revisions.is_empty() {
             return Err(ConfigError::NoRevision);
         }
@@ -40,8 +43,9 @@ impl<'b> Client<'b> {
         if self.input.limit() < needed {
             return Err(ConfigError::RxTooSmall { needed });
         }
-        let (needed, output) = (self.state.max_message_size(), &self.state.peer.output);
-        if output.max_message_size() < needed || output.max_reply_size() < self.state.own_response_size() {
+        let (reply, output) = (self.state.min_reply_size(), &self.state.peer.output);
+        let needed = self.state.max_message_size().max(reply);
+        if output.max_message_size() < needed || output.max_reply_size() < reply {
             return Err(ConfigError::TxTooSmall { needed });
         }
         Ok(self)

@@ -11,6 +11,7 @@ mod line_decoder;
 mod message_mode;
 pub(crate) mod outbound_message;
 mod oversized_line;
+mod partial_line;
 
 pub(crate) use line_decoder::{Content, InputSink, Line, LineDecoder};
 

@@ -56,6 +56,12 @@ pub enum OutboundMessageKind {
         /// The JSON-RPC error code. An HTTP transport derives the status code of the response from this code.
         code: i32,
     },
+    /// A piece of a [chunked](crate::server::Call::chunked) result. The pieces of a stream, joined, are one message. Other
+    /// streams may have messages between them. The server sends pieces only after
+    /// [`accept_pieces`](crate::Server::accept_pieces).
+    Piece,
+    /// The last piece of a chunked result. No further message for the request follows on the stream.
+    LastPiece,
     /// A notification.
     Notification,
     /// A request that the machine sends to the peer. A client sends each request on a separate stream, and expects the
@@ -67,7 +73,7 @@ pub enum OutboundMessageKind {
 }
 
 impl OutboundMessageKind {
-    /// Returns whether the message is a response: a result or an error.
+    /// Returns whether the message is a whole response: a result or an error.
     #[must_use]
     pub fn is_response(self) -> bool {
         matches!(self, OutboundMessageKind::Result | OutboundMessageKind::Error { .. })
@@ -90,7 +96,7 @@ pub enum Relation {
     Subscription(StreamId),
 }
 
-/// A whole outbound message with its kind and relation. Message mode only.
+/// An outbound message with its kind and relation. Message mode only.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboundMessage<'a> {
     pub(crate) message: &'a [u8],
@@ -194,6 +200,8 @@ impl Routing {
             OutboundMessageKind::Notification => 2,
             OutboundMessageKind::Request => 3,
             OutboundMessageKind::Abort => 4,
+            OutboundMessageKind::Piece => 5,
+            OutboundMessageKind::LastPiece => 6,
         };
         let code = if let OutboundMessageKind::Error { code } = self.kind { code } else { 0 };
         let [c0, c1, c2, c3] = code.to_le_bytes();
@@ -216,7 +224,9 @@ impl Routing {
             1 => OutboundMessageKind::Error { code: i32::from_le_bytes([c0, c1, c2, c3]) },
             2 => OutboundMessageKind::Notification,
             3 => OutboundMessageKind::Request,
-            _ => OutboundMessageKind::Abort,
+            4 => OutboundMessageKind::Abort,
+            5 => OutboundMessageKind::Piece,
+            _ => OutboundMessageKind::LastPiece,
         };
         let relation = match relation {
             1 => Relation::Request(stream),
@@ -269,6 +279,8 @@ mod tests {
             OutboundMessageKind::Notification,
             OutboundMessageKind::Request,
             OutboundMessageKind::Abort,
+            OutboundMessageKind::Piece,
+            OutboundMessageKind::LastPiece,
         ] {
             for relation in [
                 Relation::Connection,

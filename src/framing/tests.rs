@@ -157,6 +157,8 @@ fn full_buffer_holds_the_last_line_at_eof() {
 #[test]
 fn oversized_line_keeps_its_id_at_any_position() {
     let filler = "x".repeat(500);
+    // Deeper than the limit of the decoder.
+    let (deep, close) = ("[".repeat(200), "]".repeat(200));
     let cases = [
         (std::format!(r#"{{"id":12345,"params":"{filler}","method":"m"}}"#), "too long, id 12345"),
         (std::format!(r#"{{"params":"{filler}","id":"abc","method":"m"}}"#), r#"too long, id "abc""#),
@@ -170,6 +172,9 @@ fn oversized_line_keeps_its_id_at_any_position() {
         (std::format!(r#"{{"params":"{filler}","id":"{filler}"}}"#), "too long, id too long"),
         (std::format!(r#"{{"params":"{filler}","id":}}"#), "broken Syntax"),
         (std::format!(r#"{{"\u0069d":5,"params":"{filler}"}}"#), "too long, id 5"),
+        (std::format!(r#"{{"params":{deep}"{filler}"{close},"id":5}}"#), "too long, id 5"),
+        (std::format!(r#"{{"params":{deep}"{filler}"{close},"id":"ab"#), "broken Incomplete"),
+        (std::format!(r#"{{"id":5,"params":{deep}"{filler}""#), "broken Incomplete"),
     ];
     for (line, expected) in cases {
         let input = [line.as_str(), "\n[1]\n"].concat();

@@ -9,6 +9,7 @@ pub(crate) mod progress_event;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod slots;
+pub(crate) mod tasks;
 pub(crate) mod timeout;
 pub(crate) mod transmit_buffer;
 

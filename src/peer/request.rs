@@ -65,9 +65,11 @@ pub struct Outbound<O> {
     pub(crate) data: O,
 }
 
-/// The timer and the effect of progress in one byte, because every slot stores both.
+/// The timer, the effect of progress and the form of the result in one byte, because every slot stores them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing(u8);
+
+const CHUNKED: u8 = 16;
 
 impl Timing {
     /// A stopped timer.
@@ -96,8 +98,17 @@ impl Timing {
         self.0 = self.0 & !3 | bits;
     }
 
+    /// Whether the content of the result arrives in chunks.
+    pub(crate) fn is_chunked(self) -> bool {
+        self.0 & CHUNKED != 0
+    }
+
+    pub(crate) fn set_chunked(&mut self) {
+        self.0 |= CHUNKED;
+    }
+
     pub(crate) fn progress(self) -> Progress {
-        match self.0 >> 2 {
+        match self.0 >> 2 & 3 {
             0 => Progress::Ignored,
             1 => Progress::Reported,
             _ => Progress::ExtendsTimeout,

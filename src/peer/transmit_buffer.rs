@@ -4,7 +4,9 @@ mod open_message;
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, Routing};
+use crate::framing::outbound_message::{
+    HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, OutboundMessageKind, Routing,
+};
 use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::shift;
@@ -35,10 +37,23 @@ struct Link {
     has_sent: bool,
     /// The connection refuses further bytes.
     broken: bool,
-    /// The last message is [open](open_message).
-    is_open: bool,
+    /// Which messages may be written.
+    gate: Gate,
     /// A piece of the open message did not fit.
     awaits_space: bool,
+}
+
+/// Which messages may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Gate {
+    #[default]
+    Whole,
+    /// Only pieces of the [open message](open_message). Not in message mode.
+    Pieces,
+    /// Whole messages, and pieces of open messages. Message mode only.
+    Both,
+    /// Like `Both`, but a whole message did not fit. Pieces must not take its space.
+    WholeFirst,
 }
 
 /// An observer, and the function that passes sent messages to the observer.
@@ -100,7 +115,7 @@ impl<'b> TransmitBuffer<'b> {
 
     pub(crate) fn reset(&mut self) {
         self.clear();
-        self.link = Link::default();
+        self.link = Link { gate: self.link.gate, ..Link::default() };
         self.buffer.shrink_if_idle(0);
     }
 
@@ -160,7 +175,9 @@ impl<'b> TransmitBuffer<'b> {
     /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end, self.observed) = (0, 0, 0);
-        self.link.is_open = false;
+        if self.link.gate == Gate::Pieces {
+            self.link.gate = Gate::Whole;
+        }
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -174,7 +191,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary.
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
-        if self.link.is_open {
+        if self.link.gate == Gate::Pieces {
             return false;
         }
         self.rewind();
@@ -186,6 +203,8 @@ impl<'b> TransmitBuffer<'b> {
         let has = self.unsent().saturating_add(bytes) <= limit;
         if has {
             self.move_to_front();
+        } else {
+            self.hold_pieces();
         }
         has
     }
@@ -386,14 +405,21 @@ fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&
 fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: Option<&dyn HeaderFormat>) {
     let mut rest = written;
     while !rest.is_empty() {
-        let (message, length) = match headers.and_then(|headers| headers.split_first(rest)) {
-            Some((message, _)) => (message, message.len().saturating_add(HEADER_SIZE)),
+        let length = match headers.and_then(|headers| headers.split_first(rest)) {
+            Some((message, routing)) => {
+                match routing.kind {
+                    OutboundMessageKind::Piece => observer.piece(message, false),
+                    OutboundMessageKind::LastPiece => observer.piece(message, true),
+                    _ => observer.line(Direction::Out, message, Ok(())),
+                }
+                message.len().saturating_add(HEADER_SIZE)
+            }
             None => {
                 let length = find(b'\n', rest).unwrap_or(rest.len());
-                (rest.get(..length).unwrap_or_default(), length.saturating_add(1))
+                observer.line(Direction::Out, rest.get(..length).unwrap_or_default(), Ok(()));
+                length.saturating_add(1)
             }
         };
-        observer.line(Direction::Out, message, Ok(()));
         rest = rest.get(length..).unwrap_or_default();
     }
 }

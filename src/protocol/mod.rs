@@ -7,6 +7,7 @@ pub(crate) mod level;
 pub(crate) mod meta;
 pub mod methods;
 pub(crate) mod objects;
+pub(crate) mod pagination;
 pub(crate) mod revision;
 pub(crate) mod roots;
 pub(crate) mod sampling;

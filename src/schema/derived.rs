@@ -34,27 +34,58 @@ impl<'de, T: FromMembers<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-/// A seed that decodes a name to its index in `names`.
+/// A seed that decodes a name to its index in `names`. `U` handles unknown names.
 #[derive(Clone, Copy)]
-pub struct Name {
-    /// The known names.
-    pub names: &'static [&'static str],
-    /// The treatment of unknown names.
-    pub unknown: Unknown,
+pub struct Name<U> {
+    names: &'static [&'static str],
+    unknown: PhantomData<U>,
 }
 
-/// The treatment of an unknown name.
-#[derive(Clone, Copy)]
-pub enum Unknown {
-    /// Refuse the name as an unknown member.
-    Member,
-    /// Refuse the name as an unknown variant.
-    Variant,
-    /// Return `names.len()`, and let the decoder skip the member.
-    Ignored,
+impl<U: Unknown> Name<U> {
+    /// Creates the seed.
+    #[must_use]
+    pub const fn new(names: &'static [&'static str]) -> Name<U> {
+        Name { names, unknown: PhantomData }
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Name {
+/// The treatment of an unknown name. A type for each, so that only the used ones are linked.
+pub trait Unknown {
+    /// Returns an error, or an index without a name.
+    fn index<E: Error>(name: &str, names: &'static [&'static str]) -> Result<usize, E>;
+}
+
+/// Refuses the name as an unknown member.
+#[derive(Clone, Copy)]
+pub struct Member;
+
+/// Refuses the name as an unknown variant.
+#[derive(Clone, Copy)]
+pub struct Variant;
+
+/// Returns `names.len()`, and the decoder skips the member.
+#[derive(Clone, Copy)]
+pub struct Ignored;
+
+impl Unknown for Member {
+    fn index<E: Error>(name: &str, names: &'static [&'static str]) -> Result<usize, E> {
+        Err(E::unknown_field(name, names))
+    }
+}
+
+impl Unknown for Variant {
+    fn index<E: Error>(name: &str, names: &'static [&'static str]) -> Result<usize, E> {
+        Err(E::unknown_variant(name, names))
+    }
+}
+
+impl Unknown for Ignored {
+    fn index<E: Error>(_: &str, names: &'static [&'static str]) -> Result<usize, E> {
+        Ok(names.len())
+    }
+}
+
+impl<'de, U: Unknown> DeserializeSeed<'de> for Name<U> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
@@ -62,7 +93,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-impl Visitor<'_> for Name {
+impl<U: Unknown> Visitor<'_> for Name<U> {
     type Value = usize;
 
     fn expecting(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -70,11 +101,9 @@ impl Visitor<'_> for Name {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
-        match (self.names.iter().position(|name| *name == text), self.unknown) {
-            (Some(index), _) => Ok(index),
-            (None, Unknown::Ignored) => Ok(self.names.len()),
-            (None, Unknown::Member) => Err(E::unknown_field(text, self.names)),
-            (None, Unknown::Variant) => Err(E::unknown_variant(text, self.names)),
+        match self.names.iter().position(|name| *name == text) {
+            Some(index) => Ok(index),
+            None => U::index(text, self.names),
         }
     }
 
@@ -108,7 +137,7 @@ impl<'de, T: serde_core::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSee
 }
 
 /// Decodes the value of a member, and refuses a duplicate member.
-#[inline(never)]
+#[inline]
 pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     place: &mut Option<S::Value>,
     members: &mut A,
@@ -142,8 +171,8 @@ pub fn variant<'de, A: MapAccess<'de>>(
     names: &'static [&'static str],
 ) -> Result<usize, A::Error> {
     let missing = || A::Error::missing_field(tag.first().copied().unwrap_or_default());
-    members.next_key_seed(Name { names: tag, unknown: Unknown::Member })?.ok_or_else(missing)?;
-    members.next_value_seed(Name { names, unknown: Unknown::Variant })
+    members.next_key_seed(Name::<Member>::new(tag))?.ok_or_else(missing)?;
+    members.next_value_seed(Name::<Variant>::new(names))
 }
 
 /// Returns the error for an index without a variant.

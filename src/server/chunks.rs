@@ -1,57 +1,29 @@
 //! Chunked responses: results that the application writes in chunks, over many polls.
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
-//! it. The response is the [open message](crate::peer::transmit_buffer) of the transmit buffer, and its state is the
+//! it. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer, and its state is the
 //! kind of its request.
 
+mod content;
+mod transport;
+
+pub use content::ChunkedContent;
+
 use crate::error::{ProtocolError, SendError};
+use crate::framing::outbound_message::StreamId;
 use crate::json::{WriteText, Writer};
 use crate::peer::Peer;
 use crate::peer::inbound::{END, Source};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
-use crate::protocol::objects::resource_contents::begin_contents;
 use crate::protocol::objects::tool_result::write_end;
-use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::Server;
 use crate::server::call::Call;
 use crate::server::features::read_resource::ReadResource;
-use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::pending_event::PendingEvent;
 use crate::server::reply::{Pending, Reply, StateAccess};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::begin_result;
-
-/// The content of a [chunked](Call::chunked) response: one string, which the application writes in chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ChunkedContent<'a> {
-    /// A text block of a tool result.
-    Text,
-    /// An image of a tool result.
-    Image {
-        /// The media type, such as `image/png`.
-        mime_type: &'a str,
-    },
-    /// Audio of a tool result (since `2025-03-26`).
-    Audio {
-        /// The media type, such as `audio/wav`.
-        mime_type: &'a str,
-    },
-    /// A resource with text: the contents of a read resource, or a resource embedded in a tool result.
-    ResourceText {
-        /// The URI of the resource.
-        uri: &'a str,
-        /// The media type. The default is `text/plain`.
-        mime_type: Option<&'a str>,
-    },
-    /// A resource with bytes: the contents of a read resource, or a resource embedded in a tool result.
-    ResourceBlob {
-        /// The URI of the resource.
-        uri: &'a str,
-        /// The media type. The default is `application/octet-stream`.
-        mime_type: Option<&'a str>,
-    },
-}
 
 /// The state of a chunked response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +44,19 @@ const PAD_STRUCTURED: u8 = 2;
 const BLOB: u8 = 4;
 /// The string is in an object inside of the content block.
 const EMBEDDED: u8 = 8;
+/// The transport takes no pieces now.
+pub(super) const PAUSED: u8 = 16;
+/// The response ends as a failure, as soon as the transmit buffer has space.
+const FAILED: u8 = 32;
 
 impl ChunkState {
     fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Sets or clears a flag.
+    pub(super) fn set(&mut self, flag: u8, is_set: bool) {
+        self.flags = if is_set { self.flags | flag } else { self.flags & !flag };
     }
 }
 
@@ -88,64 +69,21 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 /// Code of chunked responses, which only a chunked response links.
 ///
 /// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
-/// request and emits `Expired`. With [`Ticket::NONE`], it emits `Writable` if the application waits for space and the
-/// buffer has space. In all other cases, the function returns `false`.
+/// request and emits `Expired`. With the ticket of a request whose end awaits space, it writes the end. With
+/// [`Ticket::NONE`], it emits `Writable` if the application waits for space and the buffer has space. In all other
+/// cases, the function returns `false`.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
     let (has_event, event) = match ended {
         Ticket::NONE => (state.peer.output.take_writable(RESERVED), PendingEvent::Writable),
+        ticket if state.write_late_end(ticket) => return true,
         ticket => (state.end_chunks(ticket, true, None), PendingEvent::Expired(ticket)),
     };
     if has_event {
         state.pending_event = Some(event);
     }
     has_event
-}
-
-impl ChunkedContent<'_> {
-    /// Returns the state of a response with this content. `None` if the request or the revision does not permit it.
-    fn state(self, kind: RequestKind, revision: Revision) -> Option<ChunkState> {
-        let (is_resource, blob) = match self {
-            ChunkedContent::Text => (false, 0),
-            ChunkedContent::Audio { .. } if !revision.has(WireFeature::Audio) => return None,
-            ChunkedContent::Image { .. } | ChunkedContent::Audio { .. } => (false, BLOB),
-            ChunkedContent::ResourceText { .. } => (true, 0),
-            ChunkedContent::ResourceBlob { .. } => (true, BLOB),
-        };
-        let kind = match kind {
-            RequestKind::CallTool { pad_structured, .. } => {
-                TOOL | if pad_structured { PAD_STRUCTURED } else { 0 }
-                    | if is_resource { EMBEDDED } else { 0 }
-            }
-            RequestKind::ReadResource if is_resource => 0,
-            _ => return None,
-        };
-        Some(ChunkState { flags: kind | blob, remaining: 0, remainder: [0; 2] })
-    }
-
-    /// Writes the members of a result up to the start of the string.
-    fn begin(self, chunks: ChunkState, out: &mut Writer<'_>) {
-        out.members(if chunks.has(TOOL) { r#""content":["# } else { r#""contents":["# });
-        let (kind, mime_type) = match self {
-            ChunkedContent::Text => return out.token(r#"{"type":"text","text":""#),
-            ChunkedContent::Image { mime_type } => ("image", mime_type),
-            ChunkedContent::Audio { mime_type } => ("audio", mime_type),
-            ChunkedContent::ResourceText { uri, mime_type }
-            | ChunkedContent::ResourceBlob { uri, mime_type } => {
-                if chunks.has(EMBEDDED) {
-                    out.token(r#"{"type":"resource","resource":"#);
-                }
-                begin_contents(out, uri, mime_type, !chunks.has(BLOB));
-                return out.token("\"");
-            }
-        };
-        out.begin_object();
-        out.field_string("type", kind);
-        out.field_string("mimeType", mime_type);
-        out.key("data");
-        out.token("\"");
-    }
 }
 
 /// The writer of one [chunked](Call::chunked) response.
@@ -241,8 +179,12 @@ fn write_blob(out: &mut Writer<'_>, chunks: &mut ChunkState, bytes: &[u8]) -> us
 impl ServerState<'_> {
     /// The state of a request whose response is open.
     fn chunk_state(&self, ticket: Ticket) -> Option<ChunkState> {
-        let chunks = self.peer.in_flight.inbound(ticket).and_then(Inbound::chunks);
-        chunks.filter(|_| self.peer.output.is_open())
+        self.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_chunked()).and_then(Inbound::chunks)
+    }
+
+    /// The stream of a request.
+    fn chunk_stream(&self, ticket: Ticket) -> StreamId {
+        self.peer.in_flight.inbound(ticket).map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
     /// Opens the response to a request. The request is deferred, unless it was before.
@@ -252,7 +194,7 @@ impl ServerState<'_> {
         content: ChunkedContent<'_>,
     ) -> Result<Ticket, SendError> {
         let revision = pending.context.revision;
-        let is_possible = !pending.context.batched && !self.peer.output.is_message_mode();
+        let is_possible = !pending.context.batched && self.peer.output.accepts_pieces();
         let chunks = content.state(pending.context.kind, revision).filter(|_| is_possible);
         let chunks = chunks.ok_or(SendError::Unsupported)?;
         let ticket = match pending.source {
@@ -267,7 +209,7 @@ impl ServerState<'_> {
         begin_result(&mut out, id, self.config, revision, shape, &mut self.result_cache);
         content.begin(chunks, &mut out);
         let to = out.finish().ok();
-        if output.open_message(to, RESERVED).is_err() {
+        if output.open_message(pending.context.stream, to, RESERVED).is_err() {
             if let Source::Line { .. } = pending.source {
                 self.peer.in_flight.release(ticket);
                 self.peer.response_pending = true;
@@ -289,7 +231,9 @@ impl ServerState<'_> {
     }
 
     fn write_chunk(&mut self, ticket: Ticket, kind: u8, length: usize, write: &mut WriteChunk<'_>) -> usize {
-        let Some(mut chunks) = self.chunk_state(ticket) else { return 0 };
+        let Some(mut chunks) = self.chunk_state(ticket).filter(|chunks| !chunks.has(PAUSED)) else {
+            return 0;
+        };
         if chunks.flags & BLOB != kind {
             self.end_chunks(ticket, true, None);
             self.peer.pending_error = Some(ProtocolError::InvalidReply);
@@ -298,7 +242,8 @@ impl ServerState<'_> {
         let mut out = self.peer.output.piece_writer(RESERVED);
         let taken = write(&mut out, &mut chunks);
         let to = out.finish().ok();
-        let taken = if self.peer.output.add_piece(to, RESERVED) { taken } else { 0 };
+        let stream = self.chunk_stream(ticket);
+        let taken = if self.peer.output.add_piece(stream, to, RESERVED) { taken } else { 0 };
         if taken > 0 {
             self.set_chunk_state(ticket, chunks);
         }
@@ -309,16 +254,33 @@ impl ServerState<'_> {
     }
 
     /// Completes an open response, and releases its request. Returns `false` if the response is not open.
+    ///
+    /// In message mode, the end may not fit. It then awaits space without `why`.
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
-        let Some(chunks) = self.chunk_state(ticket) else { return false };
-        self.close_chunks(chunks, failed, why);
-        self.peer.in_flight.release(ticket);
+        let Some(mut chunks) = self.chunk_state(ticket) else { return false };
+        chunks.set(FAILED, failed);
+        if self.close_chunks(ticket, chunks, why) {
+            self.peer.in_flight.release(ticket);
+        } else {
+            self.set_chunk_state(ticket, chunks);
+            self.peer.expire(ticket);
+        }
         true
     }
 
-    /// Writes the end of the open response. The end fits, because every piece leaves [`RESERVED`] bytes.
-    fn close_chunks(&mut self, chunks: ChunkState, failed: bool, why: Option<&dyn WriteText>) {
-        let mut out = self.peer.output.end_writer();
+    /// Writes the end of a response that awaited space. The caller releases the request. Returns `false` if the end of
+    /// the request does not await space.
+    fn write_late_end(&mut self, ticket: Ticket) -> bool {
+        let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| !inbound.is_chunked());
+        let Some(chunks) = inbound.and_then(Inbound::chunks) else { return false };
+        self.close_chunks(ticket, chunks, None)
+    }
+
+    /// Writes the end of an open response. On lines the end fits, because every piece leaves [`RESERVED`] bytes. Returns
+    /// `false` if it does not fit.
+    fn close_chunks(&mut self, ticket: Ticket, chunks: ChunkState, why: Option<&dyn WriteText>) -> bool {
+        let stream = self.chunk_stream(ticket);
+        let Some(mut out) = self.peer.output.end_writer(RESERVED) else { return false };
         out.base64_inside(chunks.remainder.get(..usize::from(chunks.remaining)).unwrap_or_default());
         out.token(if chunks.has(EMBEDDED) { "\"}}" } else { "\"}" });
         if let Some(why) = why.filter(|_| chunks.has(TOOL)) {
@@ -332,11 +294,12 @@ impl ServerState<'_> {
         }
         out.token("]");
         if chunks.has(TOOL) {
-            write_end(&mut out, failed, chunks.has(PAD_STRUCTURED));
+            write_end(&mut out, chunks.has(FAILED), chunks.has(PAD_STRUCTURED));
         }
         out.token(END);
         let to = out.finish().ok();
-        self.peer.output.close_message(to);
+        self.peer.output.close_message(stream, to);
+        true
     }
 }
 
@@ -346,7 +309,8 @@ impl Reply<'_> {
     ///
     /// # Errors
     /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member of
-    /// a batch, or the server is in message mode. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the
+    /// a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
+    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the
     /// transmit buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
@@ -374,8 +338,10 @@ impl<'a> Call<'a> {
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired). The
     /// client receives that end even after its cancellation, because half a message cannot be withdrawn.
     ///
-    /// The server sends no other message until the response is complete: requests wait, and other messages are
-    /// [`Busy`](SendError::Busy).
+    /// On lines, the server sends no other message until the response is complete: requests wait, and other messages are
+    /// [`Busy`](SendError::Busy). In message mode, such as over HTTP, other responses are sent meanwhile. A message that
+    /// waits for space has precedence over the chunks. Several responses may then be open, and
+    /// [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};
@@ -407,9 +373,9 @@ impl<'a> Call<'a> {
     /// ```
     ///
     /// # Errors
-    /// Returns the call if no slot is free, the call is a member of a batch, the server is in
-    /// [message mode](Server::message_mode), the revision has no audio, or the transmit buffer is too small for the
-    /// members around the content.
+    /// Returns the call if no slot is free, the call is a member of a batch, the revision has no audio, or the transmit
+    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns the
+    /// call if the transport accepts no [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
         self.reply.open_chunks(content).ok_or(self)

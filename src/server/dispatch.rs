@@ -446,8 +446,8 @@ fn handle_response(
 }
 
 impl ServerState<'_> {
-    /// Writes queued messages while the output has space. The queue holds errors of expired requests and cancellations
-    /// of outbound requests.
+    /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
+    /// responses, and cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
         // While a batch is in the line, the error of an open batch's member cannot be collected.
         while !self.batches.in_line()
@@ -455,6 +455,9 @@ impl ServerState<'_> {
             && self.peer.reserve_response()
         {
             match self.peer.in_flight.get(ticket) {
+                Some(InFlightRequest::Inbound(inbound)) if inbound.chunks().is_some() => {
+                    _ = self.poll_chunks(ticket);
+                }
                 Some(InFlightRequest::Inbound(inbound)) => {
                     let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
                     self.write_error_response(&pending, ProtocolError::TookTooLong, None);

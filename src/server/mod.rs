@@ -50,6 +50,8 @@ mod reply;
 mod request_cache;
 mod request_context;
 mod request_methods;
+#[cfg(feature = "derive")]
+mod router;
 mod send_notification;
 mod send_request;
 mod server_state;
@@ -90,6 +92,12 @@ pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
+#[cfg(all(feature = "derive", feature = "alloc"))]
+pub use crate::server::router::into_tool_result::Failure;
+#[cfg(feature = "derive")]
+pub use crate::server::router::into_tool_result::{Content, IntoToolResult, Structured};
+#[cfg(feature = "derive")]
+pub use crate::server::router::{Router, ToolHandler};
 pub use crate::server::session::Session;
 pub use crate::server::tasks::{
     Task, TaskInput, TaskOptions, TaskOutcome, TaskResult, TaskSlot, TaskTable, TaskTicket,

@@ -7,12 +7,12 @@ use crate::error::ProtocolError;
 use crate::json::Span;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::table::TaskTicket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkState;
 use crate::server::event::{MakeEvent, MakeFeatureEvent};
 use crate::server::request_context::PackedContext;
-use crate::server::tasks::table::TaskTicket;
 
 /// The event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]

@@ -115,7 +115,7 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Handles one expired deadline, or the space that a chunked response awaits. Returns `false` if there is none.
+    /// Handles one expired deadline. Returns `false` if there is none.
     fn expire(&mut self) -> bool {
         if self.state.peer.in_flight.len() == 0 {
             return false;
@@ -127,11 +127,10 @@ impl Server<'_> {
         // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when
         // draining starts.
         let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
-        let due = self.state.peer.in_flight.due(by);
-        if self.state.poll_chunks(due.unwrap_or(Ticket::NONE)) {
+        let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
+        if self.state.poll_chunks(ticket) {
             return true;
         }
-        let Some(ticket) = due else { return false };
         let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
         if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
             hooks.on_deadline(&mut self.state, ticket);
@@ -244,8 +243,12 @@ impl Server<'_> {
         }
     }
 
-    /// Ends the connection when no input and no output is left. Returns whether the server advanced.
+    /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no input
+    /// and no output is left. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
+        if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
+            return true;
+        }
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
             self.state.peer.lifecycle.apply(Trigger::EndOfInput);

@@ -107,11 +107,21 @@ impl Inbound<PackedContext> {
     }
 
     /// Whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions of the
-    /// stateless era on this stream, and for requests of a session that ends.
+    /// stateless era on this stream, for requests of a session that ends, and for a response that has begun on this
+    /// stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
-        self.state.is_deferred() && has_owner && self.context.owner(self.stream) == stream
+        let is_owned = has_owner && self.context.owner(self.stream) == stream;
+        match self.state {
+            InboundState::Open => is_owned || self.stream == stream,
+            state => state.is_deferred() && is_owned,
+        }
+    }
+
+    /// Whether the application writes the response in chunks.
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.state == InboundState::Open
     }
 
     /// Whether the application must respond.

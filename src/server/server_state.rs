@@ -182,7 +182,7 @@ impl<'b> ServerState<'b> {
 impl ServerState<'_> {
     /// Hooks of tasks, if the caller lent a table.
     pub(crate) fn task_hooks(&self) -> Option<&'static dyn TaskHooks> {
-        self.tasks.as_ref().map(|table| table.hooks)
+        self.tasks.as_ref().map(TaskStorage::hooks)
     }
 
     /// Sets the next event.

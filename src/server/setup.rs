@@ -7,6 +7,8 @@ use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
 #[cfg(feature = "alloc")]
 use crate::peer::slots::InFlight;
+#[cfg(feature = "alloc")]
+use crate::peer::tasks::storage::Storage;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::protocol::methods;
 use crate::server::features::catalogue::{Catalogue, Found, find};
@@ -127,7 +129,7 @@ impl<'b> Server<'b> {
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn tasks_owned(mut self, table: TaskTable<'b>) -> Server<'b> {
-        self.set_task_storage(TaskStorage::Owned(alloc::boxed::Box::new(table)));
+        self.set_task_storage(TaskStorage(Storage::Owned(alloc::boxed::Box::new(table))));
         self
     }
 

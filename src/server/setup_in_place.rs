@@ -7,6 +7,7 @@ use crate::error::ConfigError;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
 use crate::peer::slots::InFlight;
+use crate::peer::tasks::storage::Storage;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::server::batch::Batch;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
@@ -75,7 +76,7 @@ impl<'b> Server<'b> {
 
     /// Lends the table of tasks, like [`tasks`](Server::tasks).
     pub fn set_tasks(&mut self, table: &'b mut TaskTable<'b>) {
-        self.set_task_storage(TaskStorage::Lent(table));
+        self.set_task_storage(TaskStorage(Storage::Lent(table)));
     }
 
     /// Enables batches, like [`batch_buffer`](Server::batch_buffer).

@@ -2,6 +2,9 @@
 
 mod batches;
 mod capabilities;
+mod chunks;
+mod client_tasks;
+mod client_tasks_lifetime;
 mod close;
 mod compatibility;
 mod connect;

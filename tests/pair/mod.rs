@@ -1,6 +1,7 @@
 //! Clients and servers of this crate, connected to each other.
 
 mod calls;
+mod chunks;
 mod eras;
 mod features;
 mod revisions;

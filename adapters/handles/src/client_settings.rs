@@ -1,10 +1,11 @@
 //! Settings of a client connector: identity and limits.
 
-use mcp_proto::client::{ClientConfig, Connect, TaskLimits, Timeouts};
+use mcp_proto::client::{ClientConfig, Connect, TaskLimits, TaskOptions, TaskTable, Timeouts};
 use mcp_proto::json::Json;
 use mcp_proto::{Buffer, Client, ClientCapabilities, ConfigError, KeepAlive, Observer, Revisions};
 
 use crate::error::ConnectError;
+use crate::server_settings::{TASK_TEXT, unix_time};
 use crate::session::MAX_SERVER_REQUESTS;
 
 /// Identity and limits of a client.
@@ -35,6 +36,8 @@ pub struct ClientSettings {
     pub keep_alive: Option<KeepAlive>,
     /// The limits of tasks, if calls may become tasks.
     pub tasks: Option<TaskLimits>,
+    /// Creates the options of a task, if requests of the server may become tasks.
+    pub client_tasks: Option<fn() -> TaskOptions>,
     /// The extensions to declare, with their methods and result types.
     pub extensions: ExtensionSettings,
     /// The capabilities to declare.
@@ -77,6 +80,7 @@ impl ClientSettings {
             waiting: 4096,
             keep_alive: None,
             tasks: None,
+            client_tasks: None,
             extensions: ExtensionSettings::default(),
             capabilities: ClientCapabilities::NONE,
             message_mode: false,
@@ -100,6 +104,10 @@ impl ClientSettings {
             Some(limits) => config.tasks(limits),
             None => config,
         };
+        let config = match self.client_tasks {
+            Some(options) => config.client_tasks(options),
+            None => config,
+        };
         match &self.title {
             Some(title) => config.title(title),
             None => config,
@@ -120,6 +128,10 @@ impl ClientSettings {
             Client::new(config, rx, tx)?.in_flight_grown(self.requests.saturating_add(MAX_SERVER_REQUESTS));
         if let Some(keep_alive) = self.keep_alive {
             client = client.keep_alive(keep_alive);
+        }
+        if self.client_tasks.is_some() {
+            let table = TaskTable::grown(MAX_SERVER_REQUESTS, TASK_TEXT).wall_clock(unix_time());
+            client = client.client_tasks_owned(table)?;
         }
         if self.message_mode {
             client = client.message_mode()?;
@@ -237,6 +249,17 @@ macro_rules! client_settings {
         #[must_use]
         pub fn tasks(mut self, limits: mcp_proto::client::TaskLimits) -> Self {
             self.settings.tasks = Some(limits);
+            self
+        }
+
+        /// Lets server requests for sampling and elicitation become tasks, up to 32 at a time (`2025-11-25`). The server
+        /// decides which requests become tasks. The callback of [`on_server_request`](Self::on_server_request) responds
+        /// as always.
+        ///
+        /// `options` returns options with new random bits for each task.
+        #[must_use]
+        pub fn client_tasks(mut self, options: fn() -> mcp_proto::client::TaskOptions) -> Self {
+            self.settings.client_tasks = Some(options);
             self
         }
 

@@ -1,5 +1,6 @@
 //! Commands from a server's handles to its event loop.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::json::{self, Kind, Writer};
@@ -41,6 +42,11 @@ pub(crate) enum Delivery {
     Done,
     /// The transmit buffer is full. The server emits an event when the buffer has space.
     Blocked,
+    /// The open response of the command takes no more now. Other commands may continue.
+    Paused {
+        /// Whether the response has taken a part.
+        has_written: bool,
+    },
 }
 
 impl Delivery {
@@ -110,8 +116,7 @@ impl ServerCommand {
         let command = ServerCommand::new(move |server, _| {
             match chunk.write(server, ticket, at) {
                 Ok((end, false)) => {
-                    at = end;
-                    return Delivery::Blocked;
+                    return Delivery::Paused { has_written: mem::replace(&mut at, end) < end };
                 }
                 written => outcome.resolve(written.map(|_| ())),
             }

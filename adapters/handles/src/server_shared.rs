@@ -1,5 +1,7 @@
 //! State shared between a server's handles and its event loop.
 
+mod commands;
+
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{Ordering, fence};
@@ -17,7 +19,7 @@ use crate::defer::{Defer, DeferRequest};
 use crate::options::millis;
 use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
 use crate::responder::Responder;
-use crate::server_command::{Delivery, ServerCommand};
+use crate::server_command::ServerCommand;
 use crate::signal::{Signal, lock};
 use crate::ticket_map::TicketMap;
 
@@ -383,19 +385,7 @@ impl ServerShared {
             self.start_shutdown(server, within, now);
             is_new = true;
         }
-        // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
-        // the event loop again.
-        for _ in 0..self.state.with(|state| state.commands.len()) {
-            let Some(mut command) = self.state.with(State::next_command) else { break };
-            let is_selected = command.session_of.is_none_or(|ticket| sessions.select(server, ticket));
-            if !is_selected || command.apply(server, self) == Delivery::Blocked {
-                self.state.with(|state| state.put_back(command));
-                break;
-            }
-            drop(command);
-            is_new = true;
-            self.wake_waiters();
-        }
+        is_new |= self.apply_commands(server, sessions);
         let (released, shutdown_deadline) =
             self.state.with(|state| (mem::take(&mut state.released), state.shutdown_deadline));
         released.into_iter().for_each(|ticket| sessions.release_connection(server, ticket));
@@ -422,21 +412,6 @@ impl State {
     fn is_idle(&self) -> bool {
         let PendingChanges { lists, resources } = &self.changes;
         self.commands.is_empty() && self.shutdown.is_none() && lists.is_empty() && resources.is_empty()
-    }
-
-    /// Returns a blocked command to the queue. An urgent command that arrived meanwhile stays before it, because the
-    /// blocked command may wait for the open response, whose next chunk is urgent.
-    fn put_back(&mut self, command: ServerCommand) {
-        let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
-        self.commands.insert(urgent, command);
-    }
-
-    fn next_command(&mut self) -> Option<ServerCommand> {
-        let command = self.commands.pop_front();
-        if let Some(ticket) = command.as_ref().and_then(|command| command.responds_to) {
-            self.tasks.take(ticket);
-        }
-        command
     }
 }
 

@@ -412,3 +412,32 @@ fn annotated_parameters_of_listed_tools_are_fields() {
         });
     }
 }
+
+/// E-C5, E-C6: a method of an extension has no name.
+#[test]
+fn own_messages_repeat_their_method_only() {
+    for (result, event) in [
+        (r#"{"resultType":"complete","value":7}"#, "result"),
+        (r#"{"resultType":"com.example/later","value":7}"#, "result"),
+        (r#"{"resultType":"com.example/unknown","value":7}"#, "failed Invalid"),
+        (r#"{"value":7}"#, "result"),
+        ("7", "failed Invalid"),
+    ] {
+        with_harness(Connect::Automatic, 64, |mut harness| {
+            harness.connect_stateless();
+            let own = |out: &mut mcp_proto::json::Writer<'_>| out.field_string("name", "n");
+            harness.client.request("example/own", Options::DEFAULT, own).unwrap();
+            let request = harness.request();
+            assert_eq!(request.field("Mcp-Method"), Some("example/own"));
+            assert_eq!(request.field("Mcp-Name"), None);
+            let response = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, request.id());
+            harness.respond(request.exchange, 200, &[JSON], &response);
+            harness.expect(&[event]);
+            harness.client.notify("notifications/example", own).unwrap();
+            let notification = harness.request();
+            assert!(notification.body.contains(r#""method":"notifications/example""#));
+            assert_eq!(notification.field("Mcp-Name"), None);
+            assert!(notification.body.contains(r#""name":"n""#));
+        });
+    }
+}

@@ -19,17 +19,17 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("endless", "{}"),
 ]);
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:dump", "dump")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
+pub(crate) static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
 const SESSION: (&str, &str) = ("2025-06-18", "{}");
 
 /// Lines of a large text: many chunks, each of which meets the commands of other requests.
-const LINES: usize = 5000;
+pub(crate) const LINES: usize = 5000;
 
-fn line(number: usize) -> String {
+pub(crate) fn line(number: usize) -> String {
     format!("{number} {}\n", "\u{20ac}".repeat(60))
 }
 
-fn handler(event: Event<'_>, server: &ServerHandle) {
+pub(crate) fn handler(event: Event<'_>, server: &ServerHandle) {
     match event {
         Event::Call(call) => {
             let name = call.name().to_owned();

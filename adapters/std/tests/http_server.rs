@@ -282,7 +282,7 @@ fn refusal_has_its_status() {
         |access| {
             access.authorize(|head| match head.fields.field("authorization") {
                 None => Verdict::Allow { user: 0 },
-                Some(_) => Verdict::Deny { status: 401, challenge: "Bearer" },
+                Some(_) => Verdict::Deny { status: 401, challenge: "Bearer".into() },
             })
         },
         None,
@@ -309,6 +309,32 @@ fn refusal_has_its_status() {
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{request}\n{response}");
         assert!(response.contains(text), "{request}\n{response}");
     }
+}
+
+#[test]
+fn bearer_token_is_required_and_metadata_is_not_secret() {
+    const URL: &str = "https://example.com/.well-known/oauth-protected-resource/mcp";
+    const METADATA: &str = r#"{"resource":"https://example.com/mcp"}"#;
+    let server = TestServer::start_with(
+        |access| access.bearer(["first", "second"]).resource_metadata(URL, METADATA),
+        None,
+    );
+    let ask = |token: &str| server.exchange(&post(&format!("Connection: close\r\n{token}")));
+    let missing = ask("");
+    assert!(missing.starts_with("HTTP/1.1 401 "), "{missing}");
+    assert!(
+        missing.contains(&format!("www-authenticate: Bearer resource_metadata=\"{URL}\"\r\n")),
+        "{missing}"
+    );
+    let wrong = ask("Authorization: Bearer third\r\n");
+    assert!(
+        wrong.contains("www-authenticate: Bearer error=\"invalid_token\", resource_metadata="),
+        "{wrong}"
+    );
+    assert!(ask("Authorization: Bearer second\r\n").contains(r#""text":"7""#));
+    let path = URL.strip_prefix("https://example.com").unwrap();
+    let document = server.exchange(&format!("GET {path} HTTP/1.1\r\n{FIELDS}Connection: close\r\n\r\n"));
+    assert!(document.starts_with("HTTP/1.1 200 ") && document.ends_with(METADATA), "{document}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ mod http;
 #[cfg(feature = "http")]
 mod http_attacks;
 #[cfg(feature = "http")]
+mod http_chunks;
+#[cfg(feature = "http")]
 mod http_server;
 mod listen;
 mod peer;

@@ -1,6 +1,7 @@
 //! Calls that become tasks, with blocking handles on both sides.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
@@ -8,8 +9,10 @@ use std::time::Duration;
 use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::{Connect, TaskLimits};
 use mcp_proto::server::{Event, ServerConfig, TaskOptions, Tasks, Tool, Tools};
-use mcp_proto::{Millis, TaskStatus, TaskSupport};
-use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stop, TaskCall};
+use mcp_proto::{ClientCapabilities, Millis, TaskStatus, TaskSupport};
+use mcp_proto_std::{
+    CallError, CallOptions, ClientHandle, Connector, InputResponse, Serve, ServerHandle, Stop, TaskCall,
+};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
 static TASKS: Tasks = Tasks::new();
@@ -104,5 +107,45 @@ fn client_without_tasks_gets_ordinary_responses() {
         assert_eq!(client.call_json("slow", "{}").unwrap().text().as_deref(), Some("no task"));
         let resumed = client.resume_task("t", CallOptions::new()).unwrap().wait();
         assert_eq!(resumed, Err(CallError::Unsupported));
+    });
+}
+
+/// Responds to `initialize`, requests an elicitation as a task, and returns the result of the task.
+fn server_that_requests_a_task(stream: &TcpStream) -> String {
+    let mut lines = BufReader::new(stream).lines().map(|line| line.unwrap());
+    let mut receive = |part: &str| lines.find(|line| line.contains(part)).unwrap();
+    let mut stream = stream;
+    let mut send = |message: String| writeln!(stream, "{message}").unwrap();
+    let initialize = receive("initialize");
+    assert!(
+        initialize.contains(r#""tasks":{"list":{},"cancel":{},"requests":{"elicitation":{"create":{}}}}"#)
+    );
+    let id = &initialize[initialize.find("\"id\":").unwrap() + 5..];
+    let id = &id[..id.find(',').unwrap()];
+    send(format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    ));
+    receive("notifications/initialized");
+    send(r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}},"task":{}}}"#.to_owned());
+    let created = receive(r#""id":1"#);
+    assert!(created.contains(r#""status":"working""#), "{created}");
+    let task = &created[created.find("taskId").unwrap() + 9..][..44];
+    send(format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{{"taskId":"{task}"}}}}"#));
+    receive(r#""id":2"#)
+}
+
+#[test]
+fn request_of_the_server_becomes_a_task_of_the_client() {
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || server_that_requests_a_task(&listener.accept().unwrap().0));
+        let connector = connector(Connect::Handshake)
+            .client_tasks(|| TaskOptions::new([9; 16]))
+            .on_server_request(ClientCapabilities::ELICITATION_FORM, |_| InputResponse::decline());
+        let client = connector.open(move || TcpStream::connect(address)).unwrap();
+        let result = server.join().unwrap();
+        assert!(result.contains(r#""action":"decline""#), "{result}");
+        client.close();
     });
 }

@@ -99,8 +99,8 @@ impl Machines {
             self.wait(id, context);
             return Poll::Pending;
         };
-        if head.media_type == MediaType::EventStream {
-            // The body returns the events.
+        if head.length.is_none() && head.media_type != MediaType::None {
+            // The body returns the output as it arrives.
             self.core.http.sent(id, 0, now);
             return Poll::Ready(Ok(Start::Stream(head)));
         }

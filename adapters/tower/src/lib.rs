@@ -59,6 +59,28 @@
 //! # }
 //! ```
 //!
+//! # Tokens
+//!
+//! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] decides by other means. The metadata of
+//! the protected resource (RFC 9728) has a path of its own, which the router needs, too:
+//!
+//! ```
+//! # use mcp_proto_tower::server::ServerConfig;
+//! use mcp_proto_tower::{HttpAccess, HttpConfig, RESOURCE_METADATA_PATH, Serve};
+//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
+//!
+//! # fn example(token: &str) -> Result<axum::Router, Box<dyn std::error::Error>> {
+//! let path = format!("{RESOURCE_METADATA_PATH}/mcp");
+//! let metadata = r#"{"resource":"https://example.com/mcp","authorization_servers":["https://auth.example.com"]}"#;
+//! let access =
+//!     HttpAccess::new(&HTTP).bearer([token]).resource_metadata(format!("https://example.com{path}"), metadata);
+//! let mcp = Serve::new(&INFO).service(access, |_, _| {})?;
+//! let router = axum::Router::new().route_service("/mcp", mcp.clone()).route_service(&path, mcp);
+//! # Ok(router)
+//! # }
+//! ```
+//!
 //! # Runtime
 //!
 //! The service runs inside of a tokio runtime with its timer enabled. It has one lock and no central task: the task of
@@ -114,7 +136,8 @@ pub use body::{ResponseBody, StreamCut};
 pub use future::ResponseFuture;
 pub use mcp_proto_handles::HttpAccess;
 pub use mcp_proto_http::server::{
-    AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RequestHead, SessionMode, Verdict,
+    AllowList, Challenge, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RESOURCE_METADATA_PATH,
+    RequestHead, SessionMode, Verdict,
 };
 pub use mcp_proto_tokio::{
     Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_proto::Millis;
-use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode, Verdict};
+use mcp_proto_tower::{HttpAccess, HttpConfig, RESOURCE_METADATA_PATH, Serve, SessionMode, Verdict};
 
-use crate::support::{HTTP, INFO, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
+use crate::support::{CHUNKS, HTTP, INFO, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
 
 const CLOSE: &str = "Connection: close\r\n";
 
@@ -31,6 +31,24 @@ fn connection_serves_several_requests() {
     assert_eq!(response.matches("HTTP/1.1 200 OK\r\n").count(), 4, "{}", response.len());
     assert_eq!(response.matches(r#""text":"7""#).count(), 2);
     assert!(response.contains("done") && response.contains(&"x".repeat(LARGE)));
+}
+
+#[test]
+fn chunked_response_has_no_length_and_any_size() {
+    let server = TestServer::start();
+    for _ in 0..2 {
+        let response = server.exchange(&post("chunks", CLOSE));
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains("content-type: application/json") && !head.contains("content-length"),
+            "{head}"
+        );
+        assert!(head.contains("transfer-encoding: chunked"), "{head}");
+        assert_eq!(body.bytes().filter(|byte| *byte == b'~').count(), CHUNKS);
+        assert!(body.ends_with("\r\n0\r\n\r\n"));
+    }
+    drop(server.open(&post("chunks", "")));
+    server.expect_no_exchange();
 }
 
 #[test]
@@ -79,7 +97,7 @@ fn progress_opens_an_event_stream() {
 fn refusal_has_its_status() {
     let access = HttpAccess::new(&HTTP).authorize(|head| match head.fields.field("authorization") {
         None => Verdict::Allow { user: 0 },
-        Some(_) => Verdict::Deny { status: 401, challenge: "Bearer" },
+        Some(_) => Verdict::Deny { status: 401, challenge: "Bearer".into() },
     });
     let server = TestServer::start_with(Serve::new(&INFO), access);
     for (request, status, text) in [
@@ -96,6 +114,27 @@ fn refusal_has_its_status() {
         let response = server.exchange(&request);
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{request}\n{response}");
         assert!(response.contains(text), "{request}\n{response}");
+    }
+    server.expect_no_exchange();
+}
+
+#[test]
+fn bearer_token_is_required_and_metadata_is_not_secret() {
+    const METADATA: &str = r#"{"resource":"https://example.com/mcp"}"#;
+    let path = format!("{RESOURCE_METADATA_PATH}/mcp");
+    let url = format!("https://example.com{path}");
+    let access = HttpAccess::new(&HTTP).bearer(["first"]).resource_metadata(url.clone(), METADATA);
+    let server = TestServer::start_with(Serve::new(&INFO), access);
+    let get = post("echo", CLOSE).replace("POST /mcp", &format!("GET {path}"));
+    for (request, status, text) in [
+        (post("echo", CLOSE), 401, format!("www-authenticate: Bearer resource_metadata=\"{url}\"\r\n")),
+        (post("echo", &format!("{CLOSE}Authorization: Bearer x\r\n")), 401, "error=\"invalid_token\"".into()),
+        (post("echo", &format!("{CLOSE}Authorization: Bearer first\r\n")), 200, "result".into()),
+        (get, 200, METADATA.into()),
+    ] {
+        let response = server.exchange(&request);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{request}\n{response}");
+        assert!(response.contains(&text), "{request}\n{response}");
     }
     server.expect_no_exchange();
 }

@@ -10,7 +10,7 @@ use axum::Router;
 use mcp_proto::client::Connect;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
-    Change, Event, Logging, Resource, Resources, ServerConfig, Subscriptions, Tool, Tools,
+    Change, ChunkedContent, Event, Logging, Resource, Resources, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto_std::{ClientHandle, Connector, HttpEndpoint};
 use mcp_proto_tower::{HttpAccess, HttpConfig, McpService, Serve, ServerHandle, SessionMode};
@@ -27,6 +27,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("name", "{}"),
     Tool::new("release", "{}"),
     Tool::new("large", "{}"),
+    Tool::new("chunks", "{}"),
     Tool::new("change", "{}"),
     Tool::new("panic", "{}"),
 ])
@@ -40,6 +41,9 @@ pub(crate) static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(Ses
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 /// The text of the tool `large`.
 pub(crate) const LARGE: usize = 200_000;
+
+/// The length of the text of the tool `chunks`.
+pub(crate) const CHUNKS: usize = 12_345_678;
 
 /// Events that the server of a test reports.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,6 +116,15 @@ fn handle(event: Event<'_>, server: &ServerHandle, reports: &Sender<Report>, gat
             responder.text("done");
         }),
         "large" => call.text("x".repeat(LARGE)),
+        // Responds with a text that is larger than all memory for output.
+        "chunks" => server.run(call, |responder| async move {
+            let mut writer = responder.chunked(|reply| reply.chunked(ChunkedContent::Text)).await.unwrap();
+            let mut left = CHUNKS;
+            while left > 0 && writer.text("~".repeat(left.min(100_000))).await.is_ok() {
+                left = left.saturating_sub(100_000);
+            }
+            writer.end();
+        }),
         "change" => {
             server.changed(Change::Tools);
             call.text("changed");

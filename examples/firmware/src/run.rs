@@ -1,17 +1,28 @@
 //! The main loop: poll the server, move bytes, handle events, and run one step of the self test.
 use super::Board;
 use core::mem::MaybeUninit;
-use mcp_proto::server::{Event, SecondInitialize, ServerConfig, Slot, Tool, Tools};
-use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket};
+use mcp_proto::server::{Call, Event, Router, SecondInitialize, ServerConfig, Slot};
+use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket, ToolArguments, router, tool};
 
-static TOOLS: Tools = Tools::new(&[
-    Tool::new("led_set", r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
-    Tool::new("self_test", "{}").description("Test the whole board, in ten steps"),
-]);
+static ROUTER: Router<Blinky> = router![led_set, self_test];
 static INFO: ServerConfig =
-    ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]).second_initialize(SecondInitialize::Restart);
-#[derive(serde::Deserialize)]
+    ServerConfig::new("blinky", "0.1.0").features(&[ROUTER.tools()]).second_initialize(SecondInitialize::Restart);
+struct Blinky { led: bool, test: Option<(Ticket, u8)> }
+#[derive(ToolArguments)]
+#[tool(allow_unknown_fields)]
 struct LedSet { on: bool }
+
+#[tool]
+fn led_set(blinky: &mut Blinky, LedSet { on }: LedSet) -> &'static str { blinky.led = on; "ok" }
+/// Test the whole board, in ten steps
+#[tool]
+fn self_test(blinky: &mut Blinky, call: Call<'_>) {
+    if blinky.test.is_some() { return call.fail("a test is running") }
+    match call.defer(None) {
+        Ok(ticket) => blinky.test = Some((ticket, 0)),
+        Err(call) => call.busy(),
+    }
+}
 
 /// Runs the server until power is lost.
 pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
@@ -20,7 +31,7 @@ pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let mut place = MaybeUninit::uninit();
     let server = Server::init(&mut place, &INFO, &mut rx, &mut tx)?;
     server.set_in_flight(&mut slots, &mut text)?;
-    let mut test: Option<(Ticket, u8)> = None;
+    let mut blinky = Blinky { led: false, test: None };
     loop {
         match server.poll(board.now()) {
             Action::Io(io) => match io.next() {
@@ -29,31 +40,20 @@ pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
                 Next::Wait => {}
             },
             Action::Event => match server.event() {
-                Some(Event::Call(mut call)) => match call.name() {
-                    "led_set" => match call.arguments::<LedSet>() {
-                        Ok(LedSet { on }) => { board.set_led(on); call.text("ok") }
-                        Err(error) => call.invalid(error),
-                    },
-                    "self_test" if test.is_some() => call.fail("a test is running"),
-                    "self_test" => match call.defer(None) {
-                        Ok(ticket) => test = Some((ticket, 0)),
-                        Err(call) => call.busy(),
-                    },
-                    _ => call.unknown_tool(),
-                },
-                Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted) => test = None,
+                Some(Event::Call(call)) => { ROUTER.call(&mut blinky, call); board.set_led(blinky.led) }
+                Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted) => blinky.test = None,
                 Some(Event::ProtocolError(fault)) => board.report(fault),
                 _ => {}
             },
             Action::Closed => return Ok(()),
         }
-        let Some((ticket, step)) = test else { continue };
+        let Some((ticket, step)) = blinky.test else { continue };
         match server.reply(ticket) {
-            Ok(reply) if !board.test(step) => { reply.fail("the board is broken"); test = None }
-            Ok(reply) if step == 9 => { reply.text("test passed"); test = None }
-            Ok(mut reply) => { _ = reply.progress(step + 1, Some(10.into()), ""); test = Some((ticket, step + 1)) }
+            Ok(reply) if !board.test(step) => { reply.fail("the board is broken"); blinky.test = None }
+            Ok(reply) if step == 9 => { reply.text("test passed"); blinky.test = None }
+            Ok(mut reply) => { _ = reply.progress(step + 1, Some(10.into()), ""); blinky.test = Some((ticket, step + 1)) }
             Err(SendError::Busy) => {}
-            Err(_) => test = None,
+            Err(_) => blinky.test = None,
         }
     }
 }

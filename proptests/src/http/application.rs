@@ -38,7 +38,7 @@ pub(crate) struct NumberPolicy {
 impl Policy for NumberPolicy {
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         match head.fields.field("authorization") {
-            Some(b"nobody") => Verdict::Deny { status: 401, challenge: "Bearer" },
+            Some(b"nobody") => Verdict::Deny { status: 401, challenge: "Bearer".into() },
             Some(user) => Verdict::Allow { user: user.iter().map(|byte| u64::from(*byte)).sum() },
             None => Verdict::Allow { user: 0 },
         }

@@ -287,7 +287,7 @@ impl<'b> Run<'b> {
         let exchange = &mut self.exchanges[index];
         while exchange.state == State::Open && !exchange.is_stalled {
             let output = self.http.output(exchange.id);
-            let session = output.head.and_then(|head| head.session);
+            let session = output.head.as_ref().and_then(|head| head.session);
             let Some(n) = exchange.take(output, self.piece) else { break };
             self.sessions.extend(session.map(|session| session.as_str().to_owned()));
             self.http.sent(exchange.id, n, self.now);

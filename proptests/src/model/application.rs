@@ -2,17 +2,22 @@
 
 use mcp_proto::input::{Field, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Change, Event, Prompt, Reply, Resource, ResourceTemplate, Tool};
+use mcp_proto::server::{
+    Call, Change, Event, Prompt, Reply, Resource, ResourceTemplate, Server, TaskOptions, TaskOutcome,
+    TaskTicket, Tool,
+};
 use mcp_proto::{ClientCapabilities, Level, Millis, SendError, Ticket};
 
 use super::encode::BEHAVIOURS;
 use super::obligations::Obligations;
-use super::operation::{Behaviour, Changed};
+use super::operation::{Behaviour, Changed, TaskAction};
+use super::tasks::{Handle, TTL, TaskModel};
 
 /// State of the application.
 #[derive(Debug, Default)]
 pub(crate) struct AppState {
     pub(crate) obligations: Obligations,
+    pub(crate) tasks: TaskModel,
     pub(crate) events: Vec<String>,
     /// All deferred requests of the run, with their request numbers.
     pub(crate) later: Vec<(Ticket, Option<u64>)>,
@@ -20,6 +25,8 @@ pub(crate) struct AppState {
     pub(crate) listening: Vec<Ticket>,
     /// All server requests of the run.
     pub(crate) asked: Vec<Ticket>,
+    /// The number of actions with tasks.
+    steps: u32,
 }
 
 pub(crate) static FORM: Form<'static> = Form::new("Who?", &[Field::text("name").required()]);
@@ -64,13 +71,14 @@ macro_rules! handle_request {
         let (name, time): (String, Option<Millis>) = ($name, $time);
         $app.events.push(format!("! {} {name} {n:?} in {}", stringify!($request), $request.revision()));
         $app.obligations.record_event_of(n)?;
+        let revision = $request.revision();
         let answer = |$token: mcp_proto::server::$Type<'_>, $app: &mut AppState| {
             let $text = response_text(n);
             $app.obligations.expect_text(n, $text.clone());
             $answer
         };
         match behaviour(&name) {
-            Behaviour::Answer => answer($request, $app),
+            Behaviour::Answer | Behaviour::Task => answer($request, $app),
             Behaviour::Error => {
                 $app.obligations.expect_text(n, response_text(n));
                 $request.error(7, response_text(n));
@@ -81,6 +89,7 @@ macro_rules! handle_request {
                 Ok(ticket) => {
                     $app.later.push((ticket, n));
                     $app.obligations.deferred(ticket, n)?;
+                    $app.tasks.defer(ticket, n, revision);
                 }
                 Err(request) => request.busy(),
             },
@@ -108,8 +117,43 @@ macro_rules! handle_request {
 
 /// Handles an event.
 pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), String> {
-    app.obligations.event(&event)?;
+    match &event {
+        // Not an event of a request: the call has become a task.
+        Event::Cancelled { ticket, .. } if app.tasks.has_call(*ticket) => {
+            app.tasks.end(Handle::Call(*ticket), "cancelled")?;
+        }
+        Event::Expired(ticket) if app.tasks.has_call(*ticket) => {
+            app.tasks.remove(Handle::Call(*ticket), true)?;
+        }
+        event => app.obligations.event(event)?,
+    }
     match event {
+        Event::Call(call) if behaviour(call.name()) == Behaviour::Task && call.can_become_task() => {
+            create_task(call, app)?;
+        }
+        Event::TaskResult(result) => {
+            let n = app.tasks.requested(result.task())?;
+            app.events.push(format!("! result of {n:?}"));
+            result.text(response_text(n));
+        }
+        Event::TaskInput(input) => {
+            app.tasks.record_input(&input)?;
+            app.events.push(format!("! input {}", input.responses().count()));
+        }
+        Event::TaskCancelled(ticket) => {
+            app.tasks.end(Handle::Task(ticket), "cancelled")?;
+            app.events.push("! task cancelled".into());
+        }
+        Event::TaskExpired(ticket) => {
+            app.tasks.remove(Handle::Task(ticket), true)?;
+            app.events.push("! task expired".into());
+        }
+        Event::Request(mut request) => {
+            let name = request.params().get("name").and_then(Json::string);
+            let name = name.map(|name| name.to_string()).unwrap_or_default();
+            handle_request!(request: ExtensionRequest, name, None, app,
+                |request, text| request.result_with(|out| out.field_string("text", &text)), drop, drop);
+        }
         Event::Call(mut call) => {
             let time = call.raw_arguments().get("ms").and_then(Json::integer);
             let time = time.filter(|time| *time > 0).map(|time| Millis(time as u64));
@@ -149,6 +193,77 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
     Ok(())
 }
 
+/// Responds to a call with a task.
+fn create_task(call: Call<'_>, app: &mut AppState) -> Result<(), String> {
+    let n = call.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
+    let revision = call.revision();
+    app.obligations.record_event_of(n)?;
+    let random = [n.unwrap_or(0) as u8; 16];
+    match call.into_task(TaskOptions::new(random).ttl(TTL).poll_interval(Millis(50))) {
+        Ok(ticket) => {
+            app.events.push(format!("! task {n:?}"));
+            app.tasks.create(Handle::Task(ticket), n, revision)
+        }
+        Err(call) => {
+            app.events.push(format!("! no task {n:?}"));
+            app.obligations.expect_text(n, response_text(n));
+            call.text(response_text(n));
+            app.tasks.refuse()
+        }
+    }
+}
+
+/// Applies an action to a task.
+pub(crate) fn act_on_task(
+    server: &mut Server<'_>,
+    (ticket, n): (TaskTicket, Option<u64>),
+    action: TaskAction,
+    app: &mut AppState,
+) -> Result<Result<(), SendError>, String> {
+    let AppState { tasks, steps, .. } = app;
+    if action == TaskAction::Remove {
+        server.remove_task(ticket);
+        // A ticket of a removed task is refused silently.
+        let _ = tasks.remove(Handle::Task(ticket), false);
+        return Ok(Ok(()));
+    }
+    let is_open = tasks.is_open(Handle::Task(ticket));
+    let mut task = match server.task(ticket) {
+        Ok(_) if !is_open => return Err(format!("{ticket:?} has ended, but task() accepts it")),
+        Ok(task) => task,
+        Err(SendError::Gone) if is_open => return Err(format!("{ticket:?} is open, but task() is Gone")),
+        Err(why) => return Ok(Err(why)),
+    };
+    *steps += 1;
+    let text = response_text(n);
+    let outcome = match action {
+        TaskAction::Complete => task.complete(|result| result.text(text)),
+        TaskAction::Large => task.complete(|result| result.text(text.repeat(100))),
+        TaskAction::Fail => task.fail(7, text),
+        TaskAction::Keep => {
+            task.finish(TaskOutcome::Completed);
+            return tasks.keep(ticket).map(Ok);
+        }
+        TaskAction::Input => {
+            let key = format!("k{}", *steps % 4);
+            let outcome = task.require_input(&key, &FORM);
+            if outcome.is_ok() {
+                tasks.require_input(ticket, &key);
+            }
+            return Ok(outcome);
+        }
+        TaskAction::Message => return Ok(task.set_message("some of them")),
+        TaskAction::Progress => return Ok(task.progress(i64::from(*steps), None, "some")),
+        TaskAction::Remove => return Ok(Ok(())),
+    };
+    match outcome {
+        Ok(()) if action == TaskAction::Fail => tasks.end(Handle::Task(ticket), "failed")?,
+        Ok(()) => tasks.end(Handle::Task(ticket), "completed")?,
+        Err(_) => tasks.drop_input(ticket),
+    }
+    Ok(outcome)
+}
+
 /// Describes an event. Omits details that depend on byte positions.
 fn shown(event: &Event<'_>) -> String {
     match event {
@@ -171,6 +286,7 @@ pub(crate) fn reply_to_deferred(
     what: Behaviour,
     app: &mut AppState,
 ) -> Result<(), SendError> {
+    let is_task = app.tasks.has_call(ticket);
     match what {
         Behaviour::Progress => return reply.progress(1, None, "later"),
         Behaviour::Log => return reply.log(Level::Error, None, "later"),
@@ -179,8 +295,10 @@ pub(crate) fn reply_to_deferred(
             return Ok(());
         }
         // The deferred request may be of any kind. For every kind, the response may be an error.
-        Behaviour::Answer | Behaviour::Error | Behaviour::Defer(_) => {
-            app.obligations.expect_text(n, response_text(n));
+        Behaviour::Answer | Behaviour::Error | Behaviour::Defer(_) | Behaviour::Task => {
+            if !is_task {
+                app.obligations.expect_text(n, response_text(n));
+            }
             reply.error(7, response_text(n));
         }
         // The request stays deferred.
@@ -191,6 +309,10 @@ pub(crate) fn reply_to_deferred(
         Behaviour::Large => reply.error(7, "x".repeat(large(n))),
         Behaviour::Unbalanced => reply.error_with(7, "no", |out| out.begin_object()),
     }
-    let _ = app.obligations.close(ticket, true);
+    if is_task {
+        let _ = app.tasks.end(Handle::Call(ticket), "failed");
+    } else {
+        let _ = app.obligations.close(ticket, true);
+    }
     Ok(())
 }

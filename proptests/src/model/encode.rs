@@ -1,15 +1,18 @@
 //! Encodes the client's operations as JSON-RPC lines.
 
 use super::nth_back;
-use super::operation::{Behaviour, Id, Message, Reaction, Request, What};
+use super::operation::{Behaviour, Id, Message, Reaction, Request, TaskMethod, What};
 
 const REVISIONS: [&str; 6] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1999-01-01"];
 
+/// Client capabilities with the extension of tasks.
+const DECLARED: &str = r#"{"roots":{},"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
 /// Names that select the behavior of the application.
-pub(crate) const BEHAVIOURS: [(&str, Behaviour); 12] = [
+pub(crate) const BEHAVIOURS: [(&str, Behaviour); 13] = [
     ("answer", Behaviour::Answer),
     ("error", Behaviour::Error),
     ("drop", Behaviour::Drop),
@@ -22,6 +25,7 @@ pub(crate) const BEHAVIOURS: [(&str, Behaviour); 12] = [
     ("lacks", Behaviour::Lacks),
     ("large", Behaviour::Large),
     ("unbalanced", Behaviour::Unbalanced),
+    ("task", Behaviour::Task),
 ];
 
 pub(crate) fn name(behaviour: Behaviour) -> &'static str {
@@ -36,6 +40,8 @@ pub(crate) struct Encoder {
     pub(crate) ids: Vec<String>,
     /// The ids of server requests.
     pub(crate) asked: Vec<String>,
+    /// The ids of tasks, from all connections.
+    pub(crate) tasks: Vec<String>,
 }
 
 pub(crate) fn note(method: &str, params: &str) -> String {
@@ -56,6 +62,7 @@ impl Encoder {
                 note("notifications/progress", &format!(r#"{{"progressToken":{token},"progress":1}}"#))
             }
             Message::Initialized => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
+            Message::Own => note("notifications/example", r#"{"n":1}"#),
             Message::RootsChanged => note("notifications/roots/list_changed", "{}"),
             Message::Odd(which) => {
                 let odd = [
@@ -109,7 +116,7 @@ impl Encoder {
             Id::None(which) => ["null", "1.5", "{}", "1e3", "true"][usize::from(which) % 5].into(),
         };
         self.ids.push(id.clone());
-        let (method, params) = params(request.what, n, request.filler.is_multiple_of(16));
+        let (method, params) = self.params(request.what, n, request.filler.is_multiple_of(16));
         let mut meta = format!("\"n\":{n}");
         if request.progress {
             meta += &if n.is_multiple_of(2) {
@@ -119,7 +126,8 @@ impl Encoder {
             };
         }
         if request.stateless {
-            meta += r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
+            meta += r#","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":"#;
+            meta += if n % 5 == 4 { r#"{"roots":{}}"# } else { DECLARED };
             meta += if n.is_multiple_of(3) { r#","io.modelcontextprotocol/logLevel":"info""# } else { "" };
         }
         let filler = "x".repeat(usize::from(request.filler % 4096));
@@ -130,73 +138,101 @@ impl Encoder {
             _ => format!(r#" {{ "id" : {id} , "method":"{method}", "jsonrpc":"2.0" ,"params" : {params}}} "#),
         }
     }
-}
 
-/// The method and its params. Each member has a trailing comma.
-fn params(what: What, n: usize, valid: bool) -> (&'static str, String) {
-    let arguments = |behaviour| match behaviour {
-        Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
-        _ => "{}".into(),
-    };
-    match what {
-        What::Initialize(revision, can) => {
-            let revision = REVISIONS[usize::from(revision) % REVISIONS.len()];
-            let all = [
-                r#""roots":{"listChanged":true}"#,
-                r#""sampling":{}"#,
-                r#""elicitation":{"form":{}}"#,
-                r#""elicitation":{"form":{},"url":{}}"#,
-            ];
-            let can: Vec<&str> = all
-                .into_iter()
-                .enumerate()
-                .filter(|(at, _)| can >> at & 1 == 1)
-                .map(|(_, text)| text)
-                .collect();
-            let can = can.join(",");
-            (
-                "initialize",
+    /// The method and its params. Each member has a trailing comma.
+    fn params(&self, what: What, n: usize, valid: bool) -> (&'static str, String) {
+        let arguments = |behaviour| match behaviour {
+            Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
+            _ => "{}".into(),
+        };
+        match what {
+            What::Initialize(revision, can) => {
+                let revision = REVISIONS[usize::from(revision) % REVISIONS.len()];
+                let all = [
+                    r#""roots":{"listChanged":true}"#,
+                    r#""sampling":{}"#,
+                    r#""elicitation":{"form":{}}"#,
+                    r#""elicitation":{"form":{},"url":{}}"#,
+                ];
+                let can: Vec<&str> = all
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(at, _)| can >> at & 1 == 1)
+                    .map(|(_, text)| text)
+                    .collect();
+                let can = can.join(",");
+                (
+                    "initialize",
+                    format!(
+                        r#""protocolVersion":"{revision}","capabilities":{{{can}}},"clientInfo":{{"name":"c","version":"1"}},"#
+                    ),
+                )
+            }
+            What::Discover => ("server/discover", String::new()),
+            What::Ping => ("ping", String::new()),
+            What::Call(behaviour) => {
+                let (name, arguments) = (name(behaviour), arguments(behaviour));
+                let task = match behaviour {
+                    Behaviour::Task | Behaviour::Defer(_) if n.is_multiple_of(3) => r#""task":{"ttl":900},"#,
+                    Behaviour::Task | Behaviour::Defer(_) if n % 3 == 1 => r#""task":{},"#,
+                    _ => "",
+                };
+                ("tools/call", format!(r#"{task}"name":"{name}","arguments":{arguments},"#))
+            }
+            What::Own(behaviour) => ("example/own", format!(r#""name":"{}","#, name(behaviour))),
+            What::Task(method, nth) => {
+                let id = nth_back(&self.tasks, nth).unwrap_or("00".into());
+                let task = format!(r#""taskId":"{id}","#);
+                match method {
+                    TaskMethod::Get => ("tasks/get", task),
+                    TaskMethod::Result => ("tasks/result", task),
+                    TaskMethod::Cancel => ("tasks/cancel", task),
+                    TaskMethod::Update => {
+                        let responses: Vec<String> =
+                            (0..4).map(|key| format!(r#""k{key}":{{"action":"decline"}}"#)).collect();
+                        ("tasks/update", format!(r#"{task}"inputResponses":{{{}}},"#, responses.join(",")))
+                    }
+                    TaskMethod::List => ("tasks/list", String::new()),
+                }
+            }
+            What::Read(behaviour) => ("resources/read", format!(r#""uri":"m:{}","#, name(behaviour))),
+            What::Prompt(behaviour) => ("prompts/get", format!(r#""name":"{}","#, name(behaviour))),
+            What::Complete(behaviour) => (
+                "completion/complete",
                 format!(
-                    r#""protocolVersion":"{revision}","capabilities":{{{can}}},"clientInfo":{{"name":"c","version":"1"}},"#
+                    r#""ref":{{"type":"ref/prompt","name":"answer"}},"argument":{{"name":"free","value":"{}"}},"#,
+                    name(behaviour)
                 ),
-            )
-        }
-        What::Discover => ("server/discover", String::new()),
-        What::Ping => ("ping", String::new()),
-        What::Call(behaviour) => {
-            ("tools/call", format!(r#""name":"{}","arguments":{},"#, name(behaviour), arguments(behaviour)))
-        }
-        What::Read(behaviour) => ("resources/read", format!(r#""uri":"m:{}","#, name(behaviour))),
-        What::Prompt(behaviour) => ("prompts/get", format!(r#""name":"{}","#, name(behaviour))),
-        What::Complete(behaviour) => (
-            "completion/complete",
-            format!(
-                r#""ref":{{"type":"ref/prompt","name":"answer"}},"argument":{{"name":"free","value":"{}"}},"#,
-                name(behaviour)
             ),
-        ),
-        What::List(which) => (
-            LISTS[usize::from(which) % LISTS.len()],
-            if valid { String::new() } else { r#""cursor":"?","#.into() },
-        ),
-        What::Level(which) => (
-            "logging/setLevel",
-            format!(r#""level":"{}","#, ["debug", "info", "emergency", "loud"][usize::from(which) % 4]),
-        ),
-        What::Subscribe(true) => ("resources/subscribe", r#""uri":"m:log","#.into()),
-        What::Subscribe(false) => ("resources/unsubscribe", r#""uri":"m:log","#.into()),
-        What::Listen => (
-            "subscriptions/listen",
-            format!(
-                r#""notifications":{{"toolsListChanged":true,"promptsListChanged":{},"resourceSubscriptions":["m:log","m:{n}"]}},"#,
-                n.is_multiple_of(2)
+            What::List(which) => (
+                LISTS[usize::from(which) % LISTS.len()],
+                if valid { String::new() } else { r#""cursor":"?","#.into() },
             ),
-        ),
-        What::Unknown => ("no/such", String::new()),
-        What::Deep(depth) => {
-            // `serde_json` parses at most this depth.
-            let depth = usize::from(depth) % 100;
-            ("ping", format!(r#""y":{}{},"#, "[".repeat(depth), "]".repeat(depth)))
+            What::Level(which) => (
+                "logging/setLevel",
+                format!(r#""level":"{}","#, ["debug", "info", "emergency", "loud"][usize::from(which) % 4]),
+            ),
+            What::Subscribe(true) => ("resources/subscribe", r#""uri":"m:log","#.into()),
+            What::Subscribe(false) => ("resources/unsubscribe", r#""uri":"m:log","#.into()),
+            What::Listen => {
+                let prompts = n.is_multiple_of(2);
+                let tasks = match (&self.tasks[..], n % 3) {
+                    ([], _) | (_, 0) => String::new(),
+                    (ids, _) => format!(r#","taskIds":{ids:?}"#),
+                };
+                (
+                    "subscriptions/listen",
+                    format!(
+                        r#""notifications":{{"toolsListChanged":true,"promptsListChanged":{prompts},"resourceSubscriptions":["m:log","m:{n}"]{tasks}}},"#
+                    ),
+                )
+            }
+            What::Unknown => ("no/such", String::new()),
+            What::Deep(depth) => {
+                // `serde_json` parses at most this depth.
+                let depth = usize::from(depth) % 100;
+                ("ping", format!(r#""y":{}{},"#, "[".repeat(depth), "]".repeat(depth)))
+            }
         }
     }
 }

@@ -11,11 +11,15 @@ mod obligations;
 pub mod operation;
 pub mod pair;
 pub mod server;
+mod server_setup;
 #[cfg(feature = "proptest")]
 pub mod strategy;
+pub mod tasks;
 mod transport;
 
 use std::fmt;
+
+use serde_json::Value;
 
 pub use self::transport::Movement;
 
@@ -50,10 +54,11 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.why)?;
         for line in &self.dialogue {
             writeln!(f, "{line}")?;
         }
-        write!(f, "{}", self.why)
+        Ok(())
     }
 }
 
@@ -96,4 +101,15 @@ const SHOWN: usize = 400;
 /// Returns the element `nth` from the end; `nth` wraps. Returns `None` if `from` is empty.
 fn nth_back<T: Clone>(from: &[T], nth: u8) -> Option<T> {
     from.iter().rev().nth(usize::from(nth) % from.len().max(1)).cloned()
+}
+
+/// Returns the violation `why` unless the condition holds.
+pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+/// Returns the decoded id as text, or `None` for an invalid id.
+pub(crate) fn readable(id: &Value) -> Option<String> {
+    let text = id.to_string();
+    (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)
 }

@@ -10,6 +10,9 @@ use mcp_proto::server::Event;
 use mcp_proto::{ClientCapabilities, Revision, Ticket};
 use serde_json::Value;
 
+use super::tasks::RELATED_TASK;
+use super::{check, readable};
+
 /// The longest id that every modeled server can store. Ids that are intentionally too long exceed this length by far.
 const READABLE: usize = 40;
 
@@ -32,6 +35,8 @@ struct Account {
     batched: bool,
     /// Whether a request outside of batches has this id.
     alone: bool,
+    /// Whether a request about a task has this id. It may wait for the end of the task.
+    waits: bool,
     /// Response texts of the application that the output does not contain yet. `true` means that the output must
     /// contain the text. `false` means that a batch may have no space for the text.
     texts: Vec<(String, bool)>,
@@ -52,7 +57,7 @@ pub(crate) struct Obligations {
     listening: Vec<Ticket>,
     /// Subscriptions that the application has ended. The client may not have read the end yet.
     ending: Vec<Ticket>,
-    /// Number of cancelled subscriptions.
+    /// Number of cancelled subscriptions, and of cancelled requests that waited for the end of a task.
     cancelled_subscriptions: usize,
     /// The id of each request number, and the flag "in a batch". Random bytes may reuse a number.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
@@ -77,16 +82,6 @@ pub(crate) struct Obligations {
     errors_without_id: usize,
     /// Number of lines that are not JSON. A server may find an id in each of these lines, and may respond to this id.
     not_json: usize,
-}
-
-/// Returns the decoded id as text, or `None` for an invalid id.
-fn readable(id: &Value) -> Option<String> {
-    let text = id.to_string();
-    (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)
-}
-
-pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
 }
 
 impl Obligations {
@@ -135,6 +130,7 @@ impl Obligations {
                 account.batched |= batched;
                 account.alone |= !batched;
                 account.listens |= value["method"] == "subscriptions/listen";
+                account.waits |= value["method"] == "tasks/result";
                 let meta = value.pointer("/params/_meta");
                 if let Some(n) = meta.and_then(|meta| meta["n"].as_u64()) {
                     self.requests.entry(n).or_default().push((name.clone(), batched));
@@ -144,7 +140,11 @@ impl Obligations {
                 }
                 self.logs |= meta.is_some_and(|meta| meta.get("io.modelcontextprotocol/logLevel").is_some());
             }
-            Some(name) if !responds => self.accounts.entry(name).or_default().may += 1,
+            Some(name) if !responds => {
+                let account = self.accounts.entry(name).or_default();
+                account.may += 1;
+                account.alone |= !batched;
+            }
             _ => {}
         }
         // An error response without a valid id does not prove that the line is a message.
@@ -197,6 +197,35 @@ impl Obligations {
         self.open.contains_key(&ticket)
     }
 
+    /// Records that a deferred call has become a task. Returns `false` if the call is not open.
+    pub(crate) fn convert(&mut self, ticket: Ticket) -> bool {
+        let Some(open) = self.open.remove(&ticket) else { return false };
+        let account = self.accounts.entry(open.id).or_default();
+        account.open = account.open.saturating_sub(1);
+        true
+    }
+
+    /// The deferred requests.
+    pub(crate) fn open(&self) -> impl Iterator<Item = Ticket> + use<'_> {
+        self.open.keys().copied()
+    }
+
+    /// The numbers of the requests with this id.
+    pub(crate) fn numbers(&self, id: &str) -> Vec<u64> {
+        let has_id = |requests: &Vec<(String, bool)>| requests.iter().any(|(known, _)| known == id);
+        self.requests.iter().filter(|(_, it)| has_id(it)).map(|(n, _)| *n).collect()
+    }
+
+    /// Whether only one request has this id.
+    pub(crate) fn is_unique(&self, id: &str) -> bool {
+        self.accounts.get(id).is_some_and(|account| account.must == 1 && account.may == 0)
+    }
+
+    /// The revision of the session that the client knows.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        self.session.map(|(revision, _)| revision)
+    }
+
     /// Records that a deferred request has ended. `owed` means that the server must still send the response.
     pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
@@ -208,7 +237,12 @@ impl Obligations {
             self.cancelled_subscriptions += usize::from(!owed);
             return Ok(());
         }
-        let Some(open) = self.open.remove(&ticket) else { return Err(format!("{ticket:?} is not open")) };
+        let Some(open) = self.open.remove(&ticket) else {
+            // The application does not know a request that waits for the end of a task.
+            let waits = self.accounts.values().any(|account| account.waits);
+            self.cancelled_subscriptions += usize::from(!owed);
+            return check(waits, || format!("{ticket:?} is not open"));
+        };
         let account = self.accounts.entry(open.id).or_default();
         account.open = account.open.saturating_sub(1);
         if !owed {
@@ -299,7 +333,7 @@ impl Obligations {
         check(!apart, || format!("{id} is a batch request, but its response is not in a batch"))?;
         if let Some(at) = account.texts.iter().position(|(texts, _)| line.contains(texts)) {
             account.texts.remove(at);
-        } else if !is_error && line.contains("answer of ") {
+        } else if !is_error && !account.waits && !line.contains("\"taskId\"") && line.contains("answer of ") {
             return Err("the application did not send this response, or it is a duplicate".into());
         }
         // A parse error with an id belongs to a line that is not JSON. A request with the same id gets its own response.
@@ -336,6 +370,8 @@ impl Obligations {
                 return Err("a server request without a session".into());
             };
             let may = match method {
+                // A task keeps the revision and the capabilities of the session of its call.
+                _ if params.pointer(RELATED_TASK).is_some() => true,
                 "roots/list" => can.has(ClientCapabilities::ROOTS),
                 "sampling/createMessage" => can.has(ClientCapabilities::SAMPLING),
                 "elicitation/create" if params.get("url").is_some() => {
@@ -353,6 +389,8 @@ impl Obligations {
             return check(awaited(&id), || format!("{id} is not an open subscription"));
         }
         match method {
+            // `TaskModel` checks the progress of tasks.
+            "notifications/progress" if params.pointer(RELATED_TASK).is_some() => Ok(()),
             "notifications/progress" => {
                 let id = self.tokens.get(&params["progressToken"].to_string());
                 check(id.is_some_and(|id| awaited(id)), || {
@@ -384,17 +422,20 @@ impl Obligations {
     }
 
     /// Checks all obligations when input and output are empty. Only deferred requests may be open.
-    pub(crate) fn check_idle(&self, deferred: Option<usize>) -> Result<(), String> {
+    ///
+    /// `waiting` is the number of requests that may wait for the end of a task.
+    pub(crate) fn check_idle(&self, deferred: Option<usize>, waiting: usize) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
         // An empty id means that the id of the deferred request is unknown.
         let known = self.open.values().all(|open| !open.id.is_empty());
         let (mut fewest, mut most) = (0, 0);
         for (id, account) in &self.accounts {
-            let Account { must, may, answers, open, listens: may_listen, batched, texts, .. } = account;
+            let Account { must, may, answers, open, batched, texts, .. } = account;
+            let may_stay_open = account.listens || account.waits;
             if !known || *batched && in_batch {
                 continue;
             }
-            if *may_listen {
+            if may_stay_open {
                 fewest += must.saturating_sub(answers + open);
                 most += (must + may).saturating_sub(*answers);
                 continue;
@@ -413,14 +454,17 @@ impl Obligations {
             let whole = answered == 0 || answered == members.len();
             check(whole, || format!("only {answered} requests of the batch {batch:?} have a response"))?;
         }
-        let due = self.listening.len() + self.cancelled_subscriptions;
+        let open = self.open.len() + self.listening.len();
+        let waits = deferred.map_or(0, |deferred| deferred.saturating_sub(open));
+        let due = self.listening.len() + self.cancelled_subscriptions + waits;
         let fits = (fewest..=most).contains(&due);
         check(fits || !known, || {
-            format!("{due} subscriptions are open or cancelled, {fewest} to {most} have no response")
+            format!("{due} subscriptions are open, waiting or cancelled, {fewest} to {most} have no response")
         })?;
         let Some(deferred) = deferred else { return Ok(()) };
-        let open = self.open.len() + self.listening.len();
-        check(open == deferred, || format!("{deferred} requests are in flight, {open} are open"))
+        check((open..=open + waiting).contains(&deferred), || {
+            format!("{deferred} requests are in flight, {open} are open, and {waiting} may wait for a task")
+        })
     }
 
     /// Whether no request is open, in either direction. Subscriptions stay open.
@@ -435,7 +479,7 @@ impl Obligations {
             check(left == 0, || format!("{left} requests are open at the end"))?;
             // Each subscription got a response, unless it was cancelled.
             self.subscriptions_end();
-            self.check_idle(None)?;
+            self.check_idle(None, 0)?;
         }
         check(self.asked.is_empty(), || format!("{:?} are open at the end of the connection", self.asked))?;
         self.open.clear();

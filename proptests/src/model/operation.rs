@@ -39,15 +39,29 @@ pub enum Operation {
     Shutdown(Option<u8>),
     /// A new connection starts.
     Reset,
+    /// The application sends a notification of its own.
+    Notify,
+    /// The application does this with a task.
+    Task(u8, TaskAction),
+    /// This user sends the following messages. The number is modulo 3; 0 means no user.
+    Owner(u8),
 }
 
 impl Operation {
     /// Whether the application performs the operation.
     pub(crate) fn is_application_action(&self) -> bool {
-        use Operation::{Ask, CancelRequest, Changed, EndSubscription, Later, Log, Shutdown};
+        use Operation::{Ask, CancelRequest, Changed, EndSubscription, Later, Log, Notify, Shutdown, Task};
         matches!(
             self,
-            Later(..) | Ask(..) | CancelRequest(_) | EndSubscription(_) | Log(_) | Changed(_) | Shutdown(_)
+            Later(..)
+                | Ask(..)
+                | CancelRequest(_)
+                | EndSubscription(_)
+                | Log(_)
+                | Changed(_)
+                | Notify
+                | Task(..)
+                | Shutdown(_)
         )
     }
 }
@@ -70,12 +84,18 @@ pub enum Message {
     RootsChanged,
     /// Another notification, or a line that is not a message.
     Odd(u8),
+    /// A notification of an extension.
+    Own,
 }
 
 impl Message {
-    /// Whether the message depends on earlier server requests.
-    pub(crate) fn refers_to_server_request(&self) -> bool {
-        matches!(self, Message::Answer(..) | Message::Progress(_))
+    /// Whether the message depends on earlier output of the server.
+    pub(crate) fn refers_to_output(&self) -> bool {
+        match self {
+            Message::Answer(..) | Message::Progress(_) => true,
+            Message::Request(request) => matches!(request.what, What::Task(..) | What::Listen),
+            _ => false,
+        }
     }
 }
 
@@ -149,6 +169,10 @@ pub enum What {
     Unknown,
     /// `ping` with parameters of this nesting depth.
     Deep(u8),
+    /// A method of an extension.
+    Own(Behaviour),
+    /// A request about a task, by number.
+    Task(TaskMethod, u8),
 }
 
 /// The application's way to handle a request.
@@ -179,6 +203,46 @@ pub enum Behaviour {
     Large,
     /// Writes an incomplete JSON value.
     Unbalanced,
+    /// Responds with a task, if the client accepts one.
+    Task,
+}
+
+/// The method of a request about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
+pub enum TaskMethod {
+    /// `tasks/get`
+    Get,
+    /// `tasks/result`
+    Result,
+    /// `tasks/cancel`
+    Cancel,
+    /// `tasks/update`, with a response to every possible input request.
+    Update,
+    /// `tasks/list`
+    List,
+}
+
+/// An action of the application with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
+pub enum TaskAction {
+    /// Ends the task with a result that the table stores.
+    Complete,
+    /// Ends the task with a result that exceeds the text of most slots.
+    Large,
+    /// Ends the task with an error.
+    Fail,
+    /// Ends the task, and keeps the result.
+    Keep,
+    /// Requires input.
+    Input,
+    /// Reports the status as a text.
+    Message,
+    /// Sends progress.
+    Progress,
+    /// Removes the task.
+    Remove,
 }
 
 /// A request of the server.

@@ -223,7 +223,7 @@ impl World<'_, '_> {
         match towards {
             Towards::Server if !self.server.closed && !self.server.transport.ended => {
                 for line in lines {
-                    self.server.app.obligations.record_line(&line, self.server.rx);
+                    self.server.record_line(&line);
                 }
                 self.server.work += bytes.len();
                 self.server.transport.pending.extend(bytes);

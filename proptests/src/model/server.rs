@@ -4,76 +4,18 @@ use std::sync::OnceLock;
 
 use mcp_proto::input::{CreateMessage, ListRoots, OtherRequest, SampleMessage};
 use mcp_proto::server::{
-    Completion, Feature, Limits, Logging, Prompt, PromptArgument, Prompts, RequestOptions, Resource,
-    ResourceTemplate, Resources, SecondInitialize, Server, ServerConfig, Slot, Subscriptions, Tool, Tools,
+    Limits, RequestOptions, SecondInitialize, Server, ServerConfig, Slot, TaskSlot, TaskTable,
 };
-use mcp_proto::{Action, ConfigError, KeepAlive, Level, Millis, SendError, State};
+use mcp_proto::{Action, ConfigError, KeepAlive, Level, Millis, Revision, SendError, State};
+use serde_json::Value;
 
-use super::application::{AppState, FORM, PAGE, change, handle_event, reply_to_deferred};
+use super::application::{AppState, FORM, PAGE, act_on_task, change, handle_event, reply_to_deferred};
 use super::encode::Encoder;
 use super::operation::{Message, Operation, Question};
+pub use super::server_setup::Setup;
+use super::tasks::Handle;
 use super::transport::{Transport, buffer};
 use super::{Movement, Summary, Violation, nth_back, shown};
-
-/// Configuration of a modeled server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-pub struct Setup {
-    /// Length of the receive buffer. If `None`, the buffer holds every line.
-    pub rx: Option<u16>,
-    /// Length of the transmit buffer beyond `room` and the minimum.
-    pub tx: u16,
-    /// Guaranteed response space beyond the minimum.
-    pub room: u16,
-    /// Whether the transmit buffer is on the heap.
-    pub grown: bool,
-    /// Maximum number of requests in flight, modulo 8.
-    pub slots: u8,
-    /// Whether the server accepts batches.
-    pub batches: bool,
-    /// Whether keep-alive is enabled.
-    pub pings: bool,
-    /// Whether a second `initialize` restarts the session.
-    pub restarts: bool,
-    /// Whether the server requires a complete handshake.
-    pub strict: bool,
-    /// Whether the application supplies the lists.
-    pub by_host: bool,
-}
-
-static TOOLS: Tools<'static> = Tools::new(&[
-    Tool::new("answer", "{}"),
-    Tool::new("error", "{}"),
-    Tool::new("drop", "{}"),
-    Tool::new("defer", "{}"),
-    Tool::new("busy", "{}"),
-    Tool::new("progress", "{}"),
-    Tool::new("log", "{}"),
-    Tool::new("change", "{}"),
-    Tool::new("needs", "{}"),
-    Tool::new("lacks", "{}"),
-    Tool::new("large", "{}"),
-])
-.list_changed();
-static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("m:log", "log")])
-    .templates(&[ResourceTemplate::new("m:{name}", "any")])
-    .list_changed()
-    .subscribe();
-static PROMPTS: Prompts<'static> = Prompts::new(&[
-    Prompt::new("answer").arguments(&[PromptArgument::new("free")]),
-    Prompt::new("error"),
-    Prompt::new("drop"),
-    Prompt::new("defer"),
-    Prompt::new("needs"),
-])
-.list_changed();
-static OWN: [&dyn Feature; 6] = [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
-
-static HOST_TOOLS: Tools<'static> = Tools::dynamic_list();
-static HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
-static HOST_PROMPTS: Prompts<'static> = Prompts::dynamic_list();
-static BY_HOST: [&dyn Feature; 6] =
-    [&HOST_TOOLS, &HOST_RESOURCES, &HOST_PROMPTS, &Completion, &Logging, &Subscriptions];
 
 static SAMPLE: CreateMessage<'static> = CreateMessage::new(&[SampleMessage::user("?")], 9);
 
@@ -92,9 +34,9 @@ pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result
     })
 }
 
-/// The minimum transmit buffers, for static and for dynamic lists. Each size is measured only once, because the
-/// measurement takes longer than most runs.
-static NEEDED: [OnceLock<usize>; 2] = [OnceLock::new(), OnceLock::new()];
+/// The minimum transmit buffers, for static and for dynamic lists, without and with tasks. Each size is measured only
+/// once, because the measurement takes longer than most runs.
+static NEEDED: [OnceLock<usize>; 4] = [const { OnceLock::new() }; 4];
 
 /// Calls `run` with a server whose receive buffer has length `rx`.
 pub(super) fn with_machine<T>(
@@ -105,13 +47,14 @@ pub(super) fn with_machine<T>(
 ) -> T {
     let mut limits = Limits::DEFAULT.with_depth(20).with_deferred_timeout(Millis(5_000));
     limits.request_timeout = Millis(700);
+    let features = setup.features();
     let info = ServerConfig::new("s", "1")
-        .features(if setup.by_host { &BY_HOST } else { &OWN })
+        .features(&features)
         .limits(limits)
         .second_initialize(if setup.restarts { SecondInitialize::Restart } else { SecondInitialize::Refuse });
     let info = if setup.strict { info.strict_handshake() } else { info };
     let needed = 300
-        + NEEDED[usize::from(setup.by_host)].get_or_init(|| {
+        + NEEDED[usize::from(setup.by_host) + 2 * usize::from(setup.tasks.is_some())].get_or_init(|| {
             match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
                 Err(ConfigError::TxTooSmall { needed }) => needed,
                 other => panic!("unexpected result of a server without a transmit buffer: {other:?}"),
@@ -138,6 +81,21 @@ pub(super) fn with_machine<T>(
     if !slots.is_empty() {
         server = server.in_flight(&mut slots, &mut text).expect("the text buffer is large enough");
     }
+    let count = setup.tasks.map_or(0, |tasks| usize::from(tasks.slots % 4));
+    let (mut task_slots, mut task_text) = (vec![TaskSlot::EMPTY; count], vec![0; count * 400]);
+    let mut table = TaskTable::new(&mut task_slots, &mut task_text);
+    if setup.tasks.is_some_and(|tasks| tasks.keeps) {
+        table = table.keep_on_reset();
+    }
+    if setup.tasks.is_some_and(|tasks| tasks.notifies) {
+        table = table.notify_sessions();
+    }
+    let mut app = AppState::default();
+    if let Some(tasks) = setup.tasks {
+        server = server.tasks(&mut table);
+        app.tasks.slots = Some(count);
+        (app.tasks.keeps, app.tasks.is_automatic) = (tasks.keeps, tasks.automatic);
+    }
     run(World {
         server,
         // The maximum length of unsent output. With a growing buffer, up to 64 KiB may be unsent before the next
@@ -145,7 +103,7 @@ pub(super) fn with_machine<T>(
         transport: Transport::new(movement, rx, if setup.grown { tx + 64 * 1024 } else { tx }),
         rx,
         encoder: Encoder::default(),
-        app: AppState::default(),
+        app,
         read: 0,
         closed: false,
         dialogue: Vec::new(),
@@ -181,7 +139,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// Bytes and operations since the last check. This number limits the number of polls.
+    /// Bytes and operations since the input was last empty. This number limits the number of polls.
     pub(super) work: usize,
     longest: usize,
 }
@@ -193,11 +151,29 @@ impl World<'_> {
         if self.closed || self.transport.ended {
             return;
         }
-        self.app.obligations.record_line(&line, self.rx);
+        self.record_line(&line);
         line.push(b'\n');
         self.longest = self.longest.max(line.len());
         self.work += line.len();
         self.transport.pending.extend(&line);
+    }
+
+    /// Records a line of the client in the model.
+    pub(super) fn record_line(&mut self, line: &[u8]) {
+        let AppState { obligations, tasks, .. } = &mut self.app;
+        obligations.record_line(line, self.rx);
+        let is_whole = line.len() < self.rx;
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        let members = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+        for member in members {
+            let version = member.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+            let revision = match version {
+                Some(version) => version.as_str().and_then(Revision::parse),
+                None => obligations.revision(),
+            };
+            let is_unique = obligations.is_unique(&member["id"].to_string());
+            tasks.record_request(member, revision, is_whole && is_unique && !value.is_array());
+        }
     }
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
@@ -207,7 +183,7 @@ impl World<'_> {
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let waits = match operation {
-            Operation::Send(message) => is_new(message) || message.refers_to_server_request(),
+            Operation::Send(message) => is_new(message) || message.refers_to_output(),
             Operation::Damaged(..) | Operation::Bytes(_) | Operation::Noise(_) => false,
             _ => true,
         };
@@ -251,7 +227,12 @@ impl World<'_> {
         let outcome = match operation {
             Operation::Later(nth, behaviour) => {
                 let Some((ticket, n)) = nth_back(&app.later, *nth) else { return Ok(()) };
-                let open = app.obligations.is_open(ticket);
+                let is_task = app.tasks.is_open(Handle::Call(ticket));
+                let open = is_task || app.obligations.is_open(ticket);
+                // If the client does not read, a deferred call may have become a task.
+                if app.tasks.is_automatic && (transport.blocked || app.tasks.has_call(ticket) && !is_task) {
+                    return Ok(());
+                }
                 let outcome = match server.reply(ticket) {
                     Ok(_) if !open => return Err(format!("{ticket:?} has ended, but reply() accepts it")),
                     Ok(reply) => reply_to_deferred(reply, (ticket, n), *behaviour, app),
@@ -309,6 +290,21 @@ impl World<'_> {
                 server.changed(change(*what));
                 return Ok(());
             }
+            Operation::Notify => server
+                .notify("notifications/example", |out| out.field_integer("n", 1))
+                .map(|()| "notified".into()),
+            Operation::Task(nth, action) => {
+                let Some(task) = nth_back(&app.tasks.tickets(), *nth) else { return Ok(()) };
+                act_on_task(server, task, *action, app)?.map(|()| "done".into())
+            }
+            Operation::Owner(user) => {
+                // The server may not have read the messages of the previous user.
+                if !transport.blocked && transport.pending.is_empty() {
+                    app.tasks.owner = u64::from(*user % 3);
+                    server.set_task_owner(app.tasks.owner);
+                }
+                return Ok(());
+            }
             Operation::Time(time) => {
                 transport.now = transport.now.plus(Millis((*time).into()));
                 return Ok(());
@@ -337,6 +333,8 @@ impl World<'_> {
             Operation::Reset => {
                 server.reset();
                 transport.reset();
+                app.tasks.end_connection(app.obligations.open());
+                app.tasks.reset();
                 app.obligations.reset();
                 self.encoder.asked.clear();
                 (self.read, self.closed) = (self.transport.output.len(), false);
@@ -364,6 +362,7 @@ impl World<'_> {
         loop {
             self.polls += 1;
             let World { server, app, dialogue, transport, .. } = self;
+            (app.tasks.now, app.tasks.is_blocked) = (transport.now, transport.blocked);
             match server.poll(transport.now) {
                 Action::Closed => break self.close()?,
                 Action::Event => {
@@ -387,26 +386,40 @@ impl World<'_> {
                 }
             }
         }
-        self.work = 0;
         let rests = !self.closed && !self.transport.blocked && self.transport.pending.is_empty();
         if !rests {
             return Ok(());
         }
+        self.work = 0;
         if self.server.state() == State::Draining {
             self.app.obligations.subscriptions_end();
         }
-        self.app.obligations.check_idle(Some(self.server.deferred()))
+        let World { server, app, .. } = self;
+        app.tasks.check_idle(&mut |ticket| server.task(ticket).is_ok())?;
+        app.obligations.check_idle(Some(server.deferred()), app.tasks.waiting())
     }
 
     /// Checks the lines written since the last call.
     fn check_output(&mut self) -> Result<(), String> {
         while let Some(line) = self.transport.line(&mut self.read)? {
             self.dialogue.push(shown("<", line.as_bytes()));
-            self.app.obligations.check_line(&line)?;
+            let AppState { obligations, tasks, .. } = &mut self.app;
+            obligations.check_line(&line)?;
+            let value: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+            match value.get("method") {
+                None => {
+                    let calls = obligations.numbers(&value["id"].to_string());
+                    tasks.check_response(&value, &calls, &mut |call| obligations.convert(call))?;
+                }
+                Some(_) => tasks.check_notification(&value)?,
+            }
         }
         // Within a connection, both lists only grow. A new connection clears both lists.
         if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
             self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
+        }
+        if self.encoder.tasks.len() != self.app.tasks.ids.len() {
+            self.encoder.tasks.clone_from(&self.app.tasks.ids);
         }
         Ok(())
     }
@@ -421,7 +434,9 @@ impl World<'_> {
         if clean && self.read < self.transport.output.len() {
             return Err("the last output line is incomplete".into());
         }
-        self.app.obligations.check_end(clean)
+        let AppState { obligations, tasks, .. } = &mut self.app;
+        tasks.end_connection(obligations.open());
+        obligations.check_end(clean)
     }
 
     fn summary(self, outcome: Result<(), String>) -> Result<Summary, Violation> {

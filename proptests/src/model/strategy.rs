@@ -4,9 +4,11 @@ use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 
-use super::operation::{Behaviour, Changed, Id, Message, Operation, Question, Reaction, Request, What};
+use super::operation::{
+    Behaviour, Changed, Id, Message, Operation, Question, Reaction, Request, TaskAction, TaskMethod, What,
+};
 use super::server::Setup;
-use super::{Movement, client, pair};
+use super::{Movement, client, pair, tasks};
 
 /// Selects one of the values.
 pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> BoxedStrategy<T> {
@@ -36,8 +38,8 @@ pub fn server() -> impl Strategy<Value = Setup> {
     let rx = weighted(0.6, 400..1500u16);
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), weighted(0.1, Just(())), any::<bool>(), any::<bool>());
-    (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags).prop_map(
-        |(rx, tx, room, slots, (batches, pings, restarts, strict, by_host, grown))| Setup {
+    (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags, weighted(0.7, tasks())).prop_map(
+        |(rx, tx, room, slots, (batches, pings, restarts, strict, by_host, grown), tasks)| Setup {
             rx,
             tx,
             room,
@@ -48,14 +50,26 @@ pub fn server() -> impl Strategy<Value = Setup> {
             strict: strict.is_some(),
             by_host,
             grown,
+            tasks,
         },
     )
+}
+
+fn tasks() -> impl Strategy<Value = tasks::Setup> {
+    (one_of(&[1, 2, 3, 3, 0]), any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(slots, automatic, keeps, notifies)| tasks::Setup { slots, automatic, keeps, notifies })
+}
+
+fn task_method() -> impl Strategy<Value = TaskMethod> {
+    use TaskMethod::{Cancel, Get, List, Result, Update};
+    one_of(&[Get, Get, Get, Result, Result, Cancel, Update, List])
 }
 
 pub(crate) fn behaviour() -> impl Strategy<Value = Behaviour> {
     prop_oneof![
         3 => Just(Behaviour::Answer),
         4 => one_of(&[0u8, 0, 1, 5, 50]).prop_map(Behaviour::Defer),
+        4 => Just(Behaviour::Task),
         4 => one_of(&[
             Behaviour::Error, Behaviour::Drop, Behaviour::Busy, Behaviour::Progress, Behaviour::Log,
             Behaviour::Change, Behaviour::Needs, Behaviour::Lacks, Behaviour::Large, Behaviour::Unbalanced,
@@ -71,6 +85,8 @@ fn what() -> impl Strategy<Value = What> {
         1 => behaviour().prop_map(What::Complete),
         2 => (0..4u8).prop_map(What::List),
         2 => Just(What::Ping),
+        1 => behaviour().prop_map(What::Own),
+        5 => (task_method(), 0..3u8).prop_map(|(method, nth)| What::Task(method, nth)),
         2 => Just(What::Listen),
         1 => (0..6u8, 0..16u8).prop_map(|(revision, can)| What::Initialize(revision, can)),
         1 => one_of(&[What::Discover, What::Unknown, What::Subscribe(true), What::Subscribe(false)]),
@@ -116,9 +132,14 @@ fn message() -> impl Strategy<Value = Message> {
         3 => (0..5u8).prop_map(Message::Cancel),
         2 => (0..3u8, reaction).prop_map(|(nth, reaction)| Message::Answer(nth, reaction)),
         1 => (0..3u8).prop_map(Message::Progress),
-        1 => one_of(&[Message::Initialized, Message::RootsChanged]),
+        1 => one_of(&[Message::Initialized, Message::RootsChanged, Message::Own]),
         2 => (0..12u8).prop_map(Message::Odd),
     ]
+}
+
+fn task_action() -> impl Strategy<Value = TaskAction> {
+    use TaskAction::{Complete, Fail, Input, Keep, Large, Message, Progress, Remove};
+    one_of(&[Complete, Complete, Fail, Keep, Keep, Input, Input, Large, Message, Progress, Remove])
 }
 
 /// Actions of the application.
@@ -139,6 +160,8 @@ fn host() -> impl Strategy<Value = Operation> {
         1 => (0..3u8).prop_map(Operation::CancelRequest),
         1 => (0..3u8).prop_map(Operation::EndSubscription),
         1 => (0..8u8).prop_map(Operation::Log),
+        1 => Just(Operation::Notify),
+        5 => (0..3u8, task_action()).prop_map(|(nth, action)| Operation::Task(nth, action)),
         3 => changed.prop_map(Operation::Changed),
     ]
 }
@@ -152,6 +175,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
         1 => one_of(&[3u8, 12]).prop_map(Operation::Noise),
         18 => host(),
+        1 => (0..3u8).prop_map(Operation::Owner),
         5 => one_of(&[1u16, 20, 60, 100, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),
     ]

@@ -3,6 +3,7 @@
 mod near;
 mod types;
 
+use crate::config;
 use crate::json_core::{Difference, their_value};
 use jsonschema::Validator;
 use mcp_proto::ToolArguments;
@@ -21,10 +22,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
     assert_eq!(schema["type"], "object");
     assert!(jsonschema::meta::is_valid(&schema), "{schema_text}");
     let validator: Validator = jsonschema::draft202012::new(&schema).unwrap();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(2000)
-    });
+    let mut runner = proptest::test_runner::TestRunner::new(config(2000));
     let seen = std::cell::Cell::new((0, 0));
     let check = |value: Value| {
         let text = value.to_string();
@@ -35,6 +33,8 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
         prop_assert_eq!(decoded.is_ok(), valid, "{}\n{:?}\n{}", text, decoded, schema_text);
         // Another JSON decoder accepts the same texts for these types, with the same values.
         match (&decoded, &theirs) {
+            // `serde_json` reads an integer beyond 64 bits as a float, so a `Decimal` has fewer digits there.
+            (Ok(_), Ok(_)) if beyond_64_bits(&text) && schema_text.contains("decimal") => {}
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
             // `Difference::WholeFraction`, `Difference::TagAnywhere`, `Difference::MinusZero`.
@@ -56,6 +56,13 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
     runner.run(&near(&schema), check).unwrap();
     let (good, bad) = seen.get();
     assert!(good > 20 && bad > 20, "{good} valid and {bad} invalid values: {schema_text}");
+}
+
+/// Whether the text contains an integer that neither `i64` nor `u64` can hold.
+fn beyond_64_bits(text: &str) -> bool {
+    let is_beyond =
+        |digits: &str| digits.len() > 18 && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err();
+    text.split(|it: char| !it.is_ascii_digit() && it != '-').any(is_beyond)
 }
 
 macro_rules! agree {

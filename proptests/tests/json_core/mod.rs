@@ -58,7 +58,7 @@ fn same_values(text: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(crate::config(1000))]
 
     #[test]
     fn encoder_writes_what_serde_json_core_writes(read in read(), written in written()) {

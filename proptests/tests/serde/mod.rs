@@ -229,7 +229,7 @@ impl PopFirst for serde_json::Map<String, Value> {
 macro_rules! round_trips {
     ($($name:ident: $type:ty = $strategy:expr;)*) => {$(
         proptest! {
-            #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+            #![proptest_config(crate::config(600))]
 
             #[test]
             fn $name(value in $strategy, changes in prop::collection::vec(change(), 1..3)) {

@@ -46,7 +46,7 @@ pub(crate) fn check(
         return Err(ProtocolError::InvalidParams);
     }
     match kind {
-        InputKind::Roots | InputKind::Other => Ok(kind),
+        InputKind::Roots | InputKind::Other | InputKind::Task => Ok(kind),
         InputKind::Sample => {
             check_sampling(params, declared, seed).then_some(kind).ok_or(ProtocolError::InvalidParams)
         }

@@ -1,7 +1,7 @@
 //! Input requests: roots, forms, URLs and sampling.
 
 use crate::json::Json;
-use crate::peer::request::InboundData;
+use crate::peer::request::{Inbound, InboundData};
 use crate::protocol::elicitation::{FormView, OpenUrlView};
 use crate::protocol::methods;
 use crate::protocol::sampling::CreateMessageView;
@@ -36,15 +36,24 @@ pub enum InputKind {
     Sample,
     /// A request with a method of an extension.
     Other,
+    /// A request about a task of the client. The client responds by itself.
+    Task,
 }
 
 impl InboundData for InputKind {}
 
+impl Inbound<InputKind> {
+    /// Whether the application knows the request.
+    pub(crate) fn is_for_application(&self) -> bool {
+        self.context != InputKind::Task
+    }
+}
+
 impl InputKind {
-    /// The method. Empty for [`InputKind::Other`].
+    /// The method. Empty for [`InputKind::Other`] and [`InputKind::Task`].
     pub(crate) fn method(self) -> &'static str {
         match self {
-            InputKind::Other => "",
+            InputKind::Other | InputKind::Task => "",
             InputKind::Roots => methods::ROOTS_LIST.name,
             InputKind::Form | InputKind::Url => methods::ELICITATION_CREATE.name,
             InputKind::Sample => methods::SAMPLING_CREATE_MESSAGE.name,
@@ -91,7 +100,7 @@ impl<'a> InputRequest<'a> {
     /// Creates a view of validated parameters. `method` is the method of an extension.
     pub(crate) fn from_json(kind: InputKind, method: &'a str, params: Json<'a>) -> InputRequest<'a> {
         match kind {
-            InputKind::Other => InputRequest::Other { method, params },
+            InputKind::Other | InputKind::Task => InputRequest::Other { method, params },
             InputKind::Roots => InputRequest::Roots,
             InputKind::Form => InputRequest::Elicit(FormView::from_json(params)),
             InputKind::Url => InputRequest::OpenUrl(OpenUrlView::from_json(params)),

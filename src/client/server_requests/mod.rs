@@ -8,7 +8,7 @@ mod other;
 mod respond;
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{OutboundMessageKind, StreamId};
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Decimal, Json, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
@@ -36,6 +36,16 @@ pub(crate) struct Context {
 pub(crate) struct Pending<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) context: Context,
+    pub(crate) task: Option<RequestTask>,
+}
+
+/// The task of a request: see [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RequestTask {
+    /// The server requests a task with this time to live, or with any (0).
+    Requested { ttl: u64 },
+    /// The deferred request has become this task.
+    Created(Ticket),
 }
 
 /// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state. A
@@ -107,6 +117,12 @@ impl<'a> ServerRequest<'a> {
         self.reply.stream()
     }
 
+    /// Whether the response becomes a [task](crate::client::ClientConfig::client_tasks), which the server fetches.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.reply.pending.task.is_some()
+    }
+
     /// Responds that the user accepts, like [`ServerRequestReply::accept`].
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         self.reply.accept(content);
@@ -157,18 +173,16 @@ impl<'a> ServerRequest<'a> {
     /// [`maximum`](crate::client::Timeouts::maximum). The client then responds with an error and emits
     /// [`Event::Expired`](crate::client::Event::Expired).
     ///
+    /// A request that becomes a [task](crate::client::ClientConfig::client_tasks) frees its slot at once. It expires
+    /// after the time to live of the task instead of `time`.
+    ///
     /// # Errors
     /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a slot.
+    /// Also returns the request if the table of tasks is full.
     pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
-        let ServerRequestReply { state, pending: Pending { source, context } } = &mut self.reply;
+        let ServerRequestReply { state, pending } = &mut self.reply;
         let mut ticket = None;
-        state.with(&mut |state| {
-            let time = time.unwrap_or(state.config.timeouts.maximum);
-            ticket = state.peer.defer(source, context.stream, context.kind, Some(time));
-            if let (Some(ticket), Some(tasks)) = (ticket, state.config.tasks) {
-                tasks.hooks.on_deferred(state, ticket, source);
-            }
-        });
+        state.with(&mut |state| ticket = state.defer(pending, time));
         match ticket {
             Some(ticket) => Ok(ticket),
             None => Err(self),
@@ -212,7 +226,7 @@ impl ServerRequestReply<'_> {
         match self.pending.context.kind {
             InputKind::Form => self.write_result(form),
             InputKind::Url => self.action(Action::Accept),
-            InputKind::Roots | InputKind::Sample | InputKind::Other => self.refuse_wrong_kind(),
+            _ => self.refuse_wrong_kind(),
         }
     }
 
@@ -271,19 +285,20 @@ impl ServerRequestReply<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let ServerRequestReply { state, pending: Pending { source, context } } = self;
+        let ServerRequestReply { state, pending: Pending { source, context, .. } } = self;
         let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
         let (progress, mut outcome) = (progress.into(), Ok(()));
         state.with(&mut |state| {
-            let reserved = state.own_response_size();
+            let reserved = state.min_reply_size();
             outcome = state.peer.write_progress(source, context.stream, reserved, progress, total, message);
         });
         outcome
     }
 
-    pub(super) fn respond(self, kind: OutboundMessageKind, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    /// Responds with a result or, with a code, an error. `body` writes its members.
+    pub(super) fn respond(self, error: Option<i32>, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let ServerRequestReply { state, pending } = self;
-        state.with(&mut |state| state.respond(&pending, kind, body));
+        state.with(&mut |state| state.respond(&pending, error, body));
     }
 
     fn action(self, action: Action) {
@@ -294,11 +309,7 @@ impl ServerRequestReply<'_> {
     }
 
     pub(super) fn write_result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        self.respond(OutboundMessageKind::Result, &mut |out| {
-            out.key("result");
-            out.begin_object();
-            members(out)
-        });
+        self.respond(None, members);
     }
 
     pub(super) fn refuse_wrong_kind(self) {

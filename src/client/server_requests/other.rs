@@ -1,6 +1,5 @@
 //! Responses to requests with a method of an extension (handshake era).
 
-use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::{WriteText, Writer};
 use crate::protocol::objects::application_json::{once, write_once};
 
@@ -62,15 +61,10 @@ impl ServerRequestReply<'_> {
         message: &dyn WriteText,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        self.respond(OutboundMessageKind::Error { code }, &mut |out| {
-            out.key("error");
-            out.begin_object();
-            out.field_integer("code", code.into());
+        self.respond(Some(code), &mut |out| {
             out.key("message");
             out.display(message);
-            let valid = data(out);
-            out.end_object();
-            valid
+            data(out)
         });
     }
 }

@@ -8,9 +8,12 @@ use crate::peer::Peer;
 use crate::peer::inbound::{END, Source, begin_error, write_response};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
+use crate::time::Millis;
 
 use crate::client::server_requests::input_request::InputKind;
-use crate::client::server_requests::{Context, Pending, ServerRequest, ServerRequestReply, check};
+use crate::client::server_requests::{
+    Context, Pending, RequestTask, ServerRequest, ServerRequestReply, check,
+};
 
 impl ClientState<'_> {
     /// The capabilities that the client declared to this server. The set is empty until the client is connected.
@@ -22,7 +25,10 @@ impl ClientState<'_> {
     /// kind, or the method of an extension.
     pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
         let is_extension = || self.config.methods.iter().any(|known| method.is_name(known));
-        check::kind_of_method(method, self.declared()).or_else(|| is_extension().then_some(InputKind::Other))
+        let is_task = || self.client_task_hooks().is_some_and(|hooks| hooks.accepts(self, method));
+        check::kind_of_method(method, self.declared())
+            .or_else(|| is_extension().then_some(InputKind::Other))
+            .or_else(|| is_task().then_some(InputKind::Task))
     }
 
     /// Validates a request of the server for input of this kind.
@@ -34,7 +40,11 @@ impl ClientState<'_> {
     ) -> Result<Context, ProtocolError> {
         let session = self.peer.session.ok_or(ProtocolError::UnknownMethod)?;
         let kind = check::check(kind, params, self.declared(), self.peer.in_flight.seed())?;
-        Ok(Context { revision: session.revision, kind, stream })
+        let context = Context { revision: session.revision, kind, stream };
+        if let Some(hooks) = self.client_task_hooks() {
+            hooks.requested(context, params.unwrap_or(Json::EMPTY_OBJECT))?;
+        }
+        Ok(context)
     }
 
     /// Builds the request to which the application responds.
@@ -49,10 +59,13 @@ impl ClientState<'_> {
         let meta = params.get("_meta").unwrap_or(Json::EMPTY_OBJECT);
         let source = Source::Line { id, meta: meta.bytes(), last_progress: SortKey::NONE };
         let methods = self.config.methods.iter().copied();
+        let hooks = self.client_task_hooks();
+        let ttl = hooks.and_then(|hooks| hooks.requested(context, params).ok().flatten());
+        let task = ttl.map(|ttl| RequestTask::Requested { ttl });
         ServerRequest {
             method: methods.into_iter().find(|known| method.is_name(known)).unwrap_or_default(),
             params,
-            reply: ServerRequestReply { state: self, pending: Pending { source, context } },
+            reply: ServerRequestReply { state: self, pending: Pending { source, context, task } },
         }
     }
 
@@ -71,13 +84,18 @@ impl ClientState<'_> {
 
     /// Returns the reply to a deferred request.
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
+        if let Some((task, context)) = self.task_of(ticket) {
+            let (source, task) = (Source::Slot(ticket), Some(RequestTask::Created(task)));
+            return Ok(ServerRequestReply { state: self, pending: Pending { source, context, task } });
+        }
         let deferred = self.peer.in_flight.deferred(ticket).ok_or(SendError::Gone)?;
         let (kind, stream) = (deferred.context, deferred.stream);
         // A deferred request ends with its connection, so the revision of the current connection applies.
         let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         self.peer.reserve_reply(self.holds_reply_space())?;
-        Ok(ServerRequestReply { state: self, pending: Pending { source: Source::Slot(ticket), context } })
+        let pending = Pending { source: Source::Slot(ticket), context, task: None };
+        Ok(ServerRequestReply { state: self, pending })
     }
 
     /// Writes an error response in a message of at most `space` bytes.
@@ -99,41 +117,98 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends a response. `body` writes the member `error`, or the member `result` without its closing brace, and returns
-    /// whether this member is valid.
+    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the result
+    /// or, with a code, those of the error after its code. `body` returns whether they are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
-        kind: OutboundMessageKind,
+        error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        let Pending { source, context } = pending;
+        match pending.task.zip(self.client_task_hooks()) {
+            Some((task, hooks)) => hooks.respond(self, pending, task, error, body),
+            None => self.respond_directly(pending, error, body),
+        }
+    }
+
+    /// Sends a response like [`respond`](ClientState::respond), but never stores it.
+    pub(crate) fn respond_directly(
+        &mut self,
+        pending: &Pending<'_>,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        if let Err(error) = self.write_reply(pending, error, body) {
+            self.refuse(pending, error);
+        }
+    }
+
+    /// Writes a response, and closes its request. After an error, the request remains open.
+    pub(crate) fn write_reply(
+        &mut self,
+        pending: &Pending<'_>,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), ProtocolError> {
+        let Pending { source, context, .. } = pending;
+        let kind = error.map_or(OutboundMessageKind::Result, |code| OutboundMessageKind::Error { code });
         let routing = Routing::response(kind, context.stream);
         let space = self.peer.available();
         let Peer { output, in_flight, .. } = &mut self.peer;
         let id = source.id(in_flight);
-        let related = self.config.tasks.filter(|_| kind == OutboundMessageKind::Result);
-        let written = write_response(output, routing, space, |out| {
+        let related = self.config.tasks.filter(|_| error.is_none());
+        write_response(output, routing, space, |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
+            out.key(if error.is_none() { "result" } else { "error" });
+            out.begin_object();
+            if let Some(code) = error {
+                out.field_integer("code", code.into());
+            }
             let valid = body(out);
             if let Some(tasks) = related {
                 tasks.hooks.write_related(source, in_flight, out);
             }
-            out.token(if kind == OutboundMessageKind::Result { "}}" } else { "}" });
+            out.token(END);
             valid
-        });
-        match written {
-            Ok(()) => self.peer.close(source),
-            Err(error) => self.refuse(pending, error),
-        }
+        })?;
+        self.peer.close(source);
+        Ok(())
     }
 
     /// Responds with an error. The next poll reports this error.
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
-        let space = self.peer.available();
-        let _ = self.write_error(&pending.source, pending.context.stream, error, space);
-        self.peer.close(&pending.source);
+        match pending.task {
+            // The server has the task instead of a request.
+            Some(RequestTask::Created(_)) => self.respond(pending, Some(error.response_code()), &mut |out| {
+                out.key("message");
+                out.display(&error.message());
+                true
+            }),
+            _ => {
+                let space = self.peer.available();
+                let _ = self.write_error(&pending.source, pending.context.stream, error, space);
+                self.peer.close(&pending.source);
+            }
+        }
         self.peer.pending_error = Some(error);
+    }
+
+    /// Defers a request of the server. Returns `None` if a table is full.
+    pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
+        let Pending { source, context, task } = pending;
+        let time = time.unwrap_or(self.config.timeouts.maximum);
+        let ticket = self.peer.defer(source, context.stream, context.kind, Some(time))?;
+        if let Some(tasks) = self.config.tasks {
+            tasks.hooks.on_deferred(self, ticket, source);
+        }
+        if let Some((RequestTask::Requested { ttl }, hooks)) = task.zip(self.client_task_hooks())
+            && !hooks.on_deferred(self, ticket, *context, ttl)
+        {
+            self.peer.in_flight.release(ticket);
+            self.peer.response_pending = true;
+            return None;
+        }
+        Some(ticket)
     }
 }

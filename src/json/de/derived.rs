@@ -2,7 +2,6 @@
 #![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};
-use super::error_kind::ErrorKind;
 use super::{Decoder, INTEGER, Integer, NATURAL, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;
@@ -45,9 +44,9 @@ impl<'de> Decoder<'de> {
         &mut self,
         tag: &'static str,
         names: &'static [&'static str],
-    ) -> Result<usize, ErrorKind<'de>> {
+    ) -> Result<usize, TypedError> {
         if !matches!(self.peek(), Some(b'{') | None) {
-            return Err(self.unexpected("an object"));
+            return Err(self.unexpected("an object").into());
         }
         let length = value_length(self.rest);
         let value = Json::trusted(self.rest.get(..length).unwrap_or_default()).get(tag);
@@ -59,8 +58,8 @@ impl<'de> Decoder<'de> {
         // Consuming the object is safe, because nothing is read after an error.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
-            Some(value) => ErrorKind::NoVariant { found: value.raw(), names },
-            None => ErrorKind::NoTag(tag),
+            Some(value) => TypedError::no_variant(value.raw(), names),
+            None => TypedError::missing_field(tag),
         })
     }
 }

@@ -10,12 +10,6 @@ pub(super) enum ErrorKind<'de> {
     Message(&'static str),
     /// A value is of another type or out of bounds.
     Wrong { found: &'de str, expected: &'static str },
-    /// The tag that selects the variant is missing.
-    #[cfg(feature = "derive")]
-    NoTag(&'static str),
-    /// The tag names no variant. `names` holds the tag's name and the variants' names.
-    #[cfg(feature = "derive")]
-    NoVariant { found: &'de str, names: &'static [&'static str] },
 }
 
 impl ErrorKind<'_> {
@@ -29,10 +23,6 @@ impl From<ErrorKind<'_>> for TypedError {
         match kind {
             ErrorKind::Message(message) => TypedError::new(&message),
             ErrorKind::Wrong { found, expected } => TypedError::wrong(found, expected),
-            #[cfg(feature = "derive")]
-            ErrorKind::NoTag(tag) => serde_core::de::Error::missing_field(tag),
-            #[cfg(feature = "derive")]
-            ErrorKind::NoVariant { found, names } => TypedError::no_variant(found, names),
         }
     }
 }

@@ -181,7 +181,9 @@ impl Scanner {
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
-            _ if self.deep_at != NOWHERE => Some((ScanErrorKind::TooDeep, self.deep_at)),
+            State::Between(Step::After) if self.depth == 0 && self.deep_at != NOWHERE => {
+                Some((ScanErrorKind::TooDeep, self.deep_at))
+            }
             State::Between(Step::After) if self.depth == 0 => None,
             State::Number(digits) if self.depth == 0 && digits.may_end() => None,
             State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),

@@ -1,7 +1,10 @@
 //! The results of a scanner for the framing layer.
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
-use super::{Envelope, Member, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State, Step};
+use super::text::UNIT;
+use super::{
+    Envelope, Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State, Step,
+};
 
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
@@ -38,6 +41,34 @@ impl Scanner {
     /// Sets the position of the first byte of the next text. The spans of that text then refer to a larger text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
+    }
+
+    /// Returns whether no error was found so far.
+    pub(crate) fn is_valid(&self) -> bool {
+        !matches!(self.state, State::Failed(_))
+    }
+
+    /// Returns the number of bytes at the end of an incomplete string that belong to an incomplete character or escape.
+    pub(crate) fn unfinished(&self) -> usize {
+        let high_surrogate = if self.half { UNIT } else { 0 };
+        usize::from(self.carried).wrapping_add(high_surrogate)
+    }
+
+    /// Removes a part of a string that was scanned. The spans then refer to the text without the part.
+    pub(crate) fn remove(&mut self, part: Span) {
+        let length = part.end.saturating_sub(part.start);
+        let move_back = |at: &mut usize| {
+            if *at != NOWHERE && *at >= part.end {
+                *at = at.wrapping_sub(length);
+            }
+        };
+        move_back(&mut self.position);
+        move_back(&mut self.deep_at);
+        for span in self.members.iter_mut().filter(|span| !span.is_missing()) {
+            move_back(&mut span.start);
+            move_back(&mut span.end);
+        }
+        self.record(MemberIndex::forget);
     }
 
     /// Returns the depth limit.

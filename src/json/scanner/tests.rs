@@ -237,10 +237,12 @@ fn members_are_found_beyond_depth_limit() {
 
 #[test]
 fn errors_are_found_beyond_depth_limit() {
-    use ScanErrorKind::{Control, Surrogate, Syntax, TooDeep, Utf8};
+    use ScanErrorKind::{Control, Incomplete, Surrogate, Syntax, TooDeep, Utf8};
     for (text, kind) in [
         (&b"[[[[1]]]]"[..], TooDeep),
-        (b"[[[[1]]", TooDeep),
+        (b"[[[[1]]", Incomplete),
+        (b"[[[[1]]]", Incomplete),
+        (b"[[[[1]]],\"", Incomplete),
         (b"[[[[1]]]]x", Syntax),
         (b"[[[[@]]]]", Syntax),
         (b"[[[[\"\xff\"]]]]", Utf8),
@@ -254,8 +256,9 @@ fn errors_are_found_beyond_depth_limit() {
 
 #[test]
 fn hundred_thousand_brackets_are_only_counted() {
-    for unit in ["[", "{\"a\":", "[{\"\":"] {
-        let error = in_pieces(unit.repeat(100_000).as_bytes(), 128, 4096).unwrap_err();
+    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"\":", "}]")] {
+        let text = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
+        let error = in_pieces(text.as_bytes(), 128, 4096).unwrap_err();
         assert_eq!(error.kind, ScanErrorKind::TooDeep);
     }
 }

@@ -30,6 +30,20 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// Creates a ticket from [`to_bits`](Ticket::to_bits). The machine rejects bits of no request, as those of an ended
+    /// request.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Ticket {
+        Ticket { slot: bits as u32, generation: (bits >> 32) as u32 }
+    }
+
+    /// The ticket as a number, for callers that cannot store a `Ticket`, such as programs in C. The machine never issues
+    /// a ticket whose bits are all ones.
+    #[must_use]
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.slot as u64
+    }
+
     /// The ticket of no request.
     pub(crate) const NONE: Ticket = Ticket { slot: NONE, generation: 0 };
 }

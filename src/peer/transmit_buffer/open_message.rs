@@ -1,46 +1,76 @@
-//! The open message: the last message in the buffer, which grows piece by piece while the peer reads it.
+//! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! No other message may be written while a message is open. Every piece leaves space for the end of the message, so
-//! that the message can end at any time.
+//! On lines it is the last message in the buffer. No other message may be written while it is open, and every piece
+//! leaves space for its end, so that it can end at any time. In message mode each piece is a message of its own, which
+//! other messages may follow, and the end waits for space like any response.
 
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
-use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT};
+use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT};
 
 /// Minimum space for the pieces of a message. Half of it holds the longest escape sequence and the longest character.
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    pub(crate) fn is_open(&self) -> bool {
-        self.link.is_open
+    /// Permits pieces in message mode, or refuses them.
+    pub(crate) fn accept_pieces(&mut self, accept: bool) {
+        match (accept, self.link.gate) {
+            (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,
+            (false, Gate::Both | Gate::WholeFirst) => self.link.gate = Gate::Whole,
+            _ => {}
+        }
+    }
+
+    /// Reserves the space of pieces for a whole message that did not fit.
+    #[cold]
+    pub(super) fn hold_pieces(&mut self) {
+        if self.link.gate == Gate::Both {
+            self.link.gate = Gate::WholeFirst;
+        }
+    }
+
+    /// Returns whether a message may be open.
+    pub(crate) fn accepts_pieces(&self) -> bool {
+        self.link.gate != Gate::Whole || !self.is_message_mode()
     }
 
     /// Opens the started message, whose first piece ends at `to`. The end of the message takes at most `reserved` bytes.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None`, or if the buffer is too small for pieces. The message is then dropped.
-    pub(crate) fn open_message(&mut self, to: Option<usize>, reserved: usize) -> Result<(), Overflow> {
-        let to = to.filter(|_| self.piece_limit(reserved) >= MIN_SPACE).ok_or(Overflow)?;
+    pub(crate) fn open_message(
+        &mut self,
+        stream: StreamId,
+        to: Option<usize>,
+        reserved: usize,
+    ) -> Result<(), Overflow> {
+        let to = to.filter(|_| self.piece_space(reserved) >= MIN_SPACE).ok_or(Overflow)?;
         // An observer sees the messages before the open one first.
         self.observe_sent();
-        (self.link.is_open, self.link.awaits_space) = (true, false);
-        if self.add_piece(Some(to), reserved) {
-            return Ok(());
+        if !self.add_piece(stream, Some(to), reserved) {
+            return Err(Overflow);
         }
-        self.link.is_open = false;
-        Err(Overflow)
+        if !self.is_message_mode() {
+            (self.link.gate, self.link.awaits_space) = (Gate::Pieces, false);
+        }
+        Ok(())
     }
 
     /// Returns a writer for the next piece of the open message. [`add_piece`](Self::add_piece) takes the result of
     /// [`Writer::finish`].
     pub(crate) fn piece_writer(&mut self, reserved: usize) -> Writer<'_> {
         self.make_piece_space();
-        let limit = self.piece_limit(reserved);
-        Writer::new(self.buffer.reborrow(), self.end, limit)
+        let from = self.piece_start();
+        let limit = if self.link.gate == Gate::WholeFirst { from } else { self.piece_limit(reserved) };
+        Writer::new(self.buffer.reborrow(), from, limit.max(from))
     }
 
     /// Adds the piece that ends at `to`. Returns `false` if `to` is `None` or the heap is exhausted; the piece is then
     /// dropped.
-    pub(crate) fn add_piece(&mut self, to: Option<usize>, reserved: usize) -> bool {
+    pub(crate) fn add_piece(&mut self, stream: StreamId, to: Option<usize>, reserved: usize) -> bool {
+        if self.is_message_mode() {
+            return to == Some(self.piece_start()) || self.end_message(piece_of(stream, false), to).is_ok();
+        }
         // A growing buffer must have the space for the end of the message before the piece counts.
         let fits = |to: &usize| self.buffer.reborrow().into_grown(to.saturating_add(reserved)).is_some();
         let Some(to) = to.filter(fits) else { return false };
@@ -50,14 +80,22 @@ impl TransmitBuffer<'_> {
     }
 
     /// Returns a writer for the end of the open message. [`close_message`](Self::close_message) takes the result of
-    /// [`Writer::finish`].
-    pub(crate) fn end_writer(&mut self) -> Writer<'_> {
-        let limit = self.buffer.limit().saturating_sub(1);
-        Writer::new(self.buffer.reborrow(), self.end, limit)
+    /// [`Writer::finish`]. Returns `None` if the end does not fit, which occurs in message mode only.
+    pub(crate) fn end_writer(&mut self, reserved: usize) -> Option<Writer<'_>> {
+        let (before, after) = self.framing_size();
+        if before > 0 && !self.has_space(reserved.saturating_add(before)) {
+            return None;
+        }
+        let (from, limit) = (self.piece_start(), self.buffer.limit().saturating_sub(after));
+        Some(Writer::new(self.buffer.reborrow(), from, limit))
     }
 
     /// Closes the open message, whose text ends at `to`.
-    pub(crate) fn close_message(&mut self, to: Option<usize>) {
+    pub(crate) fn close_message(&mut self, stream: StreamId, to: Option<usize>) {
+        if self.is_message_mode() {
+            _ = self.end_message(piece_of(stream, true), to);
+            return;
+        }
         self.end = to.unwrap_or(self.end);
         self.observe_piece(true);
         let end = self.end.saturating_add(1);
@@ -66,7 +104,7 @@ impl TransmitBuffer<'_> {
             self.end = end;
         }
         self.observed = self.end;
-        self.link.is_open = false;
+        self.link.gate = Gate::Whole;
     }
 
     /// Records that a piece did not fit. [`take_writable`](Self::take_writable) reports when to write the next piece.
@@ -74,14 +112,24 @@ impl TransmitBuffer<'_> {
         self.link.awaits_space = true;
     }
 
-    /// Returns whether the next piece of the open message was awaited, and half of the space for pieces is free.
+    /// Returns whether the next piece of an open message was awaited, and half of the space for pieces is free.
+    ///
+    /// Every other message has been tried before. One that did not fit, in message mode, has precedence until the buffer
+    /// is empty.
     pub(crate) fn take_writable(&mut self, reserved: usize) -> bool {
-        if !self.link.is_open || !self.link.awaits_space {
+        let is_open = self.link.gate == Gate::Pieces || self.is_message_mode();
+        if !is_open || !self.link.awaits_space {
             return false;
         }
         self.make_piece_space();
-        let limit = self.piece_limit(reserved);
-        let has_space = limit.saturating_sub(self.end) >= limit / 2;
+        if self.link.gate == Gate::WholeFirst {
+            if !self.is_empty() {
+                return false;
+            }
+            self.link.gate = Gate::Both;
+        }
+        let free = self.piece_limit(reserved).saturating_sub(self.piece_start());
+        let has_space = free >= self.piece_space(reserved) / 2;
         self.link.awaits_space = !has_space;
         has_space
     }
@@ -94,11 +142,21 @@ impl TransmitBuffer<'_> {
         }
     }
 
+    /// The start of the next piece.
+    fn piece_start(&self) -> usize {
+        self.end.saturating_add(self.framing_size().0)
+    }
+
+    /// Maximum size of a piece.
+    fn piece_space(&self, reserved: usize) -> usize {
+        self.piece_limit(reserved).saturating_sub(self.framing_size().0)
+    }
+
     /// Maximum end of a piece.
     fn piece_limit(&self, reserved: usize) -> usize {
         let limit = self.buffer.limit();
         let limit = if self.buffer.is_lent() { limit } else { limit.min(UNSENT_LIMIT) };
-        limit.saturating_sub(reserved)
+        limit.saturating_sub(reserved).saturating_sub(self.framing_size().0)
     }
 
     /// Shows the observer the last piece.
@@ -109,4 +167,10 @@ impl TransmitBuffer<'_> {
         }
         self.observed = self.end;
     }
+}
+
+/// The routing of a piece.
+fn piece_of(stream: StreamId, is_last: bool) -> Routing {
+    let kind = if is_last { OutboundMessageKind::LastPiece } else { OutboundMessageKind::Piece };
+    Routing::response(kind, stream)
 }

@@ -158,6 +158,79 @@ impl Bytes<'_> {
     }
 }
 
+/// Decodes base64 in place, in the text of a JSON string. Accepts what [`Base64`] accepts.
+///
+/// Returns the number of bytes that were decoded, and the length of the result at the start of `text`. If the string is
+/// not complete, an incomplete group is left. `None` if the text is not valid; `text` is then unchanged.
+pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
+    let mut groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
+    while groups.next_group(text, is_complete)? {}
+    groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
+    let (mut consumed, mut length) = (0, 0usize);
+    while groups.next_group(text, is_complete)? {
+        let [_, bytes @ ..] =
+            groups.bits.checked_shl(24u32.saturating_sub(groups.digits.saturating_mul(6)))?.to_be_bytes();
+        let count = usize::try_from(groups.digits.saturating_sub(1)).unwrap_or(0);
+        for byte in bytes.iter().take(count) {
+            *text.get_mut(length)? = *byte;
+            length = length.saturating_add(1);
+        }
+        consumed = groups.read;
+    }
+    Some((if is_complete { groups.read } else { consumed }, length))
+}
+
+/// A reader of groups of four digits.
+struct Groups {
+    read: usize,
+    padding: u8,
+    /// Number of digits of the group.
+    digits: u32,
+    bits: u32,
+}
+
+impl Groups {
+    /// Reads a group, which is shorter at the end of a complete text. Returns `false` at the end, and `None` if the text
+    /// is not valid.
+    fn next_group(&mut self, text: &[u8], is_complete: bool) -> Option<bool> {
+        (self.digits, self.bits) = (0, 0);
+        loop {
+            let (character, length) = match text.get(self.read..).unwrap_or_default() {
+                [] => break,
+                [b'\\', b'/', ..] => ('/', 2),
+                [b'\\', b'n' | b'r', ..] => ('\n', 2),
+                [b'\\', b'u', digits @ ..] => (code_unit(digits.first_chunk()?)?, 6),
+                [byte, ..] => (char::from(*byte), 1),
+            };
+            self.read = self.read.saturating_add(length);
+            match (character, digit(character)) {
+                ('\n' | '\r', _) => {}
+                ('=', _) if self.digits >= 2 => self.padding = self.padding.saturating_add(1),
+                (_, Some(digit)) if self.padding == 0 => {
+                    self.bits = self.bits << 6 | u32::from(digit);
+                    self.digits = self.digits.saturating_add(1);
+                }
+                _ => return None,
+            }
+            if self.digits == 4 {
+                return Some(true);
+            }
+        }
+        let is_whole =
+            self.digits == 0 || self.padding == 0 || u32::from(self.padding).saturating_add(self.digits) == 4;
+        match self.digits {
+            _ if !is_complete => Some(false),
+            1 => None,
+            digits => is_whole.then_some(digits > 0),
+        }
+    }
+}
+
+/// The character of four hexadecimal digits.
+fn code_unit(digits: &[u8; 4]) -> Option<char> {
+    char::from_u32(u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?)
+}
+
 fn digit(character: char) -> Option<u8> {
     let byte = u8::try_from(character).ok()?;
     Some(match byte {
@@ -209,6 +282,66 @@ mod tests {
                     Err(Base64Error::TooShort { needed: bytes.len() }),
                     "{text}"
                 );
+            }
+        }
+    }
+
+    /// Decodes text in pieces as it arrives, with what the earlier pieces left.
+    fn decoded_in_pieces(text: &str, cut: usize) -> Option<std::vec::Vec<u8>> {
+        let (head, tail) = text.as_bytes().split_at(cut);
+        let (mut left, mut all) = (head.to_vec(), std::vec::Vec::new());
+        for (more, is_complete) in [(tail, false), (&[][..], true)] {
+            let (consumed, length) = decode_in_json(&mut left, is_complete)?;
+            all.extend_from_slice(&left[..length]);
+            left.drain(..consumed);
+            left.extend_from_slice(more);
+        }
+        Some(all)
+    }
+
+    #[test]
+    fn base64_in_place_and_in_pieces_equals_the_whole() {
+        let cases = [
+            "",
+            "Zg==",
+            "Zm8=",
+            "Zm9v",
+            "Zm9vYmFy",
+            "Zg",
+            "Zm8",
+            "-_-_",
+            "+\\/\\u002b\\/",
+            "Zm9v\\r\\nYmFy\\n",
+            "Zg\\u003d=",
+            "\\nZg==",
+            "Zm9vYmFyZm9vYmFyZg==",
+            "Z",
+            "Zm9vY",
+            "Z===",
+            "Zg=",
+            "Zg===",
+            "Zm8==",
+            "Zm9v=",
+            "Zg==Zg==",
+            "Z g=",
+            "Zg=é",
+            "é",
+            "=",
+            "Zm9v$",
+            "Zm\\t9v",
+        ];
+        for text in cases {
+            let json = std::format!("\"{text}\"");
+            let mut buffer = [0; 32];
+            let whole = decoded(&json, &mut buffer).ok();
+            for cut in 0..=text.len() {
+                // The scanner keeps an escape and a character together.
+                let escape = text.as_bytes()[..cut].iter().rposition(|byte| *byte == b'\\');
+                let is_inside =
+                    escape.is_some_and(|at| cut < at + if text[at..].starts_with("\\u") { 6 } else { 2 });
+                if text.is_char_boundary(cut) && !is_inside {
+                    assert_eq!(decoded_in_pieces(text, cut).as_deref(), whole, "{text} {cut}");
+                }
             }
         }
     }

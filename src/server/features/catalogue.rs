@@ -3,6 +3,7 @@
 use core::cell::Cell;
 
 use crate::error::{ConfigError, EntryName};
+use crate::peer::tasks::options::AutomaticTasks;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
@@ -10,7 +11,6 @@ use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
 use crate::server::features::extensions::Extensions;
-use crate::server::tasks::automatic::AutomaticTasks;
 
 /// The catalogues that a lookup can search. The catalogue of extensions has one entry per feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

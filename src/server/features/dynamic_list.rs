@@ -10,9 +10,9 @@ use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
+use crate::protocol::pagination::write;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
@@ -29,7 +29,7 @@ impl Reply<'_> {
         state.with(&mut |state| {
             let mut left_out = 0;
             state.respond_and_close(&pending, Shape::List, &mut |out| {
-                left_out = pagination::write(out, key, first, entry).left_out;
+                left_out = write(out, key, first, entry).left_out;
                 true
             });
             if left_out > 0 {

@@ -6,9 +6,13 @@
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Writer};
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::options::AutomaticTasks;
+use crate::peer::tasks::payload::{slot_of, write_longest};
+use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
 use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::objects::task::{EXTENSION, TaskMembers, TaskStatus};
+use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::pagination::{TAIL, write as write_page};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
@@ -21,12 +25,8 @@ use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent, TaskInp
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::TaskOptions;
-use crate::server::tasks::automatic::AutomaticTasks;
-use crate::server::tasks::deliver::slot_of;
-use crate::server::tasks::id::LENGTH;
 use crate::server::tasks::input::accept;
 use crate::server::tasks::result::{Stored, TaskResult, respond_stored};
-use crate::server::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
 use crate::time::Millis;
 
 /// The feature *tasks* (since `2025-11-25`): tool calls whose result the client fetches later.
@@ -145,7 +145,7 @@ impl Sealed for Tasks {
             return request.refuse(ProtocolError::InvalidParams, &"`taskId` must be a string");
         };
         let (context, session) = (request.pending.context, request.state.session_key);
-        let found = request.state.tasks.as_ref().and_then(|table| table.find(id, &context, session));
+        let found = request.state.tasks.as_ref().and_then(|table| table.find(id, context.revision, session));
         let Some(ticket) = found else {
             return request.refuse(ProtocolError::InvalidParams, &"unknown task");
         };
@@ -164,23 +164,11 @@ impl Sealed for Tasks {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.has(WireFeature::Tasks) || revision.has(WireFeature::TasksExtension) {
-            let text = [b'x'; if LENGTH > LONGEST_MESSAGE { LENGTH } else { LONGEST_MESSAGE }];
-            let text = crate::json::text_of(&text);
-            let longest = Millis(u64::MAX);
             measure(Shape::List, &mut |out| {
                 out.token(r#""tasks":[{"#);
-                let members = TaskMembers {
-                    id: text.get(..LENGTH).unwrap_or_default(),
-                    status: TaskStatus::InputRequired,
-                    message: text.get(..LONGEST_MESSAGE).unwrap_or_default(),
-                    created: longest,
-                    updated: longest,
-                    ttl: Some(longest),
-                    poll_interval: longest,
-                };
-                members.write(revision, out);
+                write_longest(LONGEST_MESSAGE, revision, out);
                 out.token("}");
-                out.token(pagination::TAIL);
+                out.token(TAIL);
             });
         }
         Ok(())
@@ -340,9 +328,9 @@ fn list(request: &mut Request<'_, '_>) -> Received {
     }
     let (context, session) = (request.pending.context, request.state.session_key);
     respond(request, |table, out| {
-        pagination::write(out, "tasks", first as usize, &mut |slot, out| {
+        write_page(out, "tasks", first as usize, &mut |slot, out| {
             let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
-            let ticket = table.visible_in_slot(slot, &context, session);
+            let ticket = table.visible_in_slot(slot, context.revision, session);
             if let Some(ticket) = ticket {
                 out.begin_object();
                 table.write_members(ticket, out);

@@ -154,6 +154,12 @@ impl<'t> Tools<'t> {
         self.catalogue?.iter().find(|tool| tool.name() == name)
     }
 
+    /// The tools of a static catalogue. Empty if the list is dynamic.
+    #[cfg(feature = "derive")]
+    pub(crate) fn entries(&self) -> &'t [Tool<'t>] {
+        self.catalogue.unwrap_or_default()
+    }
+
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
     /// the member.
     ///

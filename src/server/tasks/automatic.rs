@@ -6,27 +6,19 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Kind, Writer};
+use crate::json::Writer;
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::packed;
+use crate::peer::tasks::table::{TaskData, TaskState, TaskTable};
 use crate::protocol::revision::WireFeature;
-use crate::rpc::code;
 use crate::server::Server;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply, StateAccess};
 use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
-use crate::server::tasks::create::{TaskOptions, respond_created};
-use crate::server::tasks::id::{packed, unpacked};
-use crate::server::tasks::table::{TaskData, TaskState, TaskTable};
+use crate::server::tasks::create::respond_created;
 use crate::time::Millis;
-
-/// The conditions under which a deferred call becomes a task: see [`Tasks::automatic`](crate::server::Tasks::automatic).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AutomaticTasks {
-    pub(crate) after: Millis,
-    pub(crate) options: fn() -> TaskOptions,
-}
 
 /// Reserves a slot for a deferred call that may become a task.
 pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
@@ -38,7 +30,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     // A client of 2025-11-25 requests the task, and expects it soon.
     let after = if context.revision.has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
-    let data = table.new_data(state, &context, options, options.ttl_for(requested));
+    let data = table.call_data(state, &context, options, options.ttl_for(requested));
     let data = TaskData { state: TaskState::Reserved, is_automatic: true, ..data };
     if let Some(ticket) = table.take_slot(state, data, deadline)
         && !table.set_token(ticket, &packed(call))
@@ -133,44 +125,14 @@ impl Server<'_> {
         let Source::Slot(call) = pending.source else { return };
         self.state.with_tasks(|state, table| {
             let Some(ticket) = table.find_call(call) else { return };
-            let end = table.store_response(ticket, error, body).unwrap_or_else(|| {
-                state.peer.pending_error =
-                    Some(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit() });
-                table
-                    .store_response(ticket, Some(code::INTERNAL_ERROR), &mut |out| {
-                        out.field_string("message", "the result is too large, or not valid");
-                        true
-                    })
-                    // The error does not fit either.
-                    .unwrap_or(TaskState::Cancelled)
-            });
+            let (end, refused) = table.store_or_refuse(ticket, error, body);
+            state.peer.pending_error = refused.or(state.peer.pending_error);
             state.end_task(table, ticket, end);
         });
     }
 }
 
 impl TaskTable<'_> {
-    /// Finds the open task of a call that has become a task.
-    fn find_call(&self, call: Ticket) -> Option<Ticket> {
-        let tasks = self.slots.requests();
-        tasks
-            .map(|(ticket, _)| ticket)
-            .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
-    }
-
-    /// Stores the response to a call as the result or error of its task. Returns the state with which the task ends.
-    fn store_response(
-        &mut self,
-        ticket: Ticket,
-        error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Option<TaskState> {
-        let end = if error.is_some() { TaskState::Failed } else { TaskState::Completed };
-        let end = self.store(ticket, error, &mut |out, _, _| (body(out), end))?;
-        let has_failed = Json::trusted(self.payload(ticket)).get("isError").and_then(Json::boolean);
-        Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
-    }
-
     /// Releases the reservations of calls that have ended.
     pub(super) fn release_reservations(&mut self, state: &ServerState<'_>) {
         let mut slot = 0;
@@ -183,16 +145,4 @@ impl TaskTable<'_> {
             }
         }
     }
-
-    /// The call that becomes this task by itself. Returns `None` if the application has created the task.
-    pub(super) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
-        self.data(ticket).filter(|data| data.is_automatic)?;
-        unpacked(self.slots.text(ticket))
-    }
-}
-
-/// The time to live that the client requests for the task of a call, or 0. `None` if the client requests no task
-/// (`2025-11-25`).
-pub(super) fn requested_ttl(task: Json<'_>) -> Option<u64> {
-    (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
 }

@@ -7,6 +7,9 @@ use crate::json::Writer;
 use crate::peer::Peer;
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::TaskId;
+use crate::peer::tasks::payload::{begin_notification, slot_of};
+use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::server::change_set::ChangeSet;
@@ -16,9 +19,7 @@ use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::automatic::convert;
-use crate::server::tasks::id::TaskId;
 use crate::server::tasks::result::{Stored, respond_stored};
-use crate::server::tasks::table::{TaskState, TaskTable, TaskTicket};
 
 /// Reason to stop the delivery of messages.
 enum Stop {
@@ -49,7 +50,7 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
         .and_then(|()| notify_listeners(state, table));
     match sent {
         Ok(()) => {
-            release_removed(table);
+            table.release_removed();
             table.is_pending = false;
             state.pending_changes.remove(ChangeSet::TASKS_PENDING);
             false
@@ -94,10 +95,6 @@ fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
         true => state.is_session_notified(),
         false => session != SessionKey::NONE && session != SessionKey(u16::MAX),
     }
-}
-
-fn begin_notification(out: &mut Writer<'_>, method: &str) {
-    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
 }
 
 /// Responds to requests that wait for the end of a task (`2025-11-25`, `tasks/result`).
@@ -186,28 +183,4 @@ pub(super) fn notify_listener(
             out.fail();
         }
     });
-}
-
-/// Releases the slots of removed tasks, for which no request waits.
-fn release_removed(table: &mut TaskTable<'_>) {
-    let mut slot = 0;
-    while let Some(ticket) = table.slots.first_from(slot) {
-        slot = ticket.slot.wrapping_add(1);
-        if table.data(ticket).is_some_and(|data| data.state == TaskState::Removed) {
-            table.slots.release(ticket);
-        }
-    }
-}
-
-/// The index of a task's slot, as stored in the request that waits for the task.
-pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
-    let [low, high, ..] = ticket.slot.to_le_bytes();
-    [low, high]
-}
-
-impl TaskTable<'_> {
-    /// The task in a slot.
-    pub(super) fn in_slot(&self, slot: [u8; 2]) -> Option<Ticket> {
-        self.slots.request_in_slot(u16::from_le_bytes(slot).into()).map(|(ticket, _)| ticket)
-    }
 }

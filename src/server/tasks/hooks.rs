@@ -6,6 +6,8 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::options::requested_ttl;
+use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::WireFeature;
@@ -19,8 +21,7 @@ use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent, TaskInputEvent};
 use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
-use crate::server::tasks::automatic::{self, requested_ttl};
-use crate::server::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
+use crate::server::tasks::automatic;
 use crate::server::tasks::{deliver, input, result};
 use crate::time::Millis;
 
@@ -175,7 +176,7 @@ impl TaskHooks for Hooks {
         let (context, session) = (request.pending.context, request.state.session_key);
         request.state.with_tasks(|state, table| {
             for id in ids.elements().filter_map(Json::string) {
-                if table.find(id, &context, session).is_some() {
+                if table.find(id, context.revision, session).is_some() {
                     let ServerState { registry, peer, .. } = &mut *state;
                     // Without space for the id, the acknowledgment omits it.
                     let owner = Owner::Listener(listener);
@@ -228,19 +229,6 @@ fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
     }
 }
 
-impl TaskTable<'_> {
-    /// Calls `act` for each task.
-    pub(super) fn for_each(&mut self, mut act: impl FnMut(Ticket, &mut TaskData)) {
-        let mut slot = 0;
-        while let Some(ticket) = self.slots.first_from(slot) {
-            slot = ticket.slot.wrapping_add(1);
-            if let Some(data) = self.slots.get_mut(ticket) {
-                act(ticket, data);
-            }
-        }
-    }
-}
-
 impl ServerState<'_> {
     /// Calls `act` with the table beside the state. Returns `None` without a table.
     pub(crate) fn with_tasks<R>(
@@ -255,11 +243,7 @@ impl ServerState<'_> {
 
     /// Records a change of a task: its time, and its pending notifications.
     pub(super) fn touch_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket) {
-        let time = table.wall_time(self.peer.now);
-        if let Some(data) = table.slots.get_mut(ticket) {
-            (data.updated, data.is_changed) = (time, true);
-        }
-        table.is_pending = true;
+        table.touch(ticket, self.peer.now);
         self.pending_changes.add(ChangeSet::TASKS_PENDING);
         if let Some(id) = table.id(ticket) {
             self.registry.mark_changed(Watched::Task, id.as_str());
@@ -268,11 +252,7 @@ impl ServerState<'_> {
 
     /// Ends a task. Its open input requests end without a response.
     pub(crate) fn end_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket, end: TaskState) {
-        let Some(data) = table.slots.get_mut(ticket) else { return };
-        (data.state, data.open) = (end, 0);
-        if end == TaskState::Removed {
-            table.slots.set_deadline(ticket, None);
-        }
+        table.set_end(ticket, end);
         input::cancel_input_requests(self, TaskTicket(ticket));
         self.touch_task(table, ticket);
     }

@@ -9,6 +9,9 @@ use crate::json::{Json, Str};
 use crate::peer::request::{Outbound, OutboundState, Progress};
 use crate::peer::response::Outcome;
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::{packed, unpacked};
+use crate::peer::tasks::payload::{slot_of, write_related};
+use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket};
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::revision::WireFeature;
 use crate::server::dispatch::Received;
@@ -17,10 +20,6 @@ use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, Task
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
-use crate::server::tasks::deliver::slot_of;
-use crate::server::tasks::id::{packed, unpacked};
-use crate::server::tasks::result::write_related;
-use crate::server::tasks::table::{TaskData, TaskTable, TaskTicket};
 use crate::time::Millis;
 
 /// The client's responses to input requests of a task.
@@ -241,13 +240,6 @@ impl ServerState<'_> {
 }
 
 impl TaskTable<'_> {
-    /// Replaces the payload. Returns `false` if it does not fit.
-    pub(super) fn set_payload(&mut self, ticket: Ticket, payload: &[u8]) -> bool {
-        let start = self.data(ticket).map_or(0, TaskData::payload_start);
-        let end = self.slots.text(ticket).len();
-        self.slots.splice_text(ticket, start..end, payload)
-    }
-
     /// Adds an input request to the payload, which is the object of input requests.
     fn append_input_request(
         &mut self,

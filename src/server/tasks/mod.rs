@@ -1,6 +1,6 @@
 //! Tasks: calls whose result the client fetches later.
 //!
-//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores.
+//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores. `src/peer/tasks` has what clients share.
 //! The feature `Tasks` handles the requests of clients. The rest of the server reaches tasks through
 //! [`TaskHooks`](hooks::TaskHooks).
 //!
@@ -10,14 +10,14 @@ pub(crate) mod automatic;
 pub(crate) mod create;
 pub(crate) mod deliver;
 pub(crate) mod hooks;
-pub(crate) mod id;
 pub(crate) mod input;
 pub(crate) mod result;
 pub(crate) mod table;
 pub(crate) mod task;
 
-pub use crate::server::tasks::create::TaskOptions;
+pub use crate::peer::tasks::options::TaskOptions;
+pub use crate::peer::tasks::table::{TaskSlot, TaskTicket};
 pub use crate::server::tasks::input::TaskInput;
 pub use crate::server::tasks::result::TaskResult;
-pub use crate::server::tasks::table::{TaskSlot, TaskTable, TaskTicket};
+pub use crate::server::tasks::table::TaskTable;
 pub use crate::server::tasks::task::{Task, TaskOutcome};

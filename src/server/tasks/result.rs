@@ -1,22 +1,20 @@
 //! Results of tasks, which the table or the application stores.
 
 use crate::error::ProtocolError;
-use crate::json::{Json, WriteText, Writer};
+use crate::json::{WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::payload::{TaskEnd, write_members, write_payload_object, write_related};
+use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::application_json::write_once;
-use crate::protocol::objects::task::RELATED_TASK;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
-use crate::server::tasks::id::TaskId;
-use crate::server::tasks::table::{TaskState, TaskTable, TaskTicket};
 
 /// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
@@ -176,40 +174,6 @@ fn write_payload(
     write_payload_object(out, revision, None, error, body)
 }
 
-/// Writes the object that a task stores as its result or error.
-///
-/// The result is equal to that of a call without a task: in `2026-07-28` with `resultType`, in `2025-11-25` with the
-/// `_meta` of `tasks/result`.
-pub(super) fn write_payload_object(
-    out: &mut Writer<'_>,
-    revision: Revision,
-    id: Option<&TaskId>,
-    error: Option<i32>,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> bool {
-    out.begin_object();
-    match (error, id) {
-        (Some(code), _) => out.field_integer("code", code.into()),
-        (None, _) if revision.has(WireFeature::ResultTypes) => out.field_string("resultType", "complete"),
-        (None, Some(id)) => write_related(id, out),
-        (None, None) => {}
-    }
-    let valid = body(out);
-    out.end_object();
-    valid
-}
-
-/// Writes the member `_meta` that relates a message to a task (`2025-11-25`).
-pub(super) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
-    out.key("_meta");
-    out.begin_object();
-    out.key(RELATED_TASK);
-    out.begin_object();
-    out.field_string("taskId", id.as_str());
-    out.end_object();
-    out.end_object();
-}
-
 /// The place where the result of an ended task is stored.
 pub(crate) enum Stored {
     /// The server has responded.
@@ -225,40 +189,19 @@ pub(crate) fn respond_stored(
     pending: &Pending<'_>,
     ticket: Option<Ticket>,
 ) -> Stored {
-    let known = ticket.and_then(|ticket| Some((table.data(ticket)?, table.payload(ticket))));
-    let Some((data, payload)) = known.filter(|(data, _)| data.state != TaskState::Removed) else {
-        state.write_error_response(pending, ProtocolError::InvalidParams, Some(&"the task has expired"));
-        state.close(&pending.source);
-        return Stored::Responded;
-    };
-    if data.is_kept_by_application() {
-        return Stored::ByApplication;
-    }
-    let payload = Json::trusted(payload);
-    match data.state {
-        TaskState::Failed => {
-            let [code, message] = payload.pick(["code", "message"]);
-            let code = code.and_then(Json::integer).and_then(|code| code.try_into().ok());
-            let code = code.unwrap_or(code::INTERNAL_ERROR);
-            state.respond_and_close(pending, Shape::Error(code), &mut |out| {
-                out.field_json("message", message.unwrap_or(Json::NULL));
-                true
-            });
+    match ticket.and_then(|ticket| table.end_of(ticket)) {
+        None => {
+            state.write_error_response(pending, ProtocolError::InvalidParams, Some(&"the task has expired"));
+            state.close(&pending.source);
         }
-        TaskState::Cancelled => {
-            state.respond_and_close(pending, Shape::Error(code::INTERNAL_ERROR), &mut |out| {
-                out.field_string("message", "the task was cancelled");
-                true
-            });
+        Some(TaskEnd::ByApplication) => return Stored::ByApplication,
+        Some(TaskEnd::Error { code, error }) => {
+            state
+                .respond_and_close(pending, Shape::Error(code), &mut |out| write_members(error, "code", out));
         }
-        _ => state.respond_and_close(pending, Shape::Result, &mut |out| {
-            for (name, value) in payload.members() {
-                out.text(name);
-                out.token(":");
-                out.json(value);
-            }
-            true
-        }),
+        Some(TaskEnd::Result(result)) => {
+            state.respond_and_close(pending, Shape::Result, &mut |out| write_members(result, "", out));
+        }
     }
     Stored::Responded
 }

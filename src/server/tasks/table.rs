@@ -1,131 +1,10 @@
-//! `TaskTable`: the tasks of a server, in slots that the caller lends.
+//! `TaskTable`: the tasks of a server, with the hooks that handle them.
 
-use crate::framing::outbound_message::SessionKey;
-use crate::json::{Json, SortKey, Str, Writer, text_of};
-use crate::peer::slots::{Data, InFlight, Slot, Ticket};
-use crate::peer::timeout::Timeout;
-use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::objects::task::{TaskMembers, TaskStatus};
-use crate::protocol::revision::{Era, Revision, WireFeature};
-use crate::server::request_context::Context;
-use crate::server::tasks::automatic::AutomaticTasks;
+use crate::peer::tasks::options::AutomaticTasks;
+use crate::peer::tasks::storage::Storage;
+use crate::peer::tasks::table::{TaskSlot, TaskTable as Tasks};
 use crate::server::tasks::hooks::{HOOKS, TaskHooks};
-use crate::server::tasks::id::{Random, TaskId, is_same};
 use crate::time::Millis;
-
-/// Handle of a task: the index of its slot and the slot's generation.
-///
-/// A ticket may be copied and stored indefinitely. The table rejects the ticket of a removed task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskTicket(pub(crate) Ticket);
-
-/// Storage for one task, at most 96 bytes.
-///
-/// The caller lends an array: `[TaskSlot::EMPTY; 4]`.
-pub type TaskSlot = Slot<TaskData>;
-
-const _: () = assert!(size_of::<TaskSlot>() <= 96, "a task exceeds 96 bytes");
-
-/// Maximum length of a message about a status, in bytes.
-pub(crate) const LONGEST_MESSAGE: usize = 128;
-
-/// Fields of a task's slot, without its text.
-///
-/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the ticket
-/// of the call replaces the token. The payload is JSON: the object of open input requests of a task of `2026-07-28`, or the
-/// result or error of an ended task.
-#[derive(Debug, Clone, Copy)]
-pub struct TaskData {
-    pub(super) random: Random,
-    /// Unix time in milliseconds, in two halves, because a `u64` would require padding.
-    pub(super) created: [u32; 2],
-    pub(super) updated: [u32; 2],
-    pub(super) ttl: Timeout,
-    pub(super) poll_interval: Timeout,
-    /// The user who may access the task.
-    pub(super) owner: [u32; 2],
-    /// The handshake session that created the task.
-    pub(super) session: SessionKey,
-    pub(super) token_length: u8,
-    pub(super) message_length: u8,
-    pub(super) last_progress: SortKey,
-    /// Number of input requests without a response.
-    pub(super) open: u8,
-    pub(super) capabilities: ClientCapabilities,
-    pub(super) revision: Revision,
-    pub(super) state: TaskState,
-    /// Whether the payload is the result or error of the ended task. Otherwise the application has it.
-    pub(super) is_stored: bool,
-    /// Whether to add empty structured content if the result has none.
-    pub(super) pad_structured: bool,
-    /// Whether a call becomes the task by itself. The text then begins with the ticket of the call.
-    pub(super) is_automatic: bool,
-    /// Whether the session's notification is pending.
-    pub(super) is_changed: bool,
-}
-
-impl Data for TaskData {}
-
-/// The state of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TaskState {
-    /// A deferred call may become this task.
-    Reserved,
-    /// The task has not ended.
-    Open,
-    Completed,
-    /// The task has a result with `isError`.
-    ToolFailed,
-    /// The task has a JSON-RPC error.
-    Failed,
-    Cancelled,
-    /// The task is removed, but requests may still wait for its end.
-    Removed,
-}
-
-impl TaskData {
-    /// The status on the wire. `2025-11-25` counts results with `isError` as failed, `2026-07-28` as completed.
-    pub(crate) fn status(&self) -> TaskStatus {
-        match self.state {
-            TaskState::Open if self.open > 0 => TaskStatus::InputRequired,
-            TaskState::Open | TaskState::Reserved => TaskStatus::Working,
-            TaskState::ToolFailed if self.revision.has(WireFeature::Tasks) => TaskStatus::Failed,
-            TaskState::Completed | TaskState::ToolFailed => TaskStatus::Completed,
-            TaskState::Failed => TaskStatus::Failed,
-            TaskState::Cancelled | TaskState::Removed => TaskStatus::Cancelled,
-        }
-    }
-
-    /// The start of the message in the text.
-    pub(super) fn message_start(&self) -> usize {
-        self.token_length.into()
-    }
-
-    /// The start of the payload in the text.
-    pub(super) fn payload_start(&self) -> usize {
-        self.message_start().saturating_add(self.message_length.into())
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        self.state == TaskState::Open
-    }
-
-    /// Whether the task has ended, and the application has its result or error.
-    pub(crate) fn is_kept_by_application(&self) -> bool {
-        let has_payload =
-            matches!(self.state, TaskState::Completed | TaskState::ToolFailed | TaskState::Failed);
-        has_payload && !self.is_stored
-    }
-
-    fn is_visible(&self, owner: u64, revision: Revision, session: SessionKey) -> bool {
-        // Without users, the session is the owner.
-        let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
-        !matches!(self.state, TaskState::Removed | TaskState::Reserved)
-            && self.owner == halves(owner)
-            && self.revision == revision
-            && in_session
-    }
-}
 
 /// The tasks of a server.
 ///
@@ -146,20 +25,9 @@ impl TaskData {
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 pub struct TaskTable<'b> {
-    pub(super) slots: InFlight<'b, TaskData>,
-    /// Unix time at the origin of the caller's clock.
-    clock: Millis,
-    /// The user who sent the current message.
-    pub(super) owner: u64,
-    pub(super) keeps_on_reset: bool,
-    pub(super) notifies: bool,
-    /// Whether a response or notification about tasks awaits transmit space.
-    pub(super) is_pending: bool,
-    pub(super) automatic: Option<AutomaticTasks>,
-    /// The time to live that the client requests, or 0, if the current call may become a task by itself.
-    pub(super) candidate: Option<u64>,
+    tasks: Tasks<'b>,
     /// Only the table refers to the hooks, so servers without tasks do not link them.
-    pub(crate) hooks: &'static dyn TaskHooks,
+    hooks: &'static dyn TaskHooks,
 }
 
 impl<'b> TaskTable<'b> {
@@ -168,28 +36,14 @@ impl<'b> TaskTable<'b> {
     /// The share stores the message about the task's status, its input requests and, if it fits, its result.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
-        TaskTable::from_slots(InFlight::lent(slots, text))
+        TaskTable { tasks: Tasks::new(slots, text), hooks: HOOKS }
     }
 
     /// Creates a table that grows on the heap, to `limit` tasks with up to `text` bytes of text each.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize, text: usize) -> TaskTable<'static> {
-        TaskTable::from_slots(InFlight::grown(limit, text))
-    }
-
-    fn from_slots(slots: InFlight<'_, TaskData>) -> TaskTable<'_> {
-        TaskTable {
-            slots,
-            clock: Millis::ZERO,
-            owner: 0,
-            keeps_on_reset: false,
-            notifies: false,
-            is_pending: false,
-            automatic: None,
-            candidate: None,
-            hooks: HOOKS,
-        }
+        TaskTable { tasks: Tasks::grown(limit, text), hooks: HOOKS }
     }
 
     /// Sets the Unix time at the origin of the caller's clock, in milliseconds.
@@ -197,7 +51,7 @@ impl<'b> TaskTable<'b> {
     /// The default is 0, so timestamps begin in 1970.
     #[must_use]
     pub fn wall_clock(mut self, origin: Millis) -> Self {
-        self.clock = origin;
+        self.tasks = self.tasks.wall_clock(origin);
         self
     }
 
@@ -206,153 +60,60 @@ impl<'b> TaskTable<'b> {
     /// By default, a reset removes all tasks.
     #[must_use]
     pub fn keep_on_reset(mut self) -> Self {
-        self.keeps_on_reset = true;
+        self.tasks = self.tasks.keep_on_reset();
         self
     }
 
     /// Sends `notifications/tasks/status` to sessions of `2025-11-25`. By default, clients poll.
     #[must_use]
     pub fn notify_sessions(mut self) -> Self {
-        self.notifies = true;
+        self.tasks = self.tasks.notify();
         self
+    }
+
+    /// The number of tasks, ended ones included. Deferred calls that may become tasks count, too.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Whether the table has no task.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+}
+
+impl core::fmt::Debug for TaskTable<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.tasks.fmt(f)
+    }
+}
+
+/// The table of a server, which dereferences to the tasks.
+pub(crate) struct TaskStorage<'b>(pub(crate) Storage<'b, TaskTable<'b>>);
+
+impl TaskStorage<'_> {
+    pub(crate) fn hooks(&self) -> &'static dyn TaskHooks {
+        self.0.hooks
     }
 
     /// Configures the calls that become tasks by themselves.
     pub(crate) fn set_automatic(&mut self, automatic: AutomaticTasks) {
         self.automatic = Some(automatic);
     }
-
-    /// The number of tasks, ended ones included. Deferred calls that may become tasks count, too.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Whether the table has no task.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The Unix time in milliseconds, in two halves.
-    pub(crate) fn wall_time(&self, now: Millis) -> [u32; 2] {
-        halves(self.clock.plus(now).0)
-    }
-
-    /// The number of slots, free ones included.
-    pub(crate) fn slots(&self) -> u32 {
-        self.slots.slots_ref().len().try_into().unwrap_or(u32::MAX)
-    }
-
-    pub(crate) fn data(&self, ticket: Ticket) -> Option<&TaskData> {
-        self.slots.get(ticket)
-    }
-
-    /// Finds the task with this id that the sender of a request may access.
-    pub(crate) fn find(&self, id: Str<'_>, request: &Context, session: SessionKey) -> Option<Ticket> {
-        let (ticket, random) = TaskId::parse(id)?;
-        let data = self.data(ticket)?;
-        let found = is_same(&data.random, &random) & data.is_visible(self.owner, request.revision, session);
-        found.then_some(ticket)
-    }
-
-    /// The task in the slot with this index, if the sender of a request may access it.
-    pub(crate) fn visible_in_slot(
-        &self,
-        slot: u32,
-        request: &Context,
-        session: SessionKey,
-    ) -> Option<Ticket> {
-        let (ticket, data) = self.slots.request_in_slot(slot)?;
-        data.is_visible(self.owner, request.revision, session).then_some(ticket)
-    }
-
-    pub(super) fn is_open(&self, ticket: Ticket) -> bool {
-        self.data(ticket).is_some_and(TaskData::is_open)
-    }
-
-    pub(crate) fn id(&self, ticket: Ticket) -> Option<TaskId> {
-        self.data(ticket).map(|data| TaskId::new(ticket, data.random))
-    }
-
-    /// The JSON text of an object, or empty.
-    pub(crate) fn payload(&self, ticket: Ticket) -> &[u8] {
-        let start = self.data(ticket).map_or(0, TaskData::payload_start);
-        self.slots.text(ticket).get(start..).unwrap_or_default()
-    }
-
-    /// Writes the members of the task into an open object.
-    pub(crate) fn write_members(&self, ticket: Ticket, out: &mut Writer<'_>) {
-        let Some((data, id)) = self.data(ticket).zip(self.id(ticket)) else { return };
-        let message = self.slots.text(ticket).get(data.message_start()..data.payload_start());
-        let members = TaskMembers {
-            id: id.as_str(),
-            status: data.status(),
-            message: text_of(message.unwrap_or_default()),
-            created: whole(data.created),
-            updated: whole(data.updated),
-            ttl: Some(data.ttl.millis()).filter(|ttl| ttl.0 < u64::MAX),
-            poll_interval: data.poll_interval.millis(),
-        };
-        members.write(data.revision, out);
-    }
-
-    /// Writes the members of the task with its open input requests, stored result or stored error (`2026-07-28`).
-    pub(crate) fn write_detailed(&self, ticket: Ticket, out: &mut Writer<'_>) {
-        self.write_members(ticket, out);
-        let Some(data) = self.data(ticket) else { return };
-        let key = match data.status() {
-            TaskStatus::InputRequired => "inputRequests",
-            TaskStatus::Completed => "result",
-            TaskStatus::Failed => "error",
-            TaskStatus::Working | TaskStatus::Cancelled => return,
-        };
-        out.key(key);
-        out.json(Json::trusted(self.payload(ticket)));
-    }
-}
-
-/// Splits a number in halves, because a `u64` would require padding.
-pub(super) fn halves(number: u64) -> [u32; 2] {
-    let [b0, b1, b2, b3, b4, b5, b6, b7] = number.to_le_bytes();
-    [u32::from_le_bytes([b0, b1, b2, b3]), u32::from_le_bytes([b4, b5, b6, b7])]
-}
-
-fn whole([low, high]: [u32; 2]) -> Millis {
-    Millis(u64::from(high) << 32 | u64::from(low))
-}
-
-impl core::fmt::Debug for TaskTable<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("TaskTable").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
-
-/// The table of a server: lent by the caller, or on the heap.
-pub(crate) enum TaskStorage<'b> {
-    Lent(&'b mut TaskTable<'b>),
-    #[cfg(feature = "alloc")]
-    Owned(alloc::boxed::Box<TaskTable<'b>>),
 }
 
 impl<'b> core::ops::Deref for TaskStorage<'b> {
-    type Target = TaskTable<'b>;
+    type Target = Tasks<'b>;
 
-    fn deref(&self) -> &TaskTable<'b> {
-        match self {
-            TaskStorage::Lent(table) => table,
-            #[cfg(feature = "alloc")]
-            TaskStorage::Owned(table) => table,
-        }
+    fn deref(&self) -> &Tasks<'b> {
+        &self.0.tasks
     }
 }
 
 impl<'b> core::ops::DerefMut for TaskStorage<'b> {
-    fn deref_mut(&mut self) -> &mut TaskTable<'b> {
-        match self {
-            TaskStorage::Lent(table) => table,
-            #[cfg(feature = "alloc")]
-            TaskStorage::Owned(table) => table,
-        }
+    fn deref_mut(&mut self) -> &mut Tasks<'b> {
+        &mut self.0.tasks
     }
 }

@@ -5,6 +5,8 @@ use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::{Decimal, WriteText, Writer};
 use crate::peer::inbound::{END, begin_progress};
 use crate::peer::slots::Ticket;
+use crate::peer::tasks::payload::write_related;
+use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
 use crate::protocol::input::Input;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
@@ -12,8 +14,6 @@ use crate::server::Server;
 use crate::server::reply::StateAccess;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::input::cancel_input_requests;
-use crate::server::tasks::result::{write_payload_object, write_related};
-use crate::server::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
 
 /// The outcome of a task whose result the application keeps: see [`Task::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -257,40 +257,6 @@ impl TaskTable<'_> {
             data.message_length = message.len().try_into().unwrap_or(u8::MAX);
         }
         true
-    }
-
-    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
-    /// case, too, the payload replaces the input requests.
-    pub(super) fn store(
-        &mut self,
-        ticket: Ticket,
-        error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
-    ) -> Option<TaskState> {
-        let (data, id) = self.data(ticket).zip(self.id(ticket))?;
-        let TaskData { revision, pad_structured, .. } = *data;
-        let (kept, mut end) = (data.payload_start(), None);
-        let written = self.slots.write_text_once(ticket, kept, &mut |out| {
-            let is_valid = write_payload_object(out, revision, Some(&id), error, &mut |out| {
-                let (is_valid, state) = body(out, revision, pad_structured);
-                end = Some(state);
-                is_valid
-            });
-            if !is_valid {
-                out.fail();
-            }
-        });
-        if let Some(data) = self.slots.get_mut(ticket) {
-            data.is_stored = written;
-        }
-        if written {
-            return end;
-        }
-        self.set_payload(ticket, b"");
-        if let Some(data) = self.slots.get_mut(ticket) {
-            data.open = 0;
-        }
-        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CONFIG, CONTENTS, Content, SMALL, Session, data_of, expected, request, with_session};
 use mcp_proto::server::{ChunkedContent, Event, Server, Slot};
-use mcp_proto::{Action, Buffer, Millis, Revision, SendError};
+use mcp_proto::{Buffer, Millis, Revision, SendError};
 
 #[test]
 fn chunked_response_equals_the_whole_one() {
@@ -110,15 +110,6 @@ fn chunks_without_a_slot_or_without_the_content_are_refused() {
         assert_eq!(session.open(CONTENTS[0], revision), None, "no slot");
         assert!(session.lines()[0].get("error").is_some());
     });
-    let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], [0; 1024], [Slot::EMPTY; 1], [0; 64]);
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut ids).unwrap();
-    let mut server = server.message_mode().unwrap();
-    let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
-    let call = request(Revision::V2026_07_28, 1, "tools/call", r#""name":"t""#);
-    io.split().1.message(call.trim_end().as_bytes(), mcp_proto::StreamId(1)).unwrap();
-    assert!(matches!(server.poll(Millis(0)), Action::Event));
-    let Some(Event::Call(call)) = server.event() else { panic!("a call") };
-    call.chunked(ChunkedContent::Text).expect_err("message mode has no open messages").text("whole");
 }
 
 #[test]

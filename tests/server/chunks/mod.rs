@@ -2,6 +2,7 @@
 
 mod content;
 mod early_ends;
+mod message_mode;
 mod observer;
 mod order;
 

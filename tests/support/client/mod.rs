@@ -64,7 +64,7 @@ pub(crate) struct ClientHarness {
     on_server_request: Option<OnAsked>,
 }
 
-fn bytes(length: usize) -> &'static mut [u8] {
+pub(crate) fn bytes(length: usize) -> &'static mut [u8] {
     Box::leak(vec![0; length].into_boxed_slice())
 }
 
@@ -78,6 +78,9 @@ impl ClientHarness {
             .unwrap()
             .in_flight(slots, bytes(setup.text))
             .observe(observer);
+        if let Some(table) = setup.task_table {
+            client = client.client_tasks(Box::leak(Box::new(table()))).unwrap();
+        }
         if let Some(bytes) = setup.reply_room {
             client = client.reply_room(bytes).unwrap();
         }

@@ -1,6 +1,6 @@
 //! The configuration of a tested client, and the paces of scripts.
 
-use mcp_proto::client::{ClientConfig, Connect, Timeouts};
+use mcp_proto::client::{ClientConfig, Connect, TaskTable, Timeouts};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
 
 use super::ClientHarness;
@@ -40,6 +40,8 @@ pub(crate) struct Setup {
     /// The revision in the server's response to `initialize`.
     pub(crate) revision: Revision,
     pub(crate) reply_room: Option<usize>,
+    /// Creates the table of the tasks that the client runs.
+    pub(crate) task_table: Option<fn() -> TaskTable<'static>>,
 }
 
 /// Timeouts that differ from each other.
@@ -55,8 +57,21 @@ impl Setup {
     pub(crate) fn new(connect: Connect) -> Setup {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
         let revision = Revision::V2025_11_25;
-        let (exact, frames, pings, reply_room) = (false, true, None, None);
-        Setup { info, rx: 1024, exact, frames, tx: 4096, slots: 4, text: 512, pings, revision, reply_room }
+        let (exact, frames, slots, text) = (false, true, 4, 512);
+        let (pings, reply_room, task_table) = (None, None, None);
+        Setup {
+            info,
+            rx: 1024,
+            exact,
+            frames,
+            tx: 4096,
+            slots,
+            text,
+            pings,
+            revision,
+            reply_room,
+            task_table,
+        }
     }
 
     /// Supports every revision, and probes for the newest.

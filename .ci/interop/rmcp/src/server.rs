@@ -1,17 +1,21 @@
 //! An rmcp server with every feature, for testing our client.
 //!
-//!     rmcp_server
+//!     rmcp_server                   on stdin and stdout
+//!     rmcp_server --http ADDRESS    at http://ADDRESS
 //!
 //! The server supports every revision of rmcp, each with the features of that revision.
 
 // rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
 #![allow(deprecated)]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::task_manager::{TaskManager, TaskOptions};
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::{Peer, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -379,6 +383,17 @@ fn skill() -> Skill {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match &words[..] {
+        [] => drop(Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?),
+        [option, address] if option == "--http" => {
+            let server = Arc::new(Server::default());
+            let service: StreamableHttpService<_, LocalSessionManager> =
+                StreamableHttpService::new(move || Ok(Arc::clone(&server)), Arc::default(), Default::default());
+            let listener = tokio::net::TcpListener::bind(address).await?;
+            axum::serve(listener, axum::Router::new().fallback_service(service)).await?;
+        }
+        _ => return Err("usage: rmcp_server [--http ADDRESS]".into()),
+    }
     Ok(())
 }

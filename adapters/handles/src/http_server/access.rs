@@ -1,12 +1,26 @@
 //! `HttpAccess`: hosts, origins and authorization of a server over HTTP.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use mcp_proto::server::Tools;
-use mcp_proto_http::server::{HttpConfig, Policy, RequestHead, Verdict};
+use mcp_proto_http::server::{Challenge, HttpConfig, Policy, RequestHead, Verdict};
 
-/// An authorization of requests: see [`HttpAccess::authorize`].
-type Authorize<'a> = Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>;
+/// The authorization of requests.
+enum Authorization<'a> {
+    /// Every request is allowed.
+    None,
+    /// See [`HttpAccess::bearer`].
+    Tokens(Vec<String>),
+    /// See [`HttpAccess::authorize`].
+    Function(Box<dyn FnMut(&RequestHead<'_>) -> Verdict + Send + 'a>),
+}
+
+/// The metadata of a protected resource: see [`HttpAccess::resource_metadata`].
+struct ResourceMetadata<'a> {
+    url: Cow<'a, str>,
+    document: Cow<'a, str>,
+}
 
 /// A message authentication code of session ids: see [`HttpAccess::sign`].
 type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
@@ -15,17 +29,15 @@ type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
 ///
 /// ```
 /// # use mcp_proto_handles::HttpAccess;
-/// # use mcp_proto_http::server::{HttpConfig, Verdict};
+/// # use mcp_proto_http::server::HttpConfig;
 ///
 /// static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
-/// let access = HttpAccess::new(&CONFIG).authorize(|head| match head.fields.field("authorization") {
-///     Some(b"Bearer secret") => Verdict::Allow { user: 1 },
-///     _ => Verdict::Deny { status: 401, challenge: "Bearer" },
-/// });
+/// let access = HttpAccess::new(&CONFIG).bearer(["token of a user", "token of another user"]);
 /// ```
 pub struct HttpAccess<'a> {
     config: &'a HttpConfig<'a>,
-    authorize: Option<Authorize<'a>>,
+    authorization: Authorization<'a>,
+    metadata: Option<ResourceMetadata<'a>>,
     sign: Option<Sign<'a>>,
     tools: Option<&'a Tools<'a>>,
 }
@@ -34,7 +46,7 @@ impl<'a> HttpAccess<'a> {
     /// Permits all requests that the configuration permits.
     #[must_use]
     pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
-        HttpAccess { config, authorize: None, sign: None, tools: None }
+        HttpAccess { config, authorization: Authorization::None, metadata: None, sign: None, tools: None }
     }
 
     /// Returns the configuration.
@@ -51,13 +63,62 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Decides about each request by its head.
+    /// Allows only requests with one of these tokens: `Authorization: Bearer TOKEN`. Other requests get 401 with a
+    /// challenge.
+    ///
+    /// The position of a token, from 1 on, is the user that sessions belong to. The comparison takes constant time: see
+    /// [`RequestHead::bearer_user`]. An empty token is never accepted. This replaces
+    /// [`authorize`](HttpAccess::authorize).
+    #[must_use]
+    pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {
+        let tokens = tokens.into_iter().map(|token| token.as_ref().to_owned());
+        self.authorization = Authorization::Tokens(tokens.collect());
+        self
+    }
+
+    /// Serves the metadata of the protected resource (RFC 9728), which names the authorization servers to a client.
+    ///
+    /// `document` is JSON. The server sends it without authorization at `/.well-known/oauth-protected-resource`, and at
+    /// that path before the path of the endpoint. `url` is the URL of the document, for the challenge of
+    /// [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
+    ///
+    /// ```
+    /// # use mcp_proto_handles::HttpAccess;
+    /// # use mcp_proto_http::server::HttpConfig;
+    /// # static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
+    /// const URL: &str = "https://example.com/.well-known/oauth-protected-resource/mcp";
+    /// const METADATA: &str =
+    ///     r#"{"resource":"https://example.com/mcp","authorization_servers":["https://auth.example.com"]}"#;
+    /// let access = HttpAccess::new(&CONFIG).bearer(["token"]).resource_metadata(URL, METADATA);
+    /// ```
+    #[must_use]
+    pub fn resource_metadata(
+        mut self,
+        url: impl Into<Cow<'a, str>>,
+        document: impl Into<Cow<'a, str>>,
+    ) -> HttpAccess<'a> {
+        self.metadata = Some(ResourceMetadata { url: url.into(), document: document.into() });
+        self
+    }
+
+    /// Decides about each request by its head. This replaces [`bearer`](HttpAccess::bearer).
+    ///
+    /// ```
+    /// # use mcp_proto_handles::HttpAccess;
+    /// # use mcp_proto_http::server::{HttpConfig, Verdict};
+    /// # static CONFIG: HttpConfig = HttpConfig::new();
+    /// # fn user_of(token: Option<&[u8]>) -> Result<u64, String> { Err("invalid_token".into()) }
+    /// let access = HttpAccess::new(&CONFIG).authorize(|head| match user_of(head.fields.field("authorization")) {
+    ///     Ok(user) => Verdict::Allow { user },
+    ///     Err(error) => Verdict::Deny { status: 401, challenge: format!("Bearer error=\"{error}\"").into() },
+    /// });
+    /// ```
     #[must_use]
     pub fn authorize(
         mut self,
         authorize: impl FnMut(&RequestHead<'_>) -> Verdict + Send + 'a,
     ) -> HttpAccess<'a> {
-        self.authorize = Some(Box::new(authorize));
+        self.authorization = Authorization::Function(Box::new(authorize));
         self
     }
 
@@ -72,6 +133,17 @@ impl<'a> HttpAccess<'a> {
     }
 }
 
+impl HttpAccess<'_> {
+    /// Returns the challenge for a request without a known token. See RFC 6750, section 3, and RFC 9728, section 5.1.
+    fn challenge(&self, head: &RequestHead<'_>) -> Challenge {
+        let has_token = head.fields.field("authorization").is_some();
+        let error = has_token.then(|| r#"error="invalid_token""#.to_owned());
+        let url = self.metadata.as_ref().map(|it| format!(r#"resource_metadata="{}""#, it.url));
+        let parameters = error.into_iter().chain(url).collect::<Vec<_>>().join(", ");
+        format!("Bearer {parameters}").trim_end().to_owned().into()
+    }
+}
+
 impl fmt::Debug for HttpAccess<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpAccess").field("config", &self.config).finish_non_exhaustive()
@@ -80,7 +152,18 @@ impl fmt::Debug for HttpAccess<'_> {
 
 impl Policy for HttpAccess<'_> {
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
-        self.authorize.as_mut().map_or(Verdict::Allow { user: 0 }, |authorize| authorize(head))
+        match &mut self.authorization {
+            Authorization::None => Verdict::Allow { user: 0 },
+            Authorization::Function(authorize) => authorize(head),
+            Authorization::Tokens(tokens) => match head.bearer_user(tokens.iter().map(String::as_str)) {
+                Some(user) => Verdict::Allow { user },
+                None => Verdict::Deny { status: 401, challenge: self.challenge(head) },
+            },
+        }
+    }
+
+    fn resource_metadata(&self) -> Option<&str> {
+        Some(&self.metadata.as_ref()?.document)
     }
 
     fn input_schema(&self, tool: &str) -> Option<&str> {

@@ -35,7 +35,8 @@ impl<'i> HttpMachines<'i> {
         let http = HttpServer::new(config, access, Slots::grown(limits.exchanges), Buffer::grown(output))
             .body_buffer(Buffer::grown(bodies))
             .sessions(Slots::grown(limits.sessions))
-            .replay_buffer(Buffer::grown(limits.replay));
+            .replay_buffer(Buffer::grown(limits.replay))
+            .chunked_responses();
         HttpMachines { http, server, is_closed: false }
     }
 

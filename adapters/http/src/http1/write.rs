@@ -96,6 +96,13 @@ impl<'b> HeadWriter<'b> {
         self.text.finish()
     }
 
+    /// Appends a field.
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
+        self.begin_field(name);
+        self.text.push_checked(value.as_bytes(), is_value);
+        self.text.push(b"\r\n");
+    }
+
     fn begin_field(&mut self, name: &str) {
         if name.is_empty() {
             self.text.fail(WriteError::InvalidByte);

@@ -4,14 +4,17 @@ use mcp_proto::rpc::code;
 use mcp_proto::{Millis, SessionKey, StreamId};
 
 use super::HttpServer;
+use super::authorization::{RESOURCE_METADATA_PATH, Verdict};
 use super::body_checks::is_modern_head;
 use super::config::SessionMode;
 use super::exchanges::{ExchangeId, Phase};
 use super::flags::Flags;
-use super::head_checks::{AFTER_AUTHORIZATION, Accepted, BEFORE_AUTHORIZATION, Endpoint, endpoint};
-use super::policy::{Policy, Verdict};
+use super::head_checks::{
+    AFTER_AUTHORIZATION, Accepted, BEFORE_AUTHORIZATION, Endpoint, check_metadata, endpoint,
+};
+use super::policy::Policy;
 use super::request::{Method, RequestHead};
-use super::response::{Detail, Refusal, SessionId};
+use super::response::{Detail, MediaType, Refusal, SessionId};
 use super::sealed;
 
 const UNKNOWN_SESSION: Refusal =
@@ -33,6 +36,9 @@ impl<P: Policy> HttpServer<'_, P> {
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);
+        if self.is_metadata(head) {
+            return self.begin_metadata(head);
+        }
         for check in BEFORE_AUTHORIZATION {
             check(self.config, head)?;
         }
@@ -73,8 +79,9 @@ impl<P: Policy> HttpServer<'_, P> {
         match self.config.mode {
             SessionMode::Off | SessionMode::Stateless => Ok(NamedSession::None),
             SessionMode::Sessions => {
-                let id = SessionId::parse::<16>(field).ok_or(UNKNOWN_SESSION)?;
-                self.sessions.find(&id, user).map(NamedSession::Stored).ok_or(UNKNOWN_SESSION)
+                let id = SessionId::parse::<16>(field);
+                let key = id.and_then(|id| self.sessions.find(&id, user));
+                key.map(NamedSession::Stored).ok_or(UNKNOWN_SESSION)
             }
             SessionMode::Sealed => {
                 sealed::open(&self.policy, field, user).map(NamedSession::Sealed).ok_or(UNKNOWN_SESSION)
@@ -82,9 +89,31 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
+    /// Whether the path is that of the metadata of the protected resource.
+    fn is_metadata(&self, head: &RequestHead<'_>) -> bool {
+        let rest = self.policy.resource_metadata().and(head.path().strip_prefix(RESOURCE_METADATA_PATH));
+        rest.is_some_and(|rest| rest.is_empty() || Some(rest) == self.config.path)
+    }
+
+    /// Sends the metadata of the protected resource to a client that need not be authorized.
+    fn begin_metadata(&mut self, head: &RequestHead<'_>) -> Result<ExchangeId, Refusal> {
+        check_metadata(self.config, head)?;
+        let index = self.take_exchange(Phase::Waiting)?;
+        let document = self.policy.resource_metadata().unwrap_or_default().as_bytes();
+        let Some(slot) = self.exchanges.slot_mut(index) else { return Err(UNKNOWN_SESSION) };
+        if !self.pages.fits(&slot.output, document.len()) {
+            self.release(index);
+            return Err(self.overloaded("all space for output is in use"));
+        }
+        self.pages.push(&mut slot.output, document);
+        self.finish(index, 200, MediaType::Json);
+        Ok(self.exchanges.id(index))
+    }
+
     /// Takes a slot, or returns the refusal of a full table.
     pub(super) fn take_exchange(&mut self, phase: Phase) -> Result<u16, Refusal> {
-        self.exchanges.take(phase).ok_or(self.overloaded("all exchanges are in use"))
+        let index = self.exchanges.take(phase);
+        index.ok_or_else(|| self.overloaded("all exchanges are in use"))
     }
 
     pub(super) fn overloaded(&self, reason: &'static str) -> Refusal {
@@ -137,6 +166,7 @@ impl<P: Policy> HttpServer<'_, P> {
             slot.flags.add(Flags::GENERAL);
         }
         self.open_stream(index);
+        self.send_held(index);
         Ok(self.exchanges.id(index))
     }
 

@@ -72,6 +72,8 @@ pub struct HttpLimits {
     pub page: usize,
     /// The maximum unread output of one stream before its notifications are dropped, in bytes. Default: 65,536.
     pub stream: usize,
+    /// The number of messages that wait for the event stream of a session. Default: 16.
+    pub held: usize,
     /// The number of exchanges that event streams without a call cannot take. Default: 1.
     pub reserved: usize,
     /// The maximum length of a request id, in bytes. It is at most the limit of the core server. Default: 64.
@@ -117,7 +119,7 @@ impl<'c> HttpConfig<'c> {
             revisions: Revisions::ALL,
             is_accept_strict: false,
             json_only: false,
-            limits: HttpLimits { body: 65_536, page: 1024, stream: 65_536, reserved: 1, id: 64 },
+            limits: HttpLimits { body: 65_536, page: 1024, stream: 65_536, held: 16, reserved: 1, id: 64 },
             times: HttpTimes {
                 body: Millis::seconds(30),
                 upgrade_after: Millis::seconds(5),
@@ -155,6 +157,9 @@ impl<'c> HttpConfig<'c> {
     }
 
     /// Serves HTTP+SSE of `2024-11-05` on these paths. It needs [`SessionMode::Sessions`].
+    ///
+    /// The server then refuses [chunked](mcp_proto::server::Call::chunked) responses, because all responses of such a
+    /// client share one stream.
     #[must_use]
     pub const fn legacy(mut self, paths: LegacyPaths<'c>) -> Self {
         self.legacy = Some(paths);

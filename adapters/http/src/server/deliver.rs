@@ -7,6 +7,7 @@ use mcp_proto::{Action, StreamId};
 use super::HttpServer;
 use super::exchanges::Phase;
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::session::NotSelected;
 
@@ -65,6 +66,9 @@ impl<P: Policy> HttpServer<'_, P> {
             return Delivery::Busy;
         }
         // The next poll handles the message.
+        if let Some(hook) = self.piece_hook {
+            hook(self, PieceStep::Accept(server));
+        }
         server.set_task_owner(slot.user);
         self.selected = None;
         self.delivered(index);
@@ -101,7 +105,8 @@ impl<P: Policy> HttpServer<'_, P> {
     fn end_cancelled(&mut self, stream: StreamId) {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };
-        if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) {
+        // The core server completes a response that has begun.
+        if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) || slot.flags.has(Flags::PIECES) {
             return;
         }
         match slot.phase {

@@ -6,6 +6,7 @@ use super::HttpServer;
 use super::exchanges::{ExchangeSlot, Phase};
 use super::flags::Flags;
 use super::policy::Policy;
+use super::replay::HELD;
 use super::response::{Detail, MediaType, Refusal, decimal};
 
 /// The beginning of event ids of general streams.
@@ -120,7 +121,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Appends a comment to an idle stream.
     pub(super) fn push_comment(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
-        if self.pages.fits(&slot.output, COMMENT.len()) {
+        if !slot.flags.has(Flags::PIECES) && self.pages.fits(&slot.output, COMMENT.len()) {
             self.push(index, &[COMMENT]);
             self.exchanges.set_ready(index);
         }
@@ -156,7 +157,8 @@ impl<P: Policy> HttpServer<'_, P> {
             return None;
         }
         let id = next_event_id(slot);
-        self.replay.push(slot.session, slot.serial, slot.events, data);
+        let (session, serial, events) = (slot.session, slot.serial, slot.events);
+        self.store_event(session, serial, events, data);
         Some(id)
     }
 
@@ -181,7 +183,7 @@ impl<P: Policy> HttpServer<'_, P> {
 }
 
 /// Numbers the next event of an exchange, and returns its id.
-fn next_event_id(slot: &mut ExchangeSlot) -> EventId {
+pub(super) fn next_event_id(slot: &mut ExchangeSlot) -> EventId {
     slot.events = slot.events.wrapping_add(1);
     EventId::new(slot.flags.has(Flags::GENERAL), slot.serial, slot.events)
 }
@@ -211,7 +213,8 @@ impl EventId {
         let text = core::str::from_utf8(text).ok()?;
         let numbers = text.strip_prefix(GENERAL);
         let (stream, event) = numbers.unwrap_or(text).split_once('-')?;
-        Some((numbers.is_some(), stream.parse().ok()?, event.parse().ok()?))
+        let stream = stream.parse().ok().filter(|stream| *stream != HELD)?;
+        Some((numbers.is_some(), stream, event.parse().ok()?))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -209,7 +209,7 @@ impl<'b> Exchanges<'b> {
         if self.free.first == NONE {
             self.free.last = NONE;
         }
-        self.serial = self.serial.wrapping_add(1);
+        self.serial = self.serial.wrapping_add(1).max(1);
         let generation = slot.generation.wrapping_add(1).max(1);
         *slot = ExchangeSlot { generation, serial: self.serial, phase, ..ExchangeSlot::EMPTY };
         slot.stream = StreamId::in_session(SessionKey(generation), index.wrapping_add(1));

@@ -40,6 +40,10 @@ impl Flags {
     pub(super) const RETRY_LATER: Flags = Flags(32_768);
     /// The connection closes when its output is sent, and the stream continues on another one.
     pub(super) const RELEASES: Flags = Flags(65_536);
+    /// A response in pieces has begun.
+    pub(super) const PIECES: Flags = Flags(131_072);
+    /// The core server has paused the response in pieces.
+    pub(super) const PAUSED: Flags = Flags(262_144);
 
     pub(super) fn has(self, other: Flags) -> bool {
         self.0 & other.0 != 0

@@ -55,10 +55,21 @@ fn method(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal
         }
         _ => (&[Method::Post], "POST"),
     };
+    check_method(head, allowed, allow)
+}
+
+fn check_method(head: &RequestHead<'_>, allowed: &[Method], allow: &'static str) -> Result<(), Refusal> {
     if allowed.contains(&head.method) {
         return Ok(());
     }
     Err(Refusal { detail: Detail::Allow(allow), ..refuse(405, "the endpoint does not support this method") })
+}
+
+/// Checks a request for the metadata of the protected resource, which needs no authorization.
+pub(super) fn check_metadata(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
+    check_method(head, &[Method::Get], "GET")?;
+    host(config, head)?;
+    origin(config, head)
 }
 
 fn host(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {

@@ -10,6 +10,9 @@ use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Refusal, SessionId};
 
+const UNKNOWN_SESSION: Refusal =
+    Refusal::new(404, code::INVALID_REQUEST, "the session in `sessionId` does not exist");
+
 impl<P: Policy> HttpServer<'_, P> {
     /// Opens the stream of a new session. Its first event names the endpoint for messages.
     pub(super) fn begin_legacy_stream(&mut self, user: u64) -> Result<ExchangeId, Refusal> {
@@ -60,14 +63,15 @@ impl<P: Policy> HttpServer<'_, P> {
             code::INVALID_REQUEST,
             "the parameter `sessionId` is missing",
         ))?;
-        let unknown = Refusal::new(404, code::INVALID_REQUEST, "the session in `sessionId` does not exist");
-        let id = SessionId::parse::<16>(text.as_bytes()).ok_or(unknown)?;
-        let key = self.sessions.find(&id, user).ok_or(unknown)?;
+        let id = SessionId::parse::<16>(text.as_bytes()).ok_or(UNKNOWN_SESSION)?;
+        let key = self.sessions.find(&id, user).ok_or(UNKNOWN_SESSION)?;
         let stream = self.exchanges.position(|slot| {
             slot.session == key && slot.flags.has(Flags::LEGACY) && slot.phase == Phase::Stream
         });
-        let stream =
-            stream.and_then(|index| self.exchanges.slot(index)).map(|slot| slot.stream).ok_or(unknown)?;
+        let stream = stream
+            .and_then(|index| self.exchanges.slot(index))
+            .map(|slot| slot.stream)
+            .ok_or(UNKNOWN_SESSION)?;
         let index = self.take_exchange(Phase::Body)?;
         self.join_session(index, key);
         let deadline: Millis = self.now.plus(self.config.times.body);

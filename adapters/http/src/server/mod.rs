@@ -19,6 +19,7 @@
 //! reads its response loses its exchange after a time.
 
 mod allow_list;
+mod authorization;
 mod begin;
 mod bodies;
 mod body;
@@ -32,10 +33,12 @@ mod expire;
 mod flags;
 mod head_checks;
 mod header_value;
+mod held;
 mod legacy;
 mod output;
 mod pages;
 mod parameters;
+mod pieces;
 mod policy;
 mod poll;
 mod replay;
@@ -47,11 +50,12 @@ mod session;
 mod sessions;
 mod slots;
 
+pub use authorization::{Challenge, RESOURCE_METADATA_PATH, Verdict};
 pub use config::{AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, SessionMode};
 pub use connection::{Connection, ConnectionStatus, RESPONSE_SPACE};
 pub use exchanges::{ExchangeId, ExchangeSlot};
 pub use output::Output;
-pub use policy::{Policy, Verdict};
+pub use policy::Policy;
 pub use poll::Step;
 pub use request::{Method, RequestHead};
 pub use response::{MediaType, REFUSAL_SIZE, Refusal, ResponseHead, SessionId};
@@ -63,6 +67,7 @@ use exchanges::Exchanges;
 use flags::Flags;
 use mcp_proto::{Buffer, Millis};
 use pages::Pages;
+use pieces::PieceHook;
 use replay::Replay;
 use sessions::Sessions;
 
@@ -80,6 +85,10 @@ pub struct HttpServer<'b, P> {
     now: Millis,
     /// Exchange whose session the core server has, ready for its message.
     selected: Option<u16>,
+    /// Code of chunked responses, if the server offers them.
+    piece_hook: Option<PieceHook<P>>,
+    /// Whether the unread output of a response in pieces has changed.
+    has_new_pace: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -104,6 +113,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
             selected: None,
+            piece_hook: None,
+            has_new_pace: false,
         }
     }
 
@@ -126,6 +137,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
+    ///
+    /// Messages for a session without an event stream wait in it, too, until the client opens one (GET).
     #[must_use]
     pub fn replay_buffer(mut self, events: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.replay = Replay::new(events.into());

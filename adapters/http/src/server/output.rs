@@ -11,7 +11,7 @@ use super::response::{MediaType, ResponseHead, SessionId};
 use super::sealed;
 
 /// Unsent output of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output<'a> {
     /// The head of the response, if it is known and was not sent.
@@ -39,7 +39,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let ends = slot.phase == Phase::Ending || Self::has(slot, Flags::RELEASES);
         let is_end = ends && body.len() == slot.output.len();
         let head = (!slot.flags.has(Flags::HEAD_SENT)).then(|| {
-            let length = slot.media_type != MediaType::EventStream;
+            let length = slot.media_type != MediaType::EventStream && !slot.flags.has(Flags::PIECES);
             let mut head =
                 ResponseHead::new(slot.status, slot.media_type, length.then_some(slot.output.len()));
             if slot.status == 204 {
@@ -73,6 +73,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         slot.flags.add(Flags::HEAD_SENT);
         self.pages.consume(&mut slot.output, n);
+        self.has_new_pace |= slot.flags.has(Flags::PAUSED);
         match (slot.phase, slot.output.is_empty()) {
             (Phase::Ending, true) => self.release(index),
             (_, true) if Self::has(slot, Flags::RELEASES) => {
@@ -80,7 +81,12 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.exchanges.renew(index);
                 self.disconnect(index);
             }
-            _ => self.rearm(index),
+            (_, is_empty) => {
+                self.rearm(index);
+                if P::HANDSHAKE && is_empty {
+                    self.send_held(index);
+                }
+            }
         }
     }
 
@@ -132,7 +138,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let flags = slot.flags;
         match slot.phase {
             Phase::Queued => slot.flags.add(Flags::DISCONNECTED),
-            Phase::Waiting | Phase::Stream if Self::is_modern(slot) => {
+            Phase::Waiting | Phase::Stream if Self::is_modern(slot) || flags.has(Flags::PIECES) => {
                 slot.phase = Phase::Closing;
                 self.pages.release(&mut slot.output);
                 self.exchanges.set_deadline(index, None);

@@ -1,23 +1,7 @@
 //! `Policy`: decisions of the application, such as authorization and randomness.
 
+use super::authorization::Verdict;
 use super::request::RequestHead;
-
-/// Verdict on the authorization of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The request is allowed. A session belongs to the `user` that created it.
-    Allow {
-        /// A number that identifies the user, such as a keyed hash of the subject. 0 without authorization.
-        user: u64,
-    },
-    /// The request is refused with this status: 400, 401 or 403.
-    Deny {
-        /// The status.
-        status: u16,
-        /// The value of `WWW-Authenticate`, or an empty text.
-        challenge: &'static str,
-    },
-}
 
 /// Decisions of the application.
 pub trait Policy {
@@ -31,6 +15,16 @@ pub trait Policy {
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;
         Verdict::Allow { user: 0 }
+    }
+
+    /// Returns the metadata document of the protected resource, as JSON. See RFC 9728, section 2.
+    ///
+    /// The server sends the document without authorization, at [`RESOURCE_METADATA_PATH`] and at that path before the
+    /// path of the endpoint. By default there is no document.
+    ///
+    /// [`RESOURCE_METADATA_PATH`]: super::RESOURCE_METADATA_PATH
+    fn resource_metadata(&self) -> Option<&str> {
+        None
     }
 
     /// Returns 16 bytes of cryptographic randomness, for a session id.

@@ -7,6 +7,7 @@ use super::HttpServer;
 use super::deliver::Delivery;
 use super::exchanges::{ExchangeId, Phase};
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 
 /// Next step for the caller, returned by [`HttpServer::poll`].
@@ -29,6 +30,11 @@ impl<P: Policy> HttpServer<'_, P> {
         self.now = self.now.max(now);
         self.expire(server);
         loop {
+            if self.has_new_pace
+                && let Some(hook) = self.piece_hook
+            {
+                hook(self, PieceStep::Pace(server));
+            }
             if let Some(id) = self.exchanges.take_ready() {
                 return Step::Output(id);
             }
@@ -39,11 +45,11 @@ impl<P: Policy> HttpServer<'_, P> {
                     let deadline = io.deadline();
                     let (out, input) = io.split();
                     if let Some(frame) = out.frame() {
-                        if self.route(&frame) {
-                            out.sent(frame.message().len());
-                            continue;
+                        if !self.route(&frame) {
+                            return Step::Wait(self.next_deadline(deadline));
                         }
-                        return Step::Wait(self.next_deadline(deadline));
+                        out.sent(frame.message().len());
+                        continue;
                     }
                     if !input.is_ready() {
                         return Step::Wait(self.next_deadline(deadline));

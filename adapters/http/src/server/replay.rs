@@ -13,6 +13,9 @@ use super::response::Refusal;
 /// Size of the header of an event: length, stream, number, session.
 const HEADER: usize = 14;
 
+/// Number of the stream that held messages have: none has opened yet. See [`hold`](HttpServer::hold).
+pub(super) const HELD: u32 = 0;
+
 /// Sent events in one buffer, oldest first. A new event replaces the oldest ones.
 pub(super) struct Replay<'b> {
     bytes: Buffer<'b>,
@@ -25,7 +28,7 @@ pub(super) struct Replay<'b> {
 }
 
 /// An event in the ring.
-struct Stored {
+pub(super) struct Stored {
     stream: u32,
     number: u32,
     session: SessionKey,
@@ -39,6 +42,11 @@ impl<'b> Replay<'b> {
 
     pub(super) fn is_enabled(&self) -> bool {
         self.bytes.limit() > 0
+    }
+
+    /// Whether an event of this length fits into the empty memory.
+    pub(super) fn can_ever_hold(&self, length: usize) -> bool {
+        HEADER.saturating_add(length) <= self.bytes.limit()
     }
 
     fn at(&self, at: usize) -> Option<Stored> {
@@ -55,7 +63,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Returns the offset behind the event at `at`, in the order of the events. `None` after the newest event.
-    fn next(&self, at: usize) -> Option<usize> {
+    pub(super) fn next(&self, at: usize) -> Option<usize> {
         let end = self.at(at)?.data.end;
         if self.wrap == Some(end) {
             return (self.end > 0).then_some(0);
@@ -63,12 +71,32 @@ impl<'b> Replay<'b> {
         (end != self.end).then_some(end)
     }
 
-    fn first(&self) -> Option<usize> {
+    pub(super) fn first(&self) -> Option<usize> {
         (self.start != self.end || self.wrap.is_some()).then_some(self.start)
     }
 
-    fn remove_oldest(&mut self) {
+    /// Returns the data of an event.
+    pub(super) fn data(&self, event: &Stored) -> &[u8] {
+        self.bytes.bytes().get(event.data.clone()).unwrap_or_default()
+    }
+
+    /// Makes an event one of another stream.
+    pub(super) fn rename(&mut self, at: usize, stream: u32, number: u32) {
+        let ([s0, s1, s2, s3], [n0, n1, n2, n3]) = (stream.to_le_bytes(), number.to_le_bytes());
+        let place = self.bytes.bytes_mut().get_mut(at.saturating_add(4)..);
+        if let Some(place) = place.and_then(|bytes| bytes.first_chunk_mut()) {
+            *place = [s0, s1, s2, s3, n0, n1, n2, n3];
+        }
+    }
+
+    /// Removes the oldest event. `evicted` gets the session of a held message.
+    fn remove_oldest(&mut self, evicted: &mut dyn FnMut(SessionKey)) {
         let Some(first) = self.first() else { return };
+        if let Some(event) = self.at(first).filter(|event| event.stream == HELD)
+            && event.session != SessionKey::NONE
+        {
+            evicted(event.session);
+        }
         match self.next(first) {
             Some(next) => {
                 if next < first {
@@ -80,12 +108,20 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Stores an event. An event that is longer than the whole memory is not stored.
-    pub(super) fn push(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
-        let size = HEADER.saturating_add(data.len());
-        if size > self.bytes.limit() {
+    /// Stores an event. An event that is longer than the whole memory is not stored. `evicted` gets the session of each
+    /// held message that is removed.
+    pub(super) fn push(
+        &mut self,
+        session: SessionKey,
+        stream: u32,
+        number: u32,
+        data: &[u8],
+        evicted: &mut dyn FnMut(SessionKey),
+    ) {
+        if !self.can_ever_hold(data.len()) {
             return;
         }
+        let size = HEADER.saturating_add(data.len());
         loop {
             let limit = if self.wrap.is_some() { self.start } else { self.bytes.limit() };
             if self.end.saturating_add(size) <= limit {
@@ -95,7 +131,7 @@ impl<'b> Replay<'b> {
                 (self.wrap, self.end) = (Some(self.end), 0);
                 break;
             }
-            self.remove_oldest();
+            self.remove_oldest(evicted);
         }
         let ([l0, l1, l2, l3], [s0, s1, s2, s3]) =
             (u32::try_from(data.len()).unwrap_or(0).to_le_bytes(), stream.to_le_bytes());
@@ -125,7 +161,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Returns the first event of a stream at or behind `from`, with a number above `after`.
-    fn find(
+    pub(super) fn find(
         &self,
         from: Option<usize>,
         session: SessionKey,
@@ -163,7 +199,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
         let running = self.exchanges.position(|slot| {
             let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
-            is_open && slot.serial == stream && slot.session == session && !slot.flags.has(Flags::MODERN)
+            let is_whole = !slot.flags.has(Flags::MODERN) && !slot.flags.has(Flags::PIECES);
+            is_open && is_whole && slot.serial == stream && slot.session == session
         });
         let index = match running {
             Some(index) => {
@@ -186,7 +223,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.open_stream(index);
         let mut from = self.replay.first();
         while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
-            let data = self.replay.bytes.bytes().get(event.data.clone()).unwrap_or_default();
+            let data = self.replay.data(&event);
             let Some(slot) = self.exchanges.slot_mut(index) else { break };
             if !self.pages.fits(&slot.output, data.len().saturating_add(64)) {
                 break;
@@ -197,8 +234,9 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             from = self.replay.next(offset);
         }
-        if !continues {
-            self.end_stream(index);
+        match continues {
+            true => self.send_held(index),
+            false => self.end_stream(index),
         }
         Ok(self.exchanges.id(index))
     }
@@ -220,14 +258,14 @@ mod tests {
             let mut pushed: Vec<(u32, Vec<u8>)> = Vec::new();
             for number in 1..100u32 {
                 let data: Vec<u8> = (0..number * 7 % 41).map(|byte| byte as u8).collect();
-                replay.push(SessionKey(1), number % 3, number, &data);
+                replay.push(SessionKey(1), number % 3 + 1, number, &data, &mut |_| unreachable!());
                 if HEADER + data.len() <= size {
                     pushed.push((number, data));
                 }
                 let (mut at, mut stored) = (replay.first(), Vec::new());
                 while let Some(offset) = at {
                     let event = replay.at(offset).unwrap();
-                    assert_eq!(event.stream, event.number % 3);
+                    assert_eq!(event.stream, event.number % 3 + 1);
                     stored.push((event.number, replay.bytes.bytes()[event.data].to_vec()));
                     at = replay.next(offset);
                 }
@@ -235,7 +273,7 @@ mod tests {
                 assert!(pushed.is_empty() == stored.is_empty(), "{size} {number}");
             }
             replay.forget(SessionKey(1));
-            assert!((0..3).all(|stream| replay.find(replay.first(), SessionKey(1), stream, 0).is_none()));
+            assert!((1..4).all(|stream| replay.find(replay.first(), SessionKey(1), stream, 0).is_none()));
         }
     }
 }

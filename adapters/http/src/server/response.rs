@@ -2,6 +2,7 @@
 
 use mcp_proto::WriteText;
 
+use super::authorization::Challenge;
 use crate::bytes::write_at;
 
 /// A session id as text: 32 hexadecimal digits, or 64 if it is sealed.
@@ -71,7 +72,7 @@ pub enum MediaType {
 }
 
 /// Head of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseHead {
     /// The status code.
@@ -85,7 +86,7 @@ pub struct ResponseHead {
     /// The value of `Allow`, with status 405.
     pub allow: Option<&'static str>,
     /// The value of `WWW-Authenticate`.
-    pub challenge: Option<&'static str>,
+    pub challenge: Option<Challenge>,
     /// The value of `Retry-After`, in seconds.
     pub retry_after: Option<u16>,
 }
@@ -125,8 +126,8 @@ impl ResponseHead {
         if let Some(allow) = self.allow {
             put("allow", allow);
         }
-        if let Some(challenge) = self.challenge {
-            put("www-authenticate", challenge);
+        if let Some(challenge) = &self.challenge {
+            put("www-authenticate", challenge.as_str());
         }
         if let Some(seconds) = self.retry_after {
             put("retry-after", decimal(seconds.into(), &mut digits));
@@ -144,7 +145,7 @@ pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
 }
 
 /// The refusal of a request, with the reason for its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub(super) status: u16,
     /// Code of the JSON-RPC error in the body.
@@ -154,13 +155,13 @@ pub struct Refusal {
 }
 
 /// What a [`Refusal`] reports beside its reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Detail {
     None,
     /// The value of `Allow`.
     Allow(&'static str),
-    /// The value of `WWW-Authenticate`. Empty without the field.
-    Challenge(&'static str),
+    /// The value of `WWW-Authenticate`.
+    Challenge(Challenge),
     /// The value of `Retry-After`, in seconds.
     RetryAfter(u16),
     /// The defective element of a request that is not valid HTTP.
@@ -206,11 +207,13 @@ impl Refusal {
 
     fn head_for(&self, length: usize) -> ResponseHead {
         let mut head = ResponseHead::new(self.status, MediaType::Json, Some(length));
-        match self.detail {
+        match &self.detail {
             Detail::Allow(methods) => head.allow = Some(methods),
-            Detail::Challenge("") | Detail::Element(_) | Detail::None => {}
-            Detail::Challenge(challenge) => head.challenge = Some(challenge),
-            Detail::RetryAfter(seconds) => head.retry_after = Some(seconds),
+            Detail::Challenge(challenge) if *challenge != Challenge::NONE => {
+                head.challenge = Some(challenge.clone());
+            }
+            Detail::Challenge(_) | Detail::Element(_) | Detail::None => {}
+            Detail::RetryAfter(seconds) => head.retry_after = Some(*seconds),
         }
         head
     }

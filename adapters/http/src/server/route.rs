@@ -2,12 +2,13 @@
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::code;
-use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision};
+use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision, SessionKey};
 
 use super::HttpServer;
 use super::event_stream::EVENT_OVERHEAD;
 use super::exchanges::Phase;
 use super::flags::Flags;
+use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
@@ -31,16 +32,29 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
             Relation::Request(stream) | Relation::Subscription(stream) => self.exchanges.find(stream),
-            Relation::Session(key) if P::HANDSHAKE => self.exchanges.position(|slot| {
-                let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
-                slot.session == key && is_general && slot.phase == Phase::Stream
-            }),
+            Relation::Session(key) if P::HANDSHAKE => {
+                let stream = self.general_stream(key);
+                if stream.is_none() || self.has_held(key) {
+                    self.hold(key, frame.message());
+                    stream.into_iter().for_each(|index| self.send_held(index));
+                    return true;
+                }
+                stream
+            }
             _ => None,
         };
-        // The client has disconnected, or has no general stream.
+        // The client has disconnected.
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
+        if let kind @ (OutboundMessageKind::Piece | OutboundMessageKind::LastPiece) = frame.kind() {
+            let is_last = kind == OutboundMessageKind::LastPiece;
+            let step = PieceStep::Route { index, piece: message, is_last };
+            return self.piece_hook.is_none_or(|hook| hook(self, step));
+        }
+        if slot.flags.has(Flags::PIECES) {
+            return true;
+        }
         let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
             let reason = "the response is longer than the output of the server";
@@ -90,6 +104,14 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             _ => true,
         }
+    }
+
+    /// Returns the exchange that carries the messages of a session as a whole.
+    fn general_stream(&self, session: SessionKey) -> Option<u16> {
+        self.exchanges.position(|slot| {
+            let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
+            slot.session == session && is_general && slot.phase == Phase::Stream
+        })
     }
 
     /// The first message is a response: JSON, unless the client takes only an event stream.

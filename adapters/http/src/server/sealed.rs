@@ -1,6 +1,7 @@
 //! Sealed session ids: the session itself, with a signature.
 
 use mcp_proto::{Revision, SessionKey, StreamId};
+use subtle::ConstantTimeEq;
 
 use super::policy::Policy;
 use super::response::SessionId;
@@ -47,8 +48,8 @@ pub(super) fn open(policy: &impl Policy, id: &[u8], user: u64) -> Option<[u8; 16
     let (contents, signature) = id.split_first_chunk::<16>()?;
     let expected = policy.sign(&signed(contents, user))?;
     // The comparison takes the same time wherever the texts differ.
-    let difference = expected.iter().zip(signature).fold(0, |sum, (left, right)| sum | (left ^ right));
-    (difference == 0 && revision(contents).is_some()).then_some(*contents)
+    let is_equal: bool = expected.as_slice().ct_eq(signature).into();
+    (is_equal && revision(contents).is_some()).then_some(*contents)
 }
 
 /// Returns the signed bytes: the contents and the user.

@@ -13,7 +13,7 @@ use super::response::Refusal;
 use super::sealed;
 
 /// The reason why the core server does not take a message now.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum NotSelected {
     /// The core server has other work first.
     Busy,

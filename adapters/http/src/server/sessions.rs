@@ -18,6 +18,8 @@ pub struct SessionSlot {
     state: SlotState,
     /// Number of exchanges of the session, those of the general stream included.
     open: u16,
+    /// Number of messages that wait for an event stream.
+    held: u16,
     /// First session of the bucket with this index.
     bucket: u16,
     next_in_bucket: u16,
@@ -44,6 +46,7 @@ impl SessionSlot {
         session: Session::new(SessionKey::NONE),
         state: SlotState::Free,
         open: 0,
+        held: 0,
         bucket: NONE,
         next_in_bucket: NONE,
         older: NONE,
@@ -62,6 +65,8 @@ pub(super) struct Sessions<'b> {
     ending: u16,
     /// The session in the core server, and its slot.
     current: SessionKey,
+    /// Number of messages that no event stream has had.
+    dropped: u16,
 }
 
 /// Returns the key of the session in a slot.
@@ -79,6 +84,7 @@ impl<'b> Sessions<'b> {
             free: NONE,
             ending: NONE,
             current: SessionKey::NONE,
+            dropped: 0,
         };
         sessions.put_back_all(0);
         sessions
@@ -221,6 +227,45 @@ impl<'b> Sessions<'b> {
             self.unlink(index);
             self.append_newest(index);
         }
+    }
+
+    /// Returns the number of messages that wait for an event stream of a session.
+    pub(super) fn held(&self, key: SessionKey) -> u16 {
+        self.slot(key).map_or(0, |slot| slot.held)
+    }
+
+    /// Counts a message that has to wait. Returns `false` if the session has ended or has `limit` of them.
+    pub(super) fn add_held(&mut self, key: SessionKey, limit: usize) -> bool {
+        let Some(slot) =
+            self.open_mut(key).filter(|slot| usize::from(slot.held) < limit.min(u16::MAX.into()))
+        else {
+            return false;
+        };
+        slot.held = slot.held.saturating_add(1);
+        true
+    }
+
+    /// Counts a message that no longer waits.
+    pub(super) fn remove_held(&mut self, key: SessionKey) {
+        if let Some(slot) = self.open_mut(key) {
+            slot.held = slot.held.saturating_sub(1);
+        }
+    }
+
+    /// Counts a held message that was dropped.
+    pub(super) fn drop_held(&mut self, key: SessionKey) {
+        self.remove_held(key);
+        self.count_dropped();
+    }
+
+    /// Counts a message that no event stream gets.
+    pub(super) fn count_dropped(&mut self) {
+        self.dropped = self.dropped.saturating_add(1);
+    }
+
+    /// Returns the number of messages that no event stream has had.
+    pub(super) fn dropped(&self) -> u16 {
+        self.dropped
     }
 
     /// Returns the session that was not used for the longest time and has no exchange.

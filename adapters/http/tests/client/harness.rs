@@ -55,6 +55,7 @@ pub(crate) struct Harness<'t, 'b> {
 /// Runs a test with a client that connects in this way.
 pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Harness<'_, '_>)) {
     let config = ClientConfig::new("c", "1").connect(connect);
+    let config = config.extensions(&[("com.example/own", "{}")]).result_types(&["com.example/later"]);
     let (mut rx, mut tx) = ([0; 2048], [0; 8192]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 1024]);
     let client = Client::new(&config, &mut rx, &mut tx).unwrap().message_mode().unwrap();

@@ -268,3 +268,33 @@ fn small_space_for_heads_closes_the_connection() {
     assert!(client.connection.output(&mut harness.http, &mut [0; 32], now).is_empty());
     assert_eq!(client.connection.status(), ConnectionStatus::Closed);
 }
+
+#[test]
+fn chunked_response_of_the_application_is_a_chunked_body() {
+    for (piece, version) in PIECES.into_iter().flat_map(|piece| [(piece, "1.1"), (piece, "1.0")]) {
+        let mut client = Client::new(piece);
+        client.harness.chunked = true;
+        let request = bytes_of(&Request::call(1, "defer")).replace("HTTP/1.1", &format!("HTTP/{version}"));
+        let mut reply = client.send(request);
+        let (text, mut sent) = ("x\n".repeat(10_000), 0);
+        while sent < text.len() {
+            let mut chunks = client.harness.server.chunks(client.harness.tickets[0]).unwrap();
+            let taken = chunks.text(&text[sent..]);
+            assert!(taken > 0, "the client reads");
+            sent += taken;
+            reply += &client.send("");
+        }
+        client.harness.server.chunks(client.harness.tickets[0]).unwrap().end();
+        reply += &client.send("");
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains("content-type: application/json") && !head.contains("content-length"),
+            "{head}"
+        );
+        assert_eq!(head.contains("Transfer-Encoding: chunked"), version == "1.1", "{head}");
+        let body = if version == "1.1" { unchunked(body) } else { body.to_string() };
+        assert!(body.contains(&text.replace('\n', "\\n")) && body.ends_with("}}"), "{piece}");
+        assert_eq!(client.connection.is_idle(), version == "1.1");
+        assert_eq!(client.harness.http.open_exchanges(), 0);
+    }
+}

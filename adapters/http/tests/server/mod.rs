@@ -1,10 +1,14 @@
 //! Server side of MCP over HTTP, driven with a real core server.
 
 mod allocations;
+mod authorization;
 mod batches;
 mod calls;
+mod chunks;
 mod connection;
+mod extensions;
 mod head;
+mod held;
 mod http_sse;
 mod limits;
 mod replay;

@@ -20,7 +20,8 @@ use transport::Transport;
 
 pub use mcp_proto_handles::HttpAccess;
 pub use mcp_proto_http::server::{
-    AllowList, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RequestHead, SessionMode, Verdict,
+    AllowList, Challenge, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RESOURCE_METADATA_PATH,
+    RequestHead, SessionMode, Verdict,
 };
 pub use relay::relay;
 

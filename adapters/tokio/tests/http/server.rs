@@ -78,7 +78,7 @@ impl TestServer {
             let access = HttpAccess::new(&CONFIG).check_parameters(&TOOLS).authorize(move |head| {
                 let _ = observed.events.send(shown(head));
                 match head.fields.field("authorization") {
-                    Some(b"Bearer wrong") => Verdict::Deny { status: 401, challenge: "Bearer" },
+                    Some(b"Bearer wrong") => Verdict::Deny { status: 401, challenge: "Bearer".into() },
                     _ => Verdict::Allow { user: 0 },
                 }
             });

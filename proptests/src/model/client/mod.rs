@@ -162,6 +162,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
+    /// Bytes and operations since the input was last empty. This number limits the number of polls.
     pub(super) work: usize,
     longest: usize,
 }
@@ -383,9 +384,12 @@ impl World<'_> {
                 }
             }
         }
-        self.work = 0;
         let rests = !self.closed && !self.transport.blocked && self.transport.pending.is_empty();
-        if rests { self.app.tickets.check_idle(self.client.pending()) } else { Ok(()) }
+        if !rests {
+            return Ok(());
+        }
+        self.work = 0;
+        self.app.tickets.check_idle(self.client.pending())
     }
 
     /// Checks the lines written since the last call.

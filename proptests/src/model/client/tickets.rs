@@ -9,7 +9,7 @@ use mcp_proto::client::Event;
 use mcp_proto::{Era, Outcome, Revision, ServerCapabilities, Ticket};
 use serde_json::Value;
 
-use super::super::obligations::check;
+use super::super::check;
 
 /// The record of one server request id.
 #[derive(Debug, Default)]

@@ -32,6 +32,7 @@ use crate::server::reply::Pending;
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::hooks::TaskHooks;
+use crate::server::tasks::table::TaskStorage;
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
@@ -181,7 +182,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
         let limit = request.state.peer.in_flight.limit();
         return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
     };
-    let hooks = request.state.tasks.as_ref().map(|table| table.hooks).filter(|_| !tasks.is_null());
+    let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks).filter(|_| !tasks.is_null());
     if let Some(hooks) = hooks {
         hooks.watch(request, ticket, tasks);
     }

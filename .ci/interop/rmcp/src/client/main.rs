@@ -1,6 +1,7 @@
 //! Drives every feature of the example everything_server with the client of rmcp.
 //!
 //!     rmcp_client SERVER [ARGUMENT...]
+//!     rmcp_client URL
 //!
 //! Each group of features runs once for each revision that rmcp supports, in the form of that revision. A line that
 //! starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
@@ -19,7 +20,6 @@ use tokio::time::timeout;
 
 use world::World;
 
-const PEER: &str = "rmcp client 3.11.0";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const FINDS: &str = "finds the era";
@@ -58,7 +58,7 @@ type Failures = Vec<(&'static str, String)>;
 
 /// Runs each group that the revision has. Detecting the era uses a separate connection.
 async fn run(command: &[String], version: &'static str, failures: &mut Failures) {
-    println!("{PEER}, features | {version}");
+    println!("rmcp client, features | {version}");
     for asks in [true, false] {
         let groups = GROUPS.into_iter().filter(|group| has(version, *group) && (group.0 == FINDS) == asks);
         let groups: Vec<_> = groups.map(|(group, _)| group).collect();
@@ -96,7 +96,12 @@ async fn connect(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+    let mut handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+    let mut peer = "rmcp client 3.11.0";
+    if command[0].starts_with("http://") {
+        // 2024-11-05 has another transport for HTTP.
+        (handshake, peer) = (&handshake[1..], "rmcp client 3.11.0 over HTTP");
+    }
     let mut code = ExitCode::SUCCESS;
     for (era, versions) in [("handshake", handshake), ("stateless", &["2026-07-28"])] {
         let mut failures = Vec::new();
@@ -109,7 +114,7 @@ async fn main() -> ExitCode {
             let of_group: Vec<_> = failures.iter().filter(|(name, _)| *name == group).collect();
             of_group.iter().for_each(|(_, why)| println!("FAILED {group}, {why}"));
             let failed = !of_group.is_empty();
-            println!("RESULT {PEER}, {group} | {era} | {}", if failed { "FAILED" } else { "ok" });
+            println!("RESULT {peer}, {group} | {era} | {}", if failed { "FAILED" } else { "ok" });
             if failed {
                 code = ExitCode::FAILURE;
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rmcp::model::*;
 use rmcp::service::RunningService;
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -41,16 +41,21 @@ impl World {
         let heard = Arc::default();
         let answer = Arc::new(Mutex::new(json!({"action": "decline"})));
         let host = Host { version: version_of.clone(), heard, answer };
-        let mut child = Command::new(&command[0]);
-        child.args(&command[1..]).stderr(Stdio::inherit());
-        let transport = TokioChildProcess::new(child).map_err(|error| error.to_string())?;
         let preferred_versions = vec![version_of.clone()];
         let mode = match stateless {
             true if asks => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
             true => ClientLifecycleMode::Discover { preferred_versions },
             false => ClientLifecycleMode::Initialize,
         };
-        let opened = timeout(PATIENCE, host.clone().serve_with_lifecycle(transport, mode)).await;
+        let opened = if command[0].starts_with("http://") {
+            let transport = StreamableHttpClientTransport::from_uri(command[0].as_str());
+            timeout(PATIENCE, host.clone().serve_with_lifecycle(transport, mode)).await
+        } else {
+            let mut child = Command::new(&command[0]);
+            child.args(&command[1..]).stderr(Stdio::inherit());
+            let transport = TokioChildProcess::new(child).map_err(|error| error.to_string())?;
+            timeout(PATIENCE, host.clone().serve_with_lifecycle(transport, mode)).await
+        };
         let client = opened.map_err(|_| "nothing happened")?.map_err(|error| error.to_string())?;
         let agreed = client.peer_info().map(|peer| peer.protocol_version.to_string());
         expect("revision", agreed.as_deref(), Some(version))?;

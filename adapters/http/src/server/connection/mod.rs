@@ -114,7 +114,7 @@ enum Phase {
 }
 
 /// The response to a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Request {
     /// The request has none yet.
     None,

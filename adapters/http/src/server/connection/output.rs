@@ -144,9 +144,9 @@ impl Connection<'_> {
     /// Writes a piece that contains numbers.
     #[inline(never)]
     fn write_piece<'a, P: Policy>(&self, http: &HttpServer<'_, P>, space: &'a mut [u8]) -> Option<&'a [u8]> {
-        match (self.piece, self.request) {
+        match (self.piece, &self.request) {
             (Piece::Head, Request::Exchange(exchange)) => {
-                self.write_head(&http.output(exchange).head?, space)
+                self.write_head(&http.output(*exchange).head?, space)
             }
             (Piece::Head, Request::Refused(refusal, _)) => self.write_head(&refusal.head(), space),
             (Piece::RefusalBody, Request::Refused(refusal, _)) => {
@@ -163,14 +163,13 @@ impl Connection<'_> {
     }
 
     fn write_head<'a>(&self, head: &ResponseHead, space: &'a mut [u8]) -> Option<&'a [u8]> {
-        let mut writer = Some(HeadWriter::response(space, head.status));
-        head.fields(&mut |name, value| writer = writer.take().map(|writer| writer.field(name, value)));
-        let mut writer = writer?;
+        let mut writer = HeadWriter::response(space, head.status);
+        head.fields(&mut |name, value| writer.add(name, value));
         if self.is_chunked {
-            writer = writer.chunked();
+            writer.add("Transfer-Encoding", "chunked");
         }
         if !self.keeps_alive {
-            writer = writer.close();
+            writer.add("Connection", "close");
         }
         writer.finish().ok()
     }

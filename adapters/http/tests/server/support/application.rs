@@ -1,7 +1,7 @@
 //! Tools and policy of the tests.
 
 use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Subscriptions, Tool, Tools};
-use mcp_proto_http::server::{Policy, RequestHead, Verdict};
+use mcp_proto_http::server::{Challenge, Policy, RequestHead, Verdict};
 
 /// Schema of the tool `marked`, with arguments that header fields repeat.
 pub(crate) const MARKED: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"count":{"type":"integer","x-mcp-header":"Count"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}"#;
@@ -35,6 +35,9 @@ pub(crate) const LARGE: &str = match std::str::from_utf8(&[b'x'; 1500]) {
 pub(crate) struct TestPolicy {
     pub(crate) counter: u8,
     pub(crate) needs_token: bool,
+    /// The tokens of the users, in place of those that any text names.
+    pub(crate) tokens: &'static [&'static str],
+    pub(crate) metadata: Option<&'static str>,
     pub(crate) key: u8,
     /// Whether all random bytes but the last one are equal.
     pub(crate) is_predictable: bool,
@@ -42,13 +45,24 @@ pub(crate) struct TestPolicy {
 
 impl Policy for TestPolicy {
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
-        let challenge = r#"Bearer resource_metadata="https://x/.well-known/oauth-protected-resource""#;
+        let challenge =
+            Challenge::new(r#"Bearer resource_metadata="https://x/.well-known/oauth-protected-resource""#);
+        if !self.tokens.is_empty() {
+            return match head.bearer_user(self.tokens.iter().copied()) {
+                Some(user) => Verdict::Allow { user },
+                None => Verdict::Deny { status: 401, challenge },
+            };
+        }
         match head.fields.field("authorization") {
             Some(b"Bearer narrow") => Verdict::Deny { status: 403, challenge },
             Some(token) => Verdict::Allow { user: token.iter().map(|byte| u64::from(*byte)).sum() },
             None if self.needs_token => Verdict::Deny { status: 401, challenge },
             None => Verdict::Allow { user: 0 },
         }
+    }
+
+    fn resource_metadata(&self) -> Option<&str> {
+        self.metadata
     }
 
     fn random(&mut self) -> [u8; 16] {

@@ -7,8 +7,9 @@ pub(crate) use application::{LARGE, TestPolicy};
 pub(crate) use messages::{Fields, Reply, Request, head_of, initialize, old_call};
 
 pub(crate) use application::INFO;
-use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot, TaskOptions};
-use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Ticket};
+use mcp_proto::json::{Json, Writer};
+use mcp_proto::server::{Change, ChunkedContent, Event, RequestOptions, Server, Slot, TaskOptions};
+use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Revision, Ticket};
 use mcp_proto_http::server::{ExchangeId, ExchangeSlot, HttpConfig, HttpServer, SessionSlot, Slots, Step};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,8 @@ pub(crate) struct Harness {
     pub(crate) tickets: Vec<Ticket>,
     pub(crate) events: Vec<String>,
     pub(crate) wait: Option<Millis>,
+    /// Whether the calls of `defer` open a chunked response.
+    pub(crate) chunked: bool,
 }
 
 fn leak<T>(value: T) -> &'static mut T {
@@ -83,7 +86,8 @@ impl Harness {
         let http = http
             .body_buffer(buffer(&sizes, sizes.bodies * body))
             .sessions(slots(&sizes, sizes.sessions, SessionSlot::EMPTY))
-            .replay_buffer(buffer(&sizes, sizes.replay));
+            .replay_buffer(buffer(&sizes, sizes.replay))
+            .chunked_responses();
         Harness {
             http,
             server,
@@ -94,6 +98,7 @@ impl Harness {
             tickets: Vec::new(),
             events: Vec::new(),
             wait: None,
+            chunked: false,
         }
     }
 
@@ -222,6 +227,10 @@ impl Harness {
                 "large" => call.text(LARGE),
                 "task" => drop(call.into_task(TaskOptions::new([7; 16])).unwrap()),
                 "needs" => call.require_capability(ClientCapabilities::SAMPLING),
+                _ if self.chunked => match call.chunked(ChunkedContent::Text) {
+                    Ok(ticket) => self.tickets.push(ticket),
+                    Err(call) => call.busy(),
+                },
                 _ => self.tickets.push(call.defer(None).unwrap()),
             },
             Event::Cancelled { ticket, .. } => {
@@ -231,6 +240,15 @@ impl Harness {
             Event::Response(response) => self.events.push(format!("{:?}", response.outcome())),
             Event::ProtocolError(error) => self.events.push(error.to_string()),
             Event::Ready => self.events.push("ready".into()),
+            Event::Request(request) => {
+                let value = request.params().get("value").and_then(Json::integer).unwrap_or_default();
+                let members = |out: &mut Writer<'_>| out.field_integer("value", value);
+                match request.revision() {
+                    Revision::V2026_07_28 => request.result_of_type("com.example/later", members),
+                    _ => request.result_with(members),
+                }
+            }
+            Event::Notification { method, .. } => self.events.push(format!("received {method}")),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
-"""A server of the official Python SDK at http://127.0.0.1:PORT/mcp: a tool, progress, a resource.
+"""A server of the official Python SDK: a tool, progress, a resource.
 
-    python_http_server.py PORT
+    python_server.py         on stdin and stdout
+    python_server.py PORT    at http://127.0.0.1:PORT/mcp
 """
 
 import sys
@@ -12,7 +13,6 @@ except ImportError:  # before 2.0
     from mcp.server.fastmcp import Context
     from mcp.server.fastmcp import FastMCP as MCPServer
 
-PORT = int(sys.argv[1])
 server = MCPServer("python")
 
 
@@ -36,8 +36,10 @@ def page() -> str:
     return "a small page"
 
 
-if hasattr(server.settings, "port"):  # before 2.0
-    server.settings.port = PORT
+if len(sys.argv) < 2:
+    server.run("stdio")
+elif hasattr(server.settings, "port"):  # before 2.0
+    server.settings.port = int(sys.argv[1])
     server.run("streamable-http")
 else:
-    server.run("streamable-http", port=PORT)
+    server.run("streamable-http", port=int(sys.argv[1]))

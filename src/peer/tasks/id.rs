@@ -6,13 +6,13 @@ use crate::json::{Str, text_of};
 use crate::peer::slots::Ticket;
 
 /// A ticket in six bytes, as a part of a text.
-pub(super) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
+pub(crate) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
     let ([s0, s1, ..], [g0, g1, g2, g3]) = (slot.to_le_bytes(), generation.to_le_bytes());
     [s0, s1, g0, g1, g2, g3]
 }
 
 /// The packed ticket at the start of a text.
-pub(super) fn unpacked(text: &[u8]) -> Option<Ticket> {
+pub(crate) fn unpacked(text: &[u8]) -> Option<Ticket> {
     let [s0, s1, g0, g1, g2, g3] = *text.first_chunk()?;
     Some(Ticket {
         slot: u16::from_le_bytes([s0, s1]).into(),

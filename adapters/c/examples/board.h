@@ -1,0 +1,25 @@
+/* What the examples need of a board, or of the computer in its place. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The time since the start, in milliseconds. */
+uint64_t board_now(void);
+
+/* Sends bytes. Returns the number of bytes sent, which may be 0. */
+size_t board_write(const uint8_t *bytes, size_t count);
+
+/* Receives up to `size` bytes. Waits for the first byte, until `deadline` at the latest. Returns the number of bytes, or
+   -1 at the end of the input. */
+long board_read(uint8_t *bytes, size_t size, uint64_t deadline);
+
+/* Switches the LED. */
+void board_set_led(bool on);
+
+/* The temperature in tenths of a degree. */
+int board_temperature(void);
+
+#endif

@@ -1,0 +1,228 @@
+//! Functions that respond to a request: `mcp_call_…` for tool calls and requests in general, `mcp_read_…` for resources.
+//!
+//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second one
+//! fails with `MCP_ERROR_GONE`.
+#![allow(unsafe_code)]
+
+use core::ffi::c_char;
+
+use mcp_proto::Millis;
+use mcp_proto::json::Writer;
+use mcp_proto::server::Contents;
+
+use crate::event::{MCP_NO_TICKET, mcp_call_t};
+use crate::memory::{optional_string, slice, string, write};
+use crate::request::Current;
+use crate::status::mcp_status_t;
+use crate::table::mcp_resource_t;
+
+/// Returns the request of a handle.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`
+///
+/// # Safety
+/// The handle is NULL, or of the current event. The reference is not used after the function that called this one.
+unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
+    // SAFETY: a handle is a pointer to the current request, which nothing else refers to.
+    unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
+}
+
+/// Responds with a text.
+///
+/// # Safety
+/// `call` is NULL, or the handle of the current event. `text` is NULL or a string.
+unsafe fn respond_with(
+    call: *mut mcp_call_t,
+    text: *const c_char,
+    respond: fn(&mut Current<'static>, &str) -> mcp_status_t,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (call, text) = unsafe { (request(call), string(text)) };
+    status(call.and_then(|call| Ok(respond(call, text?))))
+}
+
+/// The status of a function, from a result with the same type on both sides.
+fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
+    result.unwrap_or_else(|error| error)
+}
+
+/// Responds to a tool call with text.
+///
+/// # Safety
+/// `call` is the handle of the current event. `text` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.text(text), |reply| reply.text(text))
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe { respond_with(call, text, respond) }
+}
+
+/// Responds to a tool call with a failure (`isError`) as text for the model.
+///
+/// # Safety
+/// `call` is the handle of the current event. `text` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.fail(text), |reply| reply.fail(text))
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe { respond_with(call, text, respond) }
+}
+
+/// Responds to a tool call that its arguments are not valid. `text` says why.
+///
+/// # Safety
+/// `call` is the handle of the current event. `text` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, text: &str| {
+        call.respond(|call| call.invalid(text), |reply| reply.invalid(text))
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe { respond_with(call, text, respond) }
+}
+
+/// Responds to a tool call with structured content, and a copy as text for clients that do not support it.
+///
+/// If `json` is not the text of a JSON object, the server responds with an error, and the next event is
+/// `MCP_EVENT_PROTOCOL_ERROR`.
+///
+/// # Safety
+/// `call` is the handle of the current event. `json` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_char) -> mcp_status_t {
+    let respond = |call: &mut Current<'static>, json: &str| {
+        // The writer remembers an error.
+        let body = |out: &mut Writer<'_>| _ = out.raw(json);
+        call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body))
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe { respond_with(call, json, respond) }
+}
+
+/// Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
+///
+/// # Safety
+/// `call` is the handle of the current event. `message` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_error(
+    call: *mut mcp_call_t,
+    code: i32,
+    message: *const c_char,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (call, message) = unsafe { (request(call), string(message)) };
+    status(call.and_then(|call| Ok(call.error(code, message?))))
+}
+
+/// Sends progress of any request. `progress` must grow each time. `total` is 0 if it is unknown. `message` may be NULL.
+///
+/// Errors: `MCP_ERROR_NOT_WANTED` if the client did not ask for progress; `MCP_ERROR_UNWRITABLE` if the transmit buffer
+/// has no space besides the space for the response. The request stays open.
+///
+/// # Safety
+/// `call` is the handle of the current event. `message` is a string or NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_progress(
+    call: *mut mcp_call_t,
+    progress: i64,
+    total: i64,
+    message: *const c_char,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (call, message) = unsafe { (request(call), optional_string(message)) };
+    status(call.and_then(|call| {
+        let total = (total != 0).then_some(total);
+        Ok(call.progress(progress, total, message?.unwrap_or_default()).into())
+    }))
+}
+
+/// Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
+///
+/// `timeout` is in milliseconds; 0 is the default of one minute. When it expires, the server responds with an error, and
+/// the event is `MCP_EVENT_EXPIRED`. After an error, `ticket` is `MCP_NO_TICKET`.
+///
+/// Errors: `MCP_ERROR_FULL` if no slot is free. The call stays open: respond to it with `mcp_call_fail`, for example.
+///
+/// # Safety
+/// `call` is the handle of the current event. `ticket` points to a ticket.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_call_defer(
+    call: *mut mcp_call_t,
+    timeout: u64,
+    ticket: *mut u64,
+) -> mcp_status_t {
+    let timeout = (timeout != 0).then_some(Millis(timeout));
+    // SAFETY: the requirements are those of this function.
+    let deferred = unsafe { request(call) }.and_then(|call| call.defer(timeout));
+    // SAFETY: the caller promises space for a ticket.
+    unsafe { write(ticket, deferred.unwrap_or(MCP_NO_TICKET)) };
+    mcp_status_t::from(deferred.map(|_| ()))
+}
+
+/// Responds to a request to read a resource with text. `resource` is the entry of the table, at the index of the event.
+///
+/// # Safety
+/// `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_read_text(
+    call: *mut mcp_call_t,
+    resource: *const mcp_resource_t,
+    text: *const c_char,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (resource, text) = unsafe { (entry(resource), string(text)) };
+    status(resource.and_then(|(uri, mime_type)| {
+        let text = text?;
+        // SAFETY: the requirements are those of this function.
+        Ok(unsafe { read(call, |contents| contents.text(uri, mime_type, text)) })
+    }))
+}
+
+/// Responds to a request to read a resource with bytes. `resource` is the entry of the table, at the index of the
+/// event.
+///
+/// # Safety
+/// `call` is the handle of the current event. `resource` is an entry of the table. `bytes` points to `count` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_read_blob(
+    call: *mut mcp_call_t,
+    resource: *const mcp_resource_t,
+    bytes: *const u8,
+    count: usize,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    let (resource, bytes) = unsafe { (entry(resource), slice(bytes, count)) };
+    status(resource.map(|(uri, mime_type)| {
+        // SAFETY: the requirements are those of this function.
+        unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) }
+    }))
+}
+
+/// The URI and the media type of an entry.
+///
+/// # Safety
+/// `resource` is NULL, or an entry of the table.
+unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<&'a str>), mcp_status_t> {
+    // SAFETY: the requirements are those of this function.
+    let resource = unsafe { resource.as_ref() }.ok_or(mcp_status_t::MCP_ERROR_NULL)?;
+    // SAFETY: the texts of the table are valid.
+    unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
+}
+
+/// Responds to a request to read a resource.
+///
+/// # Safety
+/// `call` is the handle of the current event.
+unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    status(
+        unsafe { request(call) }.map(|call| {
+            call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
+        }),
+    )
+}

@@ -1,0 +1,97 @@
+//! Events of a server, as C sees them.
+
+use core::ffi::c_char;
+use core::ptr;
+
+/// A text in memory of the library, of a length in bytes and without a final zero byte.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct mcp_text_t {
+    /// The first byte.
+    pub text: *const c_char,
+    /// The number of bytes.
+    pub length: usize,
+}
+
+impl mcp_text_t {
+    pub(crate) const EMPTY: mcp_text_t = mcp_text_t { text: ptr::null(), length: 0 };
+
+    pub(crate) const fn new(text: &str) -> mcp_text_t {
+        mcp_text_t { text: text.as_ptr().cast(), length: text.len() }
+    }
+}
+
+/// The ticket of no request: static variables of C start with it.
+pub const MCP_NO_TICKET: u64 = 0;
+
+/// A request of the client in the current event, or a deferred request. Only pointers to it exist in C.
+pub struct mcp_call_t {
+    _private: (),
+}
+
+/// The next step of the caller, after `mcp_server_poll`.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum mcp_event_kind_t {
+    /// Move bytes: send the output, and receive input. Poll again, at `deadline` at the latest.
+    MCP_EVENT_IO = 0,
+    /// The connection has ended.
+    MCP_EVENT_CLOSED,
+    /// The client calls a tool: `index`, `name`, `arguments`, `call`.
+    MCP_EVENT_CALL,
+    /// The client reads a resource: `index`, `name` (the URI), `call`.
+    MCP_EVENT_READ,
+    /// A client sent `initialize`. The server has responded.
+    MCP_EVENT_CONNECTED,
+    /// A new client has restarted the session. All tickets are invalid.
+    MCP_EVENT_RESTARTED,
+    /// The client cancelled the deferred request `ticket`. The ticket is invalid.
+    MCP_EVENT_CANCELLED,
+    /// The timeout of the deferred request `ticket` has expired. The ticket is invalid.
+    MCP_EVENT_EXPIRED,
+    /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
+    MCP_EVENT_WRITABLE,
+    /// A message was not valid, or a response did not fit. The server has handled it. `code` is the code of the error
+    /// response, or 0.
+    MCP_EVENT_PROTOCOL_ERROR,
+    /// An event without further data, which needs no action.
+    MCP_EVENT_OTHER,
+}
+
+/// An event of a server. Its pointers are valid until the next function that takes the server.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct mcp_event_t {
+    /// The kind. It tells which other fields have a meaning.
+    pub kind: mcp_event_kind_t,
+    /// The code of a protocol error.
+    pub code: i32,
+    /// The index of the tool or resource in its table.
+    pub index: usize,
+    /// The name of the tool, or the URI of the resource.
+    pub name: mcp_text_t,
+    /// The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the response.
+    pub arguments: mcp_text_t,
+    /// The request, for the functions `mcp_call_…` and `mcp_read_…`.
+    pub call: *mut mcp_call_t,
+    /// The ticket of a deferred request.
+    pub ticket: u64,
+    /// The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+    pub deadline: u64,
+}
+
+impl mcp_event_t {
+    /// An event without data.
+    pub(crate) const fn new(kind: mcp_event_kind_t) -> mcp_event_t {
+        mcp_event_t {
+            kind,
+            code: 0,
+            index: 0,
+            name: mcp_text_t::EMPTY,
+            arguments: mcp_text_t::EMPTY,
+            call: ptr::null_mut(),
+            ticket: MCP_NO_TICKET,
+            deadline: u64::MAX,
+        }
+    }
+}

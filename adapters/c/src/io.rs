@@ -1,0 +1,65 @@
+//! Bytes to send and space for received bytes, between two polls.
+
+use mcp_proto::{Io, Millis, Receive, Transmit};
+
+/// Bytes to send and space for received bytes. Each direction can move bytes once for each poll.
+#[derive(Default)]
+pub(crate) struct Moves<'a> {
+    transmit: Option<Transmit<'a>>,
+    receive: Option<Receive<'a>>,
+}
+
+/// The deadline in milliseconds for C. `u64::MAX` if no timeout is running.
+pub(crate) fn deadline(io: &Io<'_>) -> u64 {
+    io.deadline().map_or(u64::MAX, |Millis(deadline)| deadline)
+}
+
+impl<'a> Moves<'a> {
+    pub(crate) fn new(io: Io<'a>) -> Moves<'a> {
+        let (transmit, receive) = io.split();
+        Moves { transmit: Some(transmit), receive: Some(receive) }
+    }
+
+    /// The bytes to send.
+    pub(crate) fn output(&self) -> &[u8] {
+        self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
+    }
+
+    /// Reports that the first `count` bytes of the output were sent.
+    pub(crate) fn consumed(&mut self, count: usize) {
+        if let Some(transmit) = self.transmit.take() {
+            transmit.sent(count);
+        }
+    }
+
+    /// The space for received bytes.
+    pub(crate) fn input(&mut self) -> &mut [u8] {
+        match &mut self.receive {
+            Some(receive) if receive.is_ready() => receive.space(),
+            _ => &mut [],
+        }
+    }
+
+    /// Reports that `count` bytes were received into the space.
+    pub(crate) fn filled(&mut self, count: usize) {
+        if let Some(receive) = self.receive.take() {
+            receive.filled(count);
+        }
+    }
+
+    /// Copies received bytes into the space. Returns the number of bytes that fit.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> usize {
+        let count = self.input().iter_mut().zip(bytes).map(|(place, byte)| *place = *byte).count();
+        if count > 0 {
+            self.filled(count);
+        }
+        count
+    }
+
+    /// Reports the end of the input.
+    pub(crate) fn end(&mut self) {
+        if let Some(receive) = self.receive.take() {
+            receive.eof();
+        }
+    }
+}

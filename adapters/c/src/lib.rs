@@ -1,0 +1,34 @@
+//! `mcp-proto` for firmware in C: a static library and the header `include/mcp_proto.h`.
+//!
+//! The C program lends all memory: the storage of the machine, its buffers, and slots for requests in flight. It polls
+//! the machine, moves bytes, and handles events. `docs/c.md` of the repository shows complete programs.
+//!
+//! # Unsafe code
+//! C passes pointers, so this crate is the exception among the crates of the project. Only the modules at the border
+//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`call`], [`value`]
+//! (functions for C) and [`mod@panic`]. Everything else is safe code.
+//!
+//! # Panics
+//! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a
+//! computer, a panic in an `extern "C"` function aborts the process. On bare metal, a panic loops. With the feature
+//! `panic-hook`, it calls `mcp_panic` instead.
+#![cfg_attr(target_os = "none", no_std)]
+#![deny(elided_lifetimes_in_paths)]
+// Types and variants have the names that C programs use.
+#![allow(non_camel_case_types)]
+// Documentation of the whole crate includes private items.
+#![allow(rustdoc::private_intra_doc_links)]
+
+pub mod call;
+pub mod event;
+mod io;
+mod json;
+mod memory;
+mod panic;
+mod request;
+pub mod server;
+pub mod status;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod value;

@@ -1,0 +1,78 @@
+//! Memory of C as references: strings, slices, out parameters.
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_char};
+use core::mem::MaybeUninit;
+
+use crate::status::mcp_status_t;
+
+/// Returns the string at `text`.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`, or `MCP_ERROR_UTF8` if the string is not valid UTF-8.
+///
+/// # Safety
+/// `text` is NULL, or a string that ends with a zero byte and does not change for `'a`.
+pub(crate) unsafe fn string<'a>(text: *const c_char) -> Result<&'a str, mcp_status_t> {
+    if text.is_null() {
+        return Err(mcp_status_t::MCP_ERROR_NULL);
+    }
+    // SAFETY: the caller promises a string that ends and does not change.
+    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+    core::str::from_utf8(bytes).map_err(|_| mcp_status_t::MCP_ERROR_UTF8)
+}
+
+/// Returns the string at `text`, or `None` for NULL.
+///
+/// # Errors
+/// `MCP_ERROR_UTF8`: the string is not valid UTF-8.
+///
+/// # Safety
+/// The requirements of [`string`].
+pub(crate) unsafe fn optional_string<'a>(text: *const c_char) -> Result<Option<&'a str>, mcp_status_t> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the requirements are those of this function.
+    unsafe { string(text) }.map(Some)
+}
+
+/// Returns an array of C. NULL is an empty array.
+///
+/// # Safety
+/// `first` is NULL, or points to `count` values that do not change for `'a`.
+pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller promises an array of this length.
+    unsafe { core::slice::from_raw_parts(first, count) }
+}
+
+/// Returns a buffer of C with `value` in all its elements. NULL is an empty buffer.
+///
+/// # Safety
+/// `first` is NULL, or aligned and points to space for `count` values, which no one else uses for `'a`.
+pub(crate) unsafe fn filled<'a, T: Copy>(first: *mut T, count: usize, value: T) -> &'a mut [T] {
+    if first.is_null() {
+        return &mut [];
+    }
+    // SAFETY: the caller promises space for this number of values.
+    let space = unsafe { core::slice::from_raw_parts_mut(first.cast::<MaybeUninit<T>>(), count) };
+    for place in &mut *space {
+        place.write(value);
+    }
+    // SAFETY: the loop has written all values.
+    unsafe { core::slice::from_raw_parts_mut(first, count) }
+}
+
+/// Writes an out parameter. NULL ignores the value.
+///
+/// # Safety
+/// `to` is NULL, or points to space for the value.
+pub(crate) unsafe fn write<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: the caller promises space for the value.
+        unsafe { to.write(value) };
+    }
+}

@@ -1,0 +1,199 @@
+//! Events of the core as events of C, and the request that waits for the response of C.
+
+use core::mem;
+
+use mcp_proto::server::{Call, Event, ReadResource, Reply};
+use mcp_proto::{Decimal, Millis, SendError, Ticket};
+
+use crate::event::{MCP_NO_TICKET, mcp_event_kind_t as Kind, mcp_event_t, mcp_text_t};
+use crate::io::Moves;
+use crate::status::mcp_status_t;
+use crate::table::Tables;
+
+/// What C may do between two polls: move bytes, or respond to a request.
+pub(crate) enum Current<'a> {
+    /// Nothing but poll.
+    Nothing,
+    /// Move bytes.
+    Moves(Moves<'a>),
+    /// Respond to a tool call.
+    Call(Call<'a>),
+    /// Respond to a request to read a resource.
+    Read(ReadResource<'a>),
+    /// Respond to a deferred request.
+    Deferred(Reply<'a>),
+}
+
+/// A ticket for C. The bits are inverted, so that no ticket is `MCP_NO_TICKET`.
+pub(crate) fn to_c(ticket: Ticket) -> u64 {
+    !ticket.to_bits()
+}
+
+/// A ticket from C.
+pub(crate) fn from_c(ticket: u64) -> Ticket {
+    Ticket::from_bits(!ticket)
+}
+
+/// Turns an event of the core into an event of C. Returns `None` if the event needs nothing from C.
+pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_event_t) -> Option<Current<'a>> {
+    out.kind = match event {
+        Event::Call(call) => {
+            let Some(index) = tables.tool_index(call.name()) else {
+                call.unknown_tool();
+                return None;
+            };
+            (out.kind, out.index) = (Kind::MCP_EVENT_CALL, index);
+            return Some(Current::Call(call));
+        }
+        Event::ListTools(list) => {
+            list.tools(|index| tables.tool(index));
+            return None;
+        }
+        Event::Connected(_) => Kind::MCP_EVENT_CONNECTED,
+        Event::Restarted => Kind::MCP_EVENT_RESTARTED,
+        Event::Writable => Kind::MCP_EVENT_WRITABLE,
+        Event::Cancelled { ticket, .. } => {
+            out.ticket = to_c(ticket);
+            Kind::MCP_EVENT_CANCELLED
+        }
+        Event::Expired(ticket) => {
+            out.ticket = to_c(ticket);
+            Kind::MCP_EVENT_EXPIRED
+        }
+        Event::ProtocolError(error) => {
+            out.code = error.code().unwrap_or_default();
+            Kind::MCP_EVENT_PROTOCOL_ERROR
+        }
+        event => {
+            out.kind = Kind::MCP_EVENT_OTHER;
+            return match tables.resources_feature {
+                Some(resources) => (resources.handle)(event, tables, out),
+                None => Some(Current::Nothing),
+            };
+        }
+    };
+    Some(Current::Nothing)
+}
+
+/// Turns an event of the feature *resources* into an event of C. Only servers with resources link this function.
+pub(crate) fn on_resource_event<'a>(
+    event: Event<'a>,
+    tables: &Tables,
+    out: &mut mcp_event_t,
+) -> Option<Current<'a>> {
+    match event {
+        Event::ReadResource(request) => {
+            let Some(index) = tables.resource_index(request.uri()) else {
+                request.not_found();
+                return None;
+            };
+            (out.kind, out.index) = (Kind::MCP_EVENT_READ, index);
+            return Some(Current::Read(request));
+        }
+        Event::ListResources(list) => list.resources(|index| tables.resource(index)),
+        Event::ListTemplates(list) => list.templates(|_| None),
+        _ => return Some(Current::Nothing),
+    }
+    None
+}
+
+impl Current<'_> {
+    /// Adds the texts of the request to the event. They borrow from the request, so it must be in its final place.
+    pub(crate) fn describe(&self, out: &mut mcp_event_t) {
+        match self {
+            Current::Call(call) => {
+                (out.name, out.arguments) =
+                    (mcp_text_t::new(call.name()), mcp_text_t::new(call.raw_arguments().raw()));
+            }
+            Current::Read(request) => out.name = mcp_text_t::new(request.uri()),
+            Current::Nothing | Current::Moves(_) | Current::Deferred(_) => {}
+        }
+    }
+
+    /// Responds to a tool call.
+    pub(crate) fn respond(
+        &mut self,
+        to_call: impl FnOnce(Call<'_>),
+        to_deferred: impl FnOnce(Reply<'_>),
+    ) -> mcp_status_t {
+        match mem::replace(self, Current::Nothing) {
+            Current::Call(call) => to_call(call),
+            Current::Deferred(reply) => to_deferred(reply),
+            other => return self.put_back(other),
+        }
+        mcp_status_t::MCP_OK
+    }
+
+    /// Responds to a request to read a resource.
+    pub(crate) fn respond_to_read(
+        &mut self,
+        to_read: impl FnOnce(ReadResource<'_>),
+        to_deferred: impl FnOnce(Reply<'_>),
+    ) -> mcp_status_t {
+        match mem::replace(self, Current::Nothing) {
+            Current::Read(request) => to_read(request),
+            Current::Deferred(reply) => to_deferred(reply),
+            other => return self.put_back(other),
+        }
+        mcp_status_t::MCP_OK
+    }
+
+    /// Responds with a JSON-RPC error.
+    pub(crate) fn error(&mut self, code: i32, message: &str) -> mcp_status_t {
+        match mem::replace(self, Current::Nothing) {
+            Current::Call(call) => call.error(code, message),
+            Current::Read(request) => request.error(code, message),
+            Current::Deferred(reply) => reply.error(code, message),
+            other => return self.put_back(other),
+        }
+        mcp_status_t::MCP_OK
+    }
+
+    /// Sends progress.
+    pub(crate) fn progress(
+        &mut self,
+        progress: i64,
+        total: Option<i64>,
+        message: &str,
+    ) -> Result<(), SendError> {
+        let total = total.map(Decimal::from);
+        match self {
+            Current::Call(call) => call.progress(progress, total, message),
+            Current::Read(request) => request.progress(progress, total, message),
+            Current::Deferred(reply) => reply.progress(progress, total, message),
+            Current::Nothing | Current::Moves(_) => Err(SendError::Gone),
+        }
+    }
+
+    /// Defers the response. `None` is the default timeout.
+    ///
+    /// # Errors
+    /// `MCP_ERROR_FULL`: no slot is free. `MCP_ERROR_GONE`: no request waits for a response, or it is deferred already.
+    pub(crate) fn defer(&mut self, timeout: Option<Millis>) -> Result<u64, mcp_status_t> {
+        let (ticket, back) = match mem::replace(self, Current::Nothing) {
+            Current::Call(call) => match call.defer(timeout) {
+                Ok(ticket) => (to_c(ticket), Current::Nothing),
+                Err(call) => (MCP_NO_TICKET, Current::Call(call)),
+            },
+            Current::Read(request) => match request.defer(timeout) {
+                Ok(ticket) => (to_c(ticket), Current::Nothing),
+                Err(request) => (MCP_NO_TICKET, Current::Read(request)),
+            },
+            other => return Err(self.put_back(other)),
+        };
+        *self = back;
+        if ticket == MCP_NO_TICKET { Err(mcp_status_t::MCP_ERROR_FULL) } else { Ok(ticket) }
+    }
+}
+
+impl<'a> Current<'a> {
+    /// The bytes that can move now.
+    pub(crate) fn moves(&mut self) -> Option<&mut Moves<'a>> {
+        if let Current::Moves(moves) = self { Some(moves) } else { None }
+    }
+
+    fn put_back(&mut self, other: Current<'a>) -> mcp_status_t {
+        *self = other;
+        mcp_status_t::MCP_ERROR_GONE
+    }
+}

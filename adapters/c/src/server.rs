@@ -1,0 +1,358 @@
+//! Functions of a server: `mcp_server_…`.
+//!
+//! The storage of C holds a [`Storage`], whose parts refer to each other: the server borrows the configuration, and the
+//! current request borrows the server. So the functions never create a reference to the whole storage, only to the part
+//! that they use. The current request is forgotten before the server is used again.
+#![allow(unsafe_code)]
+
+use core::ffi::c_char;
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use mcp_proto::server::{Feature, Resources, SecondInitialize, ServerConfig, Slot, Tools};
+use mcp_proto::{Action, Millis, Server};
+
+use crate::event::{mcp_call_t, mcp_event_kind_t, mcp_event_t};
+use crate::io::{Moves, deadline};
+use crate::memory::{filled, optional_string, slice, string, write};
+use crate::request::{Current, from_c, on_event, on_resource_event};
+use crate::status::mcp_status_t;
+use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
+
+/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, the library is built for size.
+#[cfg(target_os = "none")]
+pub const MCP_SERVER_WORDS: usize = 150;
+/// The size of `mcp_server_t`, in words of a pointer's size.
+#[cfg(not(target_os = "none"))]
+pub const MCP_SERVER_WORDS: usize = 320;
+/// The size of `mcp_slot_t`, in words of 32 bits.
+pub const MCP_SLOT_WORDS: usize = 11;
+
+/// The storage of a server. The program must not copy or move it after `mcp_server_init`.
+#[repr(C, align(8))]
+pub struct mcp_server_t {
+    /// Private.
+    pub storage: [*mut core::ffi::c_void; MCP_SERVER_WORDS],
+}
+
+/// The storage of a request in flight, without its id.
+#[repr(C)]
+pub struct mcp_slot_t {
+    /// Private.
+    pub storage: [u32; MCP_SLOT_WORDS],
+}
+
+/// The feature *resources*: see the macro `MCP_RESOURCES`.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+pub static mcp_feature_resources: mcp_feature_t =
+    mcp_feature_t { feature: &DYNAMIC_RESOURCES, check: Tables::check_resources, handle: on_resource_event };
+
+static DYNAMIC_TOOLS: Tools<'static> = Tools::dynamic_list();
+static DYNAMIC_RESOURCES: Resources<'static> = Resources::dynamic_list();
+
+/// The content of the storage of a server.
+struct Storage {
+    features: [&'static dyn Feature; 2],
+    config: ServerConfig<'static>,
+    tables: Tables,
+    server: Server<'static>,
+    current: Current<'static>,
+}
+
+const _: () = assert!(size_of::<Storage>() <= size_of::<mcp_server_t>(), "MCP_SERVER_WORDS is too small");
+const _: () = assert!(align_of::<Storage>() <= align_of::<mcp_server_t>());
+const _: () = assert!(size_of::<Slot>() <= size_of::<mcp_slot_t>(), "MCP_SLOT_WORDS is too small");
+const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
+
+/// Initializes a server.
+///
+/// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls of
+/// some 500 bytes.
+///
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
+/// `MCP_ERROR_TX_TOO_SMALL`. The server must then not be used.
+///
+/// # Safety
+/// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long as
+/// the server is used. Only functions of the library use the storage and the buffers. No two threads use one server at
+/// the same time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_init(
+    server: *mut mcp_server_t,
+    config: *const mcp_server_config_t,
+    rx: *mut u8,
+    rx_size: usize,
+    tx: *mut u8,
+    tx_size: usize,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    mcp_status_t::from(unsafe { init(server.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
+}
+
+/// Initializes the storage, part by part.
+///
+/// # Safety
+/// The requirements of [`mcp_server_init`].
+unsafe fn init(
+    storage: *mut Storage,
+    config: *const mcp_server_config_t,
+    rx: &'static mut [u8],
+    tx: &'static mut [u8],
+) -> Result<(), mcp_status_t> {
+    // SAFETY: the caller promises a valid pointer or NULL.
+    let config =
+        unsafe { config.as_ref() }.filter(|_| !storage.is_null()).ok_or(mcp_status_t::MCP_ERROR_NULL)?;
+    // SAFETY: the caller promises valid tables.
+    let tables = unsafe { Tables::new(config) }?;
+    let resources = tables.resources_feature.map(|resources| resources.feature);
+    let features: [&'static dyn Feature; 2] = [&DYNAMIC_TOOLS, resources.unwrap_or(&DYNAMIC_TOOLS)];
+    let count = 1 + usize::from(resources.is_some());
+    // SAFETY: the storage is valid, large enough and aligned. The array is written once and then only read.
+    let features: &'static [&'static dyn Feature; 2] = unsafe {
+        (&raw mut (*storage).features).write(features);
+        &(*storage).features
+    };
+    // SAFETY: the caller promises valid texts.
+    let (name, version) = unsafe { (string(config.name)?, string(config.version)?) };
+    let mut settings = ServerConfig::new(name, version).features(features.get(..count).unwrap_or_default());
+    // SAFETY: the caller promises valid texts.
+    if let Some(instructions) = unsafe { optional_string(config.instructions) }? {
+        settings = settings.instructions(instructions);
+    }
+    if config.restart_on_initialize {
+        settings = settings.second_initialize(SecondInitialize::Restart);
+    }
+    // SAFETY: the storage is valid. The configuration is written once and then only read.
+    let settings: &'static ServerConfig<'static> = unsafe {
+        (&raw mut (*storage).config).write(settings);
+        (&raw mut (*storage).tables).write(tables);
+        (&raw mut (*storage).current).write(Current::Nothing);
+        &(*storage).config
+    };
+    // SAFETY: the storage is valid, and nothing else refers to the place of the server.
+    let place = unsafe { &mut *(&raw mut (*storage).server).cast::<MaybeUninit<Server<'static>>>() };
+    Server::init(place, settings, rx, tx)?;
+    Ok(())
+}
+
+/// Forgets the current request, and returns the server.
+///
+/// # Safety
+/// The pointer is to an initialized server. The reference is not used after the next function that takes the server.
+unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
+    let storage = server.cast::<Storage>();
+    // SAFETY: the server is initialized. The old request is overwritten without a look at it.
+    unsafe {
+        (&raw mut (*storage).current).write(Current::Nothing);
+        &mut (*storage).server
+    }
+}
+
+/// Returns the current request.
+///
+/// # Safety
+/// The pointer is to an initialized server. The reference is not used after the function that called this one.
+unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
+    // SAFETY: the server is initialized, and the request does not refer to its own place.
+    unsafe { &mut (*server.cast::<Storage>()).current }
+}
+
+/// Stores what C may do next. Returns the handle of the request.
+///
+/// # Safety
+/// The pointer is to an initialized server.
+unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut mcp_call_t {
+    // SAFETY: the server is initialized.
+    unsafe {
+        let place = &raw mut (*server.cast::<Storage>()).current;
+        place.write(next);
+        place.cast()
+    }
+}
+
+/// Lends storage for deferred requests, before the first poll.
+///
+/// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
+/// this function, no request can be deferred.
+///
+/// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes.
+///
+/// # Safety
+/// `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_lend_slots(
+    server: *mut mcp_server_t,
+    slots: *mut mcp_slot_t,
+    count: usize,
+    text: *mut u8,
+    text_size: usize,
+) -> mcp_status_t {
+    // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
+    // fit.
+    let (slots, text) =
+        unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
+    // SAFETY: the requirements are those of this function.
+    unsafe { machine(server) }.set_in_flight(slots, text).into()
+}
+
+/// Advances the server, and returns the kind of the event, which `event` describes.
+///
+/// `now` is the time in milliseconds since any moment, and never decreases. If the program has not responded to the
+/// last request, the server responds with an error now.
+///
+/// # Safety
+/// `server` is initialized. `event` points to an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_poll(
+    server: *mut mcp_server_t,
+    now: u64,
+    event: *mut mcp_event_t,
+) -> mcp_event_kind_t {
+    let mut out = mcp_event_t::new(mcp_event_kind_t::MCP_EVENT_OTHER);
+    let next = loop {
+        // SAFETY: the requirements are those of this function, and the last reference is not used any more.
+        match unsafe { machine(server) }.poll(Millis(now)) {
+            Action::Io(io) => {
+                (out.kind, out.deadline) = (mcp_event_kind_t::MCP_EVENT_IO, deadline(&io));
+                break Current::Moves(Moves::new(io));
+            }
+            Action::Event => {}
+            Action::Closed => {
+                out.kind = mcp_event_kind_t::MCP_EVENT_CLOSED;
+                break Current::Nothing;
+            }
+        }
+        // SAFETY: as above. The tables are only read after `init`.
+        let (server, tables) = unsafe { (machine(server), &(*server.cast::<Storage>()).tables) };
+        if let Some(next) = server.event().and_then(|event| on_event(event, tables, &mut out)) {
+            break next;
+        }
+    };
+    // SAFETY: the requirements are those of this function.
+    unsafe {
+        out.call = set_current(server, next);
+        current(server).describe(&mut out);
+        if !matches!(out.kind, mcp_event_kind_t::MCP_EVENT_CALL | mcp_event_kind_t::MCP_EVENT_READ) {
+            out.call = ptr::null_mut();
+        }
+        write(event, out);
+    }
+    out.kind
+}
+
+/// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
+///
+/// # Safety
+/// `server` is initialized. `length` points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *mut usize) -> *const u8 {
+    // SAFETY: the requirements are those of this function.
+    let output = unsafe { current(server) }.moves().map_or(&[][..], |moves| moves.output());
+    // SAFETY: the caller promises space for the length.
+    unsafe { write(length, output.len()) };
+    output.as_ptr()
+}
+
+/// Reports that the first `count` bytes of the output were sent. Once for each poll.
+///
+/// # Safety
+/// `server` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) {
+    // SAFETY: the requirements are those of this function.
+    if let Some(moves) = unsafe { current(server) }.moves() {
+        moves.consumed(count);
+    }
+}
+
+/// Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
+/// server takes.
+///
+/// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes none while a request waits for transmit
+/// space.
+///
+/// # Safety
+/// `server` is initialized. `bytes` points to `count` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *const u8, count: usize) -> usize {
+    // SAFETY: the requirements are those of this function.
+    let (current, bytes) = unsafe { (current(server), slice(bytes, count)) };
+    current.moves().map_or(0, |moves| moves.feed(bytes))
+}
+
+/// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_server_feed`, receive into
+/// this space, and report the number of bytes with `mcp_server_filled`.
+///
+/// # Safety
+/// `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut usize) -> *mut u8 {
+    // SAFETY: the requirements are those of this function.
+    let input = unsafe { current(server) }.moves().map_or(&mut [][..], |moves| moves.input());
+    // SAFETY: the caller promises space for the size.
+    unsafe { write(size, input.len()) };
+    input.as_mut_ptr()
+}
+
+/// Reports that `count` bytes were received into the space. Once for each poll.
+///
+/// # Safety
+/// `server` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) {
+    // SAFETY: the requirements are those of this function.
+    if let Some(moves) = unsafe { current(server) }.moves() {
+        moves.filled(count);
+    }
+}
+
+/// Reports the end of the input. The server finishes its requests, and then `mcp_server_poll` returns
+/// `MCP_EVENT_CLOSED`. Call this after `MCP_EVENT_IO`.
+///
+/// # Safety
+/// `server` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
+    // SAFETY: the requirements are those of this function.
+    if let Some(moves) = unsafe { current(server) }.moves() {
+        moves.end();
+    }
+}
+
+/// Starts a new connection: drops requests, unsent output and half a message of the old one. All tickets are invalid.
+///
+/// # Safety
+/// `server` is initialized.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
+    // SAFETY: the requirements are those of this function.
+    unsafe { machine(server) }.reset();
+}
+
+/// Returns the handle of a deferred request, for progress or the response. It is valid until the next function that
+/// takes the server. The request stays deferred if there is no response.
+///
+/// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
+/// response, until `MCP_EVENT_WRITABLE`.
+///
+/// # Safety
+/// `server` is initialized. `call` points to space for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_resume(
+    server: *mut mcp_server_t,
+    ticket: u64,
+    call: *mut *mut mcp_call_t,
+) -> mcp_status_t {
+    // SAFETY: the requirements are those of this function.
+    mcp_status_t::from(unsafe { machine(server) }.reply(from_c(ticket)).map(|reply| {
+        // SAFETY: the requirements are those of this function.
+        unsafe { write(call, set_current(server, Current::Deferred(reply))) }
+    }))
+}
+
+/// Returns a short English text for a status.
+#[unsafe(no_mangle)]
+pub extern "C" fn mcp_status_text(status: i32) -> *const c_char {
+    crate::status::text(status).as_ptr()
+}

@@ -1,0 +1,55 @@
+//! Applies queued commands to the server.
+
+use mcp_proto::Server;
+
+use super::{ServerShared, Sessions, State};
+use crate::server_command::{Delivery, ServerCommand};
+
+impl ServerShared {
+    /// Applies queued commands while the transmit buffer has space. Returns whether a command had an effect.
+    pub(super) fn apply_commands(&self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
+        let (mut is_new, mut paused) = (false, Vec::new());
+        // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
+        // the event loop again.
+        for _ in 0..self.state.with(|state| state.commands.len()) {
+            let Some(mut command) = self.state.with(State::next_command) else { break };
+            let is_selected = command.session_of.is_none_or(|ticket| sessions.select(server, ticket));
+            match if is_selected { command.apply(server, self) } else { Delivery::Blocked } {
+                Delivery::Done => {
+                    drop(command);
+                    is_new = true;
+                    self.wake_waiters();
+                }
+                Delivery::Paused { has_written } => {
+                    is_new |= has_written;
+                    paused.push(command);
+                }
+                Delivery::Blocked => {
+                    self.state.with(|state| state.put_back(command));
+                    break;
+                }
+            }
+        }
+        while let Some(command) = paused.pop() {
+            self.state.with(|state| state.put_back(command));
+        }
+        is_new
+    }
+}
+
+impl State {
+    /// Returns a command to the queue. An urgent command that arrived meanwhile stays before it, because the command may
+    /// wait for the open response, whose next chunk is urgent.
+    fn put_back(&mut self, command: ServerCommand) {
+        let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
+        self.commands.insert(urgent, command);
+    }
+
+    fn next_command(&mut self) -> Option<ServerCommand> {
+        let command = self.commands.pop_front();
+        if let Some(ticket) = command.as_ref().and_then(|command| command.responds_to) {
+            self.tasks.take(ticket);
+        }
+        command
+    }
+}

@@ -1,0 +1,74 @@
+//! Messages for a session that has no event stream. They wait in the memory for replay until the client opens one.
+
+use mcp_proto::SessionKey;
+
+use super::HttpServer;
+use super::event_stream::{EVENT_OVERHEAD, next_event_id};
+use super::exchanges::Phase;
+use super::flags::Flags;
+use super::policy::Policy;
+use super::replay::HELD;
+
+impl<P: Policy> HttpServer<'_, P> {
+    /// Holds a message for a session, or drops it: without memory for replay, if the session has ended, and if it has
+    /// too many messages.
+    pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
+        let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
+        let limit = self.config.limits.held;
+        if can_be_sent && self.replay.can_ever_hold(message.len()) && self.sessions.add_held(session, limit) {
+            self.store_event(session, HELD, 1, message);
+        } else {
+            self.sessions.count_dropped();
+        }
+    }
+
+    /// Stores an event in the memory for replay. Counts the held messages that it replaces.
+    pub(super) fn store_event(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
+        let sessions = &mut self.sessions;
+        self.replay.push(session, stream, number, data, &mut |evicted| sessions.drop_held(evicted));
+    }
+
+    /// Whether messages for a session wait for an event stream.
+    pub(super) fn has_held(&self, session: SessionKey) -> bool {
+        self.sessions.held(session) > 0
+    }
+
+    /// Moves held messages to the general stream of their session, as far as there is space. They become events of that
+    /// stream, so that the client can resume behind each of them.
+    #[inline(never)]
+    pub(super) fn send_held(&mut self, index: u16) {
+        let mut from = self.replay.first();
+        while let Some(slot) = self.exchanges.slot_mut(index)
+            && slot.phase == Phase::Stream
+            && slot.flags.has(Flags::GENERAL)
+            && self.sessions.held(slot.session) > 0
+            && let Some((offset, event)) = self.replay.find(from, slot.session, HELD, 0)
+        {
+            let data = self.replay.data(&event);
+            let is_slow = slot.output.len().saturating_add(data.len()) > self.config.limits.stream;
+            let has_space = self.pages.fits(&slot.output, data.len().saturating_add(EVENT_OVERHEAD));
+            if !has_space || is_slow && !slot.output.is_empty() {
+                return;
+            }
+            let id = next_event_id(slot);
+            for piece in [b"id: ", id.bytes(), b"\ndata: ", data, b"\n\n"] {
+                self.pages.push(&mut slot.output, piece);
+            }
+            from = self.replay.next(offset);
+            self.sessions.remove_held(slot.session);
+            self.replay.rename(offset, slot.serial, slot.events);
+            self.exchanges.set_ready(index);
+            self.rearm(index);
+        }
+    }
+
+    /// Returns the number of messages of the server that were dropped, because their session had no event stream and
+    /// there was no memory to hold them. The number stops at 65,535.
+    ///
+    /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the buffer
+    /// is full, the oldest messages are dropped. A session holds at most [`HttpLimits::held`](super::HttpLimits::held).
+    #[must_use]
+    pub fn dropped_messages(&self) -> u16 {
+        self.sessions.dropped()
+    }
+}

@@ -1,0 +1,57 @@
+//! Functions that cannot be tools.
+
+use mcp_proto::server::{Call, Router};
+use mcp_proto::{ToolArguments, router, tool};
+
+#[derive(ToolArguments)]
+struct Step {
+    by: i64,
+}
+
+struct State;
+
+#[tool]
+fn two_arguments(_: Step, _: Step) {}
+
+#[tool]
+fn two_states(_: &State, _: &State) {}
+
+#[tool]
+fn two_calls(first: Call<'_>, second: Call<'_>) {}
+
+#[tool]
+fn generic<T>() {}
+
+#[tool]
+async fn asynchronous() {}
+
+#[tool]
+fn responds_twice(call: Call<'_>) -> i64 {
+    1
+}
+
+#[tool(nmae = "x")]
+fn misspelt() {}
+
+#[tool]
+struct NoFunction;
+
+impl State {
+    #[tool]
+    fn consumes(self) {}
+}
+
+#[tool]
+fn no_arguments(_: i64) {}
+
+#[tool]
+fn no_result() -> State {
+    State
+}
+
+#[tool]
+fn other_state(_: &mut State) {}
+
+static OTHER: Router<i64> = router![other_state];
+
+fn main() {}

@@ -1,0 +1,176 @@
+//! Results in chunks: the content of a result that may be larger than the receive buffer.
+//!
+//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link it. The
+//! strings of content leave the line before the client handles it. What remains is a result with empty strings.
+
+mod content_walk;
+
+use crate::client::Client;
+use crate::client::pending_event::PendingEvent;
+use crate::error::SendError;
+use crate::json::{Json, Member, Span, decode_text_in_place};
+use crate::peer::outbound::IssuedId;
+use crate::peer::slots::Ticket;
+use crate::protocol::objects::base64::decode_in_json;
+use content_walk::{ContentWalk, FoundString};
+
+/// A part of the content of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkData<'a> {
+    /// A part of a text. Never half a character.
+    Text(&'a str),
+    /// Decoded bytes of an image, of audio or of a binary resource.
+    Blob(&'a [u8]),
+}
+
+/// Code of chunks, which only [`Client::receive_chunks`] links.
+///
+/// The flag is whether the line is complete. Returns whether the function has set an event.
+pub(crate) type ChunkHook = fn(&mut Client<'_>, bool) -> bool;
+
+/// The state of the current line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkState {
+    walk: ContentWalk,
+    /// The text of the last event, which leaves the line at the next poll.
+    held: Span,
+}
+
+impl ChunkState {
+    pub(crate) const START: ChunkState = ChunkState { walk: ContentWalk::START, held: Span::MISSING };
+}
+
+/// A chunk in the line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PendingChunk {
+    pub(crate) ticket: Ticket,
+    pub(crate) block: u16,
+    pub(crate) is_blob: bool,
+    /// The decoded part.
+    pub(crate) data: Span,
+}
+
+impl PendingChunk {
+    pub(crate) fn data<'a>(&self, line: &'a [u8]) -> ChunkData<'a> {
+        let data = self.data.bytes(line);
+        if self.is_blob {
+            ChunkData::Blob(data)
+        } else {
+            ChunkData::Text(core::str::from_utf8(data).unwrap_or_default())
+        }
+    }
+}
+
+fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
+    let held = core::mem::replace(&mut client.chunks.held, Span::MISSING);
+    if !held.is_missing() {
+        client.input.remove_from_string(held);
+    }
+    if !is_complete && !client.input.is_full() {
+        return false;
+    }
+    let Some((ticket, result)) = client.chunked_result() else { return false };
+    loop {
+        let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result) else {
+            return false;
+        };
+        match client.decode(found) {
+            Some((consumed, length)) if length > 0 => {
+                let data = Span { start: found.start, end: found.start.wrapping_add(length) };
+                client.chunks.held = Span { start: found.start, end: found.start.wrapping_add(consumed) };
+                let FoundString { block, is_blob, .. } = found;
+                client.pending_event =
+                    Some(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
+                client.restart_timeout(ticket);
+                return true;
+            }
+            // The text stays in the result.
+            _ if found.is_complete => client.chunks.walk.skip_string(found),
+            _ => return false,
+        }
+    }
+}
+
+impl Client<'_> {
+    /// Makes the client emit the content of a request's result in chunks, as
+    /// [`Event::Chunk`](crate::client::Event::Chunk). The result may then be larger than the receive buffer.
+    ///
+    /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
+    /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
+    /// contents of a resource, arrives in chunks, in order. The chunks end with the
+    /// [`Response`](crate::client::Event::Response). It contains all the rest, such as `isError`, structured content and
+    /// the media types, with empty strings in place of the content. The rest must fit into the receive buffer. Otherwise
+    /// the request fails with [`RequestFailure::TooLong`](crate::RequestFailure::TooLong), possibly after chunks. The
+    /// application uses the chunks only if the response is a result.
+    ///
+    /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. A result that is larger
+    /// than the receive buffer must arrive on lines, and must follow the `id` in its message. Base64 that is not valid
+    /// stays in the result. An [observer](crate::Observer) sees the message without its content.
+    ///
+    /// ```
+    /// use mcp_proto::client::{ChunkData, Client, Event, Options};
+    /// use mcp_proto::{SendError, Ticket};
+    ///
+    /// fn begin(client: &mut Client<'_>) -> Result<Ticket, SendError> {
+    ///     let ticket = client.call_json("dump", "{}", Options::DEFAULT)?;
+    ///     client.receive_chunks(ticket)?;
+    ///     Ok(ticket)
+    /// }
+    ///
+    /// fn handle(event: Event<'_>, flash: &mut dyn FnMut(&[u8])) {
+    ///     match event {
+    ///         Event::Chunk { data: ChunkData::Blob(bytes), .. } => flash(bytes),
+    ///         Event::Response(response) => assert!(response.tool_result().is_some()),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SendError::Gone`]: the request has ended.
+    pub fn receive_chunks(&mut self, ticket: Ticket) -> Result<(), SendError> {
+        self.state.open_request(ticket).ok_or(SendError::Gone)?;
+        if let Some(outbound) = self.state.peer.in_flight.outbound_mut(ticket) {
+            outbound.timing.set_chunked();
+        }
+        self.chunk_hook = Some(next_chunk);
+        Ok(())
+    }
+
+    /// The request of the line so far, and the offset of its result, if the content is wanted in chunks.
+    fn chunked_result(&self) -> Option<(Ticket, usize)> {
+        let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
+        let id = scanner.member(Member::Id)?;
+        let id = line.get(id.start..id.end?)?;
+        let result = scanner.member(Member::Result)?.start;
+        if scanner.member(Member::Method).is_some() || !scanner.is_valid() {
+            return None;
+        }
+        let IssuedId::Request(ticket) = self.state.peer.find_issued(Json::trusted(id)) else { return None };
+        let outbound = self.state.peer.in_flight.outbound(ticket)?;
+        (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
+    }
+
+    /// Decodes a string in place. Returns the number of bytes that were decoded, and their decoded length. `None` if the
+    /// string is not valid base64.
+    fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
+        let FoundString { start, length, is_complete, is_blob, .. } = found;
+        // A character or an escape that continues in the next bytes.
+        let unfinished = if is_complete { 0 } else { self.input.scanner().unfinished() };
+        let end = start.wrapping_add(length.saturating_sub(unfinished));
+        let text = self.input.text_so_far_mut().get_mut(start..end)?;
+        if is_blob {
+            return decode_in_json(text, is_complete);
+        }
+        let consumed = text.len();
+        Some((consumed, decode_text_in_place(text).0))
+    }
+
+    fn restart_timeout(&mut self, ticket: Ticket) {
+        let now = self.state.peer.now;
+        if let Some(outbound) = self.state.peer.in_flight.outbound(ticket) {
+            let deadline = outbound.deadline_from(now);
+            self.state.peer.in_flight.set_deadline(ticket, Some(deadline));
+        }
+    }
+}

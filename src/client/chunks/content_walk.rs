@@ -1,0 +1,168 @@
+//! `ContentWalk`: finds the strings of content in a result that is still arriving.
+
+use crate::json::next_value;
+
+/// A walk over a result, which continues where more of the text has arrived.
+///
+/// The text is the start of a valid JSON text, up to any byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ContentWalk {
+    /// Offset of the next byte in the line.
+    at: usize,
+    /// Number of content blocks that have begun.
+    blocks: u16,
+    place: Place,
+}
+
+/// The place of the next byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the result.
+    Start,
+    /// In the object of the result.
+    Result,
+    /// In the array of content blocks or resource contents.
+    Blocks,
+    /// In an element of the array.
+    Block,
+    /// In the object of an embedded resource.
+    Resource,
+    /// In a string of a block or of an embedded resource.
+    String { is_blob: bool, in_resource: bool },
+    /// Behind all content.
+    End,
+}
+
+/// A string that is not empty, without its quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FoundString {
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    /// Whether the closing quote follows.
+    pub(crate) is_complete: bool,
+    /// Whether the string is base64.
+    pub(crate) is_blob: bool,
+    /// The index of the content block.
+    pub(crate) block: u16,
+}
+
+impl ContentWalk {
+    pub(crate) const START: ContentWalk = ContentWalk { at: 0, blocks: 0, place: Place::Start };
+
+    /// Returns the next string of content. Returns the same string again unless the caller has removed its text, or has
+    /// called [`skip_string`](ContentWalk::skip_string). `line` is the text so far, and `result` the offset of the
+    /// result.
+    pub(crate) fn next_string(&mut self, line: &[u8], result: usize) -> Option<FoundString> {
+        loop {
+            match self.place {
+                Place::Start => {
+                    let is_object = *line.get(result)? == b'{';
+                    self.at = result.wrapping_add(1);
+                    self.place = if is_object { Place::Result } else { Place::End };
+                }
+                Place::End => return None,
+                Place::String { is_blob, in_resource } => {
+                    let (length, is_complete) = string_length(line.get(self.at..)?);
+                    if length > 0 {
+                        let block = self.blocks.saturating_sub(1);
+                        return Some(FoundString { start: self.at, length, is_complete, is_blob, block });
+                    }
+                    if !is_complete {
+                        return None;
+                    }
+                    self.at = self.at.wrapping_add(1);
+                    self.place = if in_resource { Place::Resource } else { Place::Block };
+                }
+                container => self.enter(container, line)?,
+            }
+        }
+    }
+
+    /// Skips the string that [`next_string`](ContentWalk::next_string) returned. Its text stays in the line.
+    pub(crate) fn skip_string(&mut self, found: FoundString) {
+        if let Place::String { in_resource, .. } = self.place {
+            self.at = found.start.wrapping_add(found.length).wrapping_add(1);
+            self.place = if in_resource { Place::Resource } else { Place::Block };
+        }
+    }
+
+    /// Moves to the next value in a container, or behind the container. Returns `None` if the text ends before.
+    fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
+        let rest = after(line.get(self.at..)?, |byte| is_space(byte) || byte == b',');
+        let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
+        let (first, tail) = rest.split_first()?;
+        if matches!(first, b'}' | b']') {
+            (self.at, self.place) = (offset(tail), container.parent());
+            return Some(());
+        }
+        let (value, child) = match container {
+            Place::Blocks => (rest, (*first == b'{').then_some(Place::Block)),
+            _ => {
+                let (length, is_complete) = string_length(tail);
+                let name = tail.get(..length).filter(|_| is_complete)?;
+                let colon = after(tail.get(length.wrapping_add(1)..)?, is_space);
+                let value = after(colon.get(1..)?, is_space);
+                (value, container.child(name, *value.first()?))
+            }
+        };
+        match child {
+            Some(child) => {
+                self.blocks = self.blocks.saturating_add((child == Place::Block).into());
+                (self.at, self.place) = (offset(value).wrapping_add(1), child);
+            }
+            None => {
+                // A value that ends with the text may be incomplete.
+                let (_, length) = next_value(value)?;
+                self.at = offset(value.get(length..).filter(|tail| !tail.is_empty())?);
+            }
+        }
+        Some(())
+    }
+}
+
+impl Place {
+    fn parent(self) -> Place {
+        match self {
+            Place::Resource => Place::Block,
+            Place::Block => Place::Blocks,
+            Place::Blocks => Place::Result,
+            _ => Place::End,
+        }
+    }
+
+    /// The place of a member whose value starts with this byte. `None` if the value has no content.
+    fn child(self, name: &[u8], first: u8) -> Option<Place> {
+        let in_resource = self == Place::Resource;
+        match (self, name, first) {
+            (Place::Result, b"content" | b"contents", b'[') => Some(Place::Blocks),
+            (Place::Block, b"resource", b'{') => Some(Place::Resource),
+            (Place::Block | Place::Resource, b"text", b'"') => {
+                Some(Place::String { is_blob: false, in_resource })
+            }
+            (Place::Block, b"data" | b"blob", b'"') | (Place::Resource, b"blob", b'"') => {
+                Some(Place::String { is_blob: true, in_resource })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the length of a string up to its closing quote, and whether the quote is in `text`.
+fn string_length(text: &[u8]) -> (usize, bool) {
+    let mut is_escaped = false;
+    let end = text.iter().position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    (end.unwrap_or(text.len()), end.is_some())
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn after(text: &[u8], skips: impl Fn(u8) -> bool) -> &[u8] {
+    let length = text.iter().position(|byte| !skips(*byte)).unwrap_or(text.len());
+    text.get(length..).unwrap_or_default()
+}

@@ -1,0 +1,103 @@
+//! `ClientConfig::client_tasks` declares the tasks of a client. `Client::client_tasks` lends their table.
+
+use crate::client::Client;
+use crate::client::client_tasks::hooks::{ClientTaskHooks, HOOKS};
+use crate::client::config::ClientConfig;
+use crate::error::ConfigError;
+use crate::json::Writer;
+use crate::peer::tasks::options::TaskOptions;
+use crate::peer::tasks::storage::Storage;
+use crate::peer::tasks::table::TaskTable;
+use crate::protocol::capabilities::ClientCapabilities;
+
+/// The tasks of a configuration. Only this value refers to the hooks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientTaskConfig {
+    pub(crate) options: fn() -> TaskOptions,
+    pub(crate) hooks: &'static dyn ClientTaskHooks,
+}
+
+impl<'i> ClientConfig<'i> {
+    /// Lets requests of the server for sampling and elicitation become tasks (`2025-11-25`). Default: off.
+    ///
+    /// The client declares tasks for its [capabilities](ClientConfig::capabilities), and needs a table:
+    /// [`Client::client_tasks`]. `options` returns options with new random bits for each task.
+    ///
+    /// The server decides which requests become tasks. The application responds as always, through the request or,
+    /// after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client responds to
+    /// the server with the task, stores the response of the application, and serves `tasks/get`, `tasks/result`,
+    /// `tasks/list` and `tasks/cancel`. If the server cancels the task, the event is
+    /// [`Event::Cancelled`](crate::client::Event::Cancelled). If the time to live expires before the response, the
+    /// event is [`Event::Expired`](crate::client::Event::Expired).
+    ///
+    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
+    /// the table is full, a response is an error (-32603), and a deferral returns the request.
+    ///
+    /// ```
+    /// use mcp_proto::ClientCapabilities;
+    /// use mcp_proto::client::{ClientConfig, TaskOptions};
+    /// # fn random() -> [u8; 16] { [7; 16] }
+    ///
+    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0")
+    ///     .capabilities(ClientCapabilities::SAMPLING)
+    ///     .client_tasks(|| TaskOptions::new(random()));
+    /// ```
+    ///
+    /// Specification: 2025-11-25, *Tasks*.
+    #[must_use]
+    pub const fn client_tasks(mut self, options: fn() -> TaskOptions) -> Self {
+        self.client_tasks = Some(ClientTaskConfig { options, hooks: HOOKS });
+        self
+    }
+}
+
+impl<'b> Client<'b> {
+    /// Lends the table of the tasks that the client runs: see [`ClientConfig::client_tasks`]. Without this
+    /// configuration, the client ignores the table.
+    ///
+    /// # Errors
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small for a response about a task.
+    pub fn client_tasks(mut self, table: &'b mut TaskTable<'b>) -> Result<Client<'b>, ConfigError> {
+        self.state.client_tasks = Some(Storage::Lent(table));
+        self.checked()
+    }
+
+    /// Sets the table like [`client_tasks`](Client::client_tasks). The client stores the table on the heap.
+    ///
+    /// # Errors
+    /// Same as [`client_tasks`](Client::client_tasks).
+    #[cfg(feature = "alloc")]
+    pub fn client_tasks_owned(mut self, table: TaskTable<'b>) -> Result<Client<'b>, ConfigError> {
+        self.state.client_tasks = Some(Storage::Owned(alloc::boxed::Box::new(table)));
+        self.checked()
+    }
+}
+
+/// Whether requests that need these capabilities can become tasks.
+pub(super) fn may_run(declared: ClientCapabilities) -> bool {
+    declared.has(ClientCapabilities::SAMPLING) || has_elicitation(declared)
+}
+
+fn has_elicitation(declared: ClientCapabilities) -> bool {
+    declared.has(ClientCapabilities::ELICITATION_FORM) || declared.has(ClientCapabilities::ELICITATION_URL)
+}
+
+/// Writes the capability `tasks` of a client with these capabilities. Omits it if no request can become a task.
+pub(super) fn write_capability(declared: ClientCapabilities, out: &mut Writer<'_>) {
+    if !may_run(declared) {
+        return;
+    }
+    out.key("tasks");
+    out.token(r#"{"list":{},"cancel":{},"requests":"#);
+    out.begin_object();
+    if declared.has(ClientCapabilities::SAMPLING) {
+        out.key("sampling");
+        out.token(r#"{"createMessage":{}}"#);
+    }
+    if has_elicitation(declared) {
+        out.key("elicitation");
+        out.token(r#"{"create":{}}"#);
+    }
+    out.end_object();
+    out.token("}");
+}

@@ -1,0 +1,147 @@
+//! Turns requests of the server into tasks, and ends them with the response of the application.
+
+use crate::client::client_state::ClientState;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::server_requests::{Context, Pending};
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::{SessionKey, StreamId};
+use crate::json::Writer;
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::packed;
+use crate::peer::tasks::options::TaskOptions;
+use crate::peer::tasks::table::{TaskData, TaskTable};
+use crate::protocol::revision::Revision;
+
+/// Turns a deferred request into a task. Its slot becomes free, but its ticket stays valid. Returns `false` if the table
+/// is full, or the response does not fit.
+pub(super) fn defer(
+    state: &mut ClientState<'_>,
+    table: &mut TaskTable<'_>,
+    request: Ticket,
+    context: Context,
+    options: TaskOptions,
+    ttl: u64,
+) -> bool {
+    let [s0, s1, g0, g1, g2, g3] = packed(request);
+    let token = [s0, s1, g0, g1, g2, g3, kind_byte(context.kind)];
+    let Some(ticket) = create(state, table, context.revision, options, ttl, &token) else { return false };
+    let pending = Pending { source: Source::Slot(request), context, task: None };
+    let is_sent = respond_created(state, table, &pending, ticket).is_ok();
+    if !is_sent {
+        table.slots.release(ticket);
+    }
+    is_sent
+}
+
+/// Responds with a task that ends at once with this result.
+pub(super) fn respond_at_once(
+    state: &mut ClientState<'_>,
+    pending: &Pending<'_>,
+    ttl: u64,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    let pending = Pending { task: None, ..*pending };
+    let options = state.config.client_tasks.map(|tasks| (tasks.options)());
+    let responded = state.with_client_tasks(|state, table| {
+        let full = ProtocolError::TooManyInFlight { limit: table.slots.limit() };
+        let revision = pending.context.revision;
+        let ticket =
+            options.and_then(|options| create(state, table, revision, options, ttl, b"")).ok_or(full)?;
+        // A task is `working` when it is created.
+        let Some(end) = table.store_response(ticket, None, body) else {
+            table.slots.release(ticket);
+            return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit() });
+        };
+        if let Err(error) = respond_created(state, table, &pending, ticket) {
+            table.slots.release(ticket);
+            return Err(error);
+        }
+        table.set_end(ticket, end);
+        table.touch(ticket, state.peer.now);
+        Ok(())
+    });
+    if let Err(error) = responded.unwrap_or(Err(ProtocolError::TooManyInFlight { limit: 0 })) {
+        state.refuse(&pending, error);
+    }
+}
+
+/// Ends a task with the response of the application.
+pub(super) fn end(
+    state: &mut ClientState<'_>,
+    table: &mut TaskTable<'_>,
+    ticket: Ticket,
+    error: Option<i32>,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) {
+    if !table.is_open(ticket) {
+        return;
+    }
+    let (end, refused) = table.store_or_refuse(ticket, error, body);
+    state.peer.pending_error = refused.or(state.peer.pending_error);
+    table.set_end(ticket, end);
+    table.touch(ticket, state.peer.now);
+}
+
+/// Finds the open task of a deferred request.
+pub(super) fn find(table: &TaskTable<'_>, request: Ticket) -> Option<(Ticket, Context)> {
+    let ticket = table.find_call(request)?;
+    let revision = table.data(ticket)?.revision;
+    let kind = table.slots.text(ticket).get(packed(request).len()).copied().and_then(kind_of_byte)?;
+    Some((ticket, Context { revision, kind, stream: StreamId::NONE }))
+}
+
+/// Creates a task whose text begins with `token`. Returns `None` if the table is full.
+fn create(
+    state: &ClientState<'_>,
+    table: &mut TaskTable<'_>,
+    revision: Revision,
+    options: TaskOptions,
+    requested: u64,
+    token: &[u8],
+) -> Option<Ticket> {
+    let (now, ttl) = (state.peer.now, options.ttl_for(requested));
+    let data = table.new_data(now, revision, SessionKey::NONE, options, ttl);
+    let data = TaskData { is_automatic: !token.is_empty(), ..data };
+    let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| now.plus(ttl));
+    let ticket = table.slots.take(data, deadline)?;
+    if !table.set_token(ticket, token) {
+        table.slots.release(ticket);
+        return None;
+    }
+    Some(ticket)
+}
+
+/// Responds to a request with its task.
+fn respond_created(
+    state: &mut ClientState<'_>,
+    table: &TaskTable<'_>,
+    pending: &Pending<'_>,
+    ticket: Ticket,
+) -> Result<(), ProtocolError> {
+    state.write_reply(pending, None, &mut |out| {
+        out.key("task");
+        out.begin_object();
+        table.write_members(ticket, out);
+        out.end_object();
+        true
+    })
+}
+
+/// The kind of a request, as stored in the text of its task.
+fn kind_byte(kind: InputKind) -> u8 {
+    match kind {
+        InputKind::Form => b'f',
+        InputKind::Url => b'u',
+        _ => b's',
+    }
+}
+
+fn kind_of_byte(byte: u8) -> Option<InputKind> {
+    match byte {
+        b'f' => Some(InputKind::Form),
+        b'u' => Some(InputKind::Url),
+        b's' => Some(InputKind::Sample),
+        _ => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! Messages about tasks that await transmit space, and the expiry of tasks.
+
+use crate::client::client_state::ClientState;
+use crate::client::pending_event::PendingEvent;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::server_requests::{Context, Pending};
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::Routing;
+use crate::json::Span;
+use crate::peer::inbound::{END, Source};
+use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::unpacked;
+use crate::peer::tasks::payload::{TaskEnd, begin_notification, write_members};
+use crate::peer::tasks::table::{TaskState, TaskTable};
+use crate::protocol::methods;
+use crate::protocol::revision::WireFeature;
+use crate::time::Millis;
+
+/// The first byte of the text after the id of a request that waits for a task. The ticket of the task follows.
+pub(super) const LINK: u8 = b't';
+
+/// Expires a task, or sends pending messages. Returns the event of an expired task.
+pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> Option<PendingEvent> {
+    while let Some(ticket) = table.slots.due(state.peer.now) {
+        let request = table.call_of(ticket);
+        let end = table.data(ticket).map(|data| data.state);
+        table.set_end(ticket, TaskState::Removed);
+        table.touch(ticket, state.peer.now);
+        match (end, request) {
+            (Some(TaskState::Open), Some(request)) => return Some(PendingEvent::Expired(request)),
+            // The connection has ended.
+            (Some(TaskState::Removed), Some(ticket)) => {
+                return Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+            }
+            _ => {}
+        }
+    }
+    let is_connected = state.is_connected() && !state.initialized_pending;
+    if table.is_pending && is_connected && notify(state, table) && respond_to_waiting(state, table) {
+        table.release_removed();
+        table.is_pending = false;
+    }
+    None
+}
+
+/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of their requests.
+pub(super) fn remove_all(table: &mut TaskTable<'_>) {
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.first_from(slot) {
+        slot = ticket.slot.wrapping_add(1);
+        if table.data(ticket).is_some_and(|data| data.state == TaskState::Removed) {
+            continue;
+        }
+        let is_open = table.is_open(ticket);
+        table.set_end(ticket, TaskState::Removed);
+        if is_open {
+            table.slots.set_deadline(ticket, Some(Millis::ZERO));
+        }
+    }
+    table.is_pending = true;
+}
+
+/// Sends `notifications/tasks/status` for changed tasks, if the table does. Returns `false` without transmit space.
+fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.first_from(slot) {
+        slot = ticket.slot.wrapping_add(1);
+        let Some(data) = table.slots.get_mut(ticket).filter(|data| data.is_changed) else { continue };
+        if data.state != TaskState::Removed && table.notifies && state.has(WireFeature::Tasks) {
+            if !state.peer.reserve_response() {
+                return false;
+            }
+            // A server that misses a notification gets the status by polling.
+            let output = &mut state.peer.output;
+            let _ = output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out| {
+                begin_notification(out, methods::TASKS_STATUS.name);
+                table.write_members(ticket, out);
+                out.token(END);
+            });
+        }
+        if let Some(data) = table.slots.get_mut(ticket) {
+            data.is_changed = false;
+        }
+    }
+    true
+}
+
+/// Responds to requests that wait for the end of a task. Returns `false` without transmit space.
+fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> bool {
+    let Some(session) = state.peer.session else { return false };
+    let mut slot = 0;
+    while let Some(receiver) = state.peer.in_flight.first_from(slot) {
+        slot = receiver.slot.wrapping_add(1);
+        let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
+        let (kind, stream) = (inbound.context, inbound.stream);
+        let Some(task) = linked_task(state, receiver).filter(|_| kind == InputKind::Task) else { continue };
+        if table.is_open(task) {
+            continue;
+        }
+        if !state.peer.reserve_response() {
+            return false;
+        }
+        let context = Context { revision: session.revision, kind, stream };
+        respond_result(state, table, &Pending { source: Source::Slot(receiver), context, task: None }, task);
+    }
+    true
+}
+
+/// The task for whose end a request waits.
+fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
+    unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
+}
+
+/// Responds to `tasks/result` with the end of a task.
+pub(super) fn respond_result(
+    state: &mut ClientState<'_>,
+    table: &TaskTable<'_>,
+    pending: &Pending<'_>,
+    ticket: Ticket,
+) {
+    match table.end_of(ticket) {
+        Some(TaskEnd::Result(result)) => {
+            state.respond_directly(pending, None, &mut |out| write_members(result, "", out));
+        }
+        Some(TaskEnd::Error { code, error }) => {
+            state.respond_directly(pending, Some(code), &mut |out| write_members(error, "code", out));
+        }
+        Some(TaskEnd::ByApplication) | None => {
+            let space = state.peer.available();
+            let error = ProtocolError::InvalidParams;
+            let _ = state.write_error(&pending.source, pending.context.stream, error, space);
+            state.peer.close(&pending.source);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `ClientTaskHooks`: the interface between the tasks of a client and the rest of the client.
+
+use core::fmt;
+
+use crate::client::client_state::ClientState;
+use crate::client::client_tasks::{config, create, deliver, requests};
+use crate::client::pending_event::PendingEvent;
+use crate::client::receive::Handled;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::server_requests::{Context, Pending, RequestTask};
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
+use crate::json::{Json, Kind, Str, Writer};
+use crate::peer::slots::Ticket;
+use crate::peer::tasks::options::requested_ttl;
+use crate::peer::tasks::payload::write_longest;
+use crate::peer::tasks::table::TaskTable;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::pagination::TAIL;
+use crate::protocol::revision::{Revisions, WireFeature};
+use crate::time::Millis;
+
+/// Hooks of the tasks that a client runs. Only the configuration refers to the implementation.
+pub(crate) trait ClientTaskHooks: Sync {
+    /// Writes the capability `tasks`.
+    fn write_capability(&self, declared: ClientCapabilities, out: &mut Writer<'_>);
+
+    /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
+    fn max_response_size(&self, revisions: Revisions) -> usize;
+
+    /// Returns the time to live that a request asks for its task, or 0. Returns `None` if it requests no task.
+    fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
+
+    /// Whether the client accepts requests about tasks with this method in its session.
+    fn accepts(&self, state: &ClientState<'_>, method: Str<'_>) -> bool;
+
+    /// Responds to a request about a task. The caller has reserved space for the response.
+    fn on_request(
+        &self,
+        state: &mut ClientState<'_>,
+        id: Json<'_>,
+        method: Str<'_>,
+        params: Json<'_>,
+        stream: StreamId,
+    ) -> Handled;
+
+    /// Turns a deferred request into a task. Returns `false` if the table is full, or the response does not fit.
+    fn on_deferred(&self, state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool;
+
+    /// Handles the application's response to a request that becomes, or has become, a task. `body` writes the members
+    /// of the result or, with a code, of the error.
+    fn respond(
+        &self,
+        state: &mut ClientState<'_>,
+        pending: &Pending<'_>,
+        task: RequestTask,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    );
+
+    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
+
+    /// The earliest expiry of a task.
+    fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
+
+    /// Expires a task, or sends pending messages about tasks.
+    fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent>;
+
+    /// Removes all tasks at the end of a connection, unless the table keeps them. If `is_reported`, the next polls
+    /// report the end of their requests.
+    fn end_connection(&self, state: &mut ClientState<'_>, is_reported: bool);
+}
+
+impl fmt::Debug for dyn ClientTaskHooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientTaskHooks")
+    }
+}
+
+struct Hooks;
+
+pub(super) static HOOKS: &dyn ClientTaskHooks = &Hooks;
+
+impl ClientTaskHooks for Hooks {
+    fn write_capability(&self, declared: ClientCapabilities, out: &mut Writer<'_>) {
+        config::write_capability(declared, out);
+    }
+
+    fn max_response_size(&self, revisions: Revisions) -> usize {
+        let with_tasks = revisions.newest_first().find(|revision| revision.has(WireFeature::Tasks));
+        let Some(revision) = with_tasks else { return 0 };
+        let mut out = Writer::measure();
+        out.token(r#"{"jsonrpc":"2.0","id":,"result":{"tasks":[{"#);
+        write_longest(0, revision, &mut out);
+        out.token("}");
+        out.token(TAIL);
+        out.len()
+    }
+
+    fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError> {
+        let may = matches!(context.kind, InputKind::Sample | InputKind::Form | InputKind::Url);
+        match params.get("task").filter(|_| may && context.revision.has(WireFeature::Tasks)) {
+            None => Ok(None),
+            Some(task) if task.kind() == Kind::Object => Ok(requested_ttl(task)),
+            Some(_) => Err(ProtocolError::InvalidParams),
+        }
+    }
+
+    fn accepts(&self, state: &ClientState<'_>, method: Str<'_>) -> bool {
+        state.has(WireFeature::Tasks)
+            && config::may_run(state.declared())
+            && requests::TaskMethod::from_name(method).is_some()
+    }
+
+    fn on_request(
+        &self,
+        state: &mut ClientState<'_>,
+        id: Json<'_>,
+        method: Str<'_>,
+        params: Json<'_>,
+        stream: StreamId,
+    ) -> Handled {
+        state.handle_task_request(id, method, params, stream)
+    }
+
+    fn on_deferred(&self, state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool {
+        let options = state.config.client_tasks.map(|tasks| (tasks.options)());
+        let deferred = state.with_client_tasks(|state, table| {
+            options.is_some_and(|options| create::defer(state, table, request, context, options, ttl))
+        });
+        deferred.unwrap_or(false)
+    }
+
+    fn respond(
+        &self,
+        state: &mut ClientState<'_>,
+        pending: &Pending<'_>,
+        task: RequestTask,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) {
+        match task {
+            RequestTask::Created(ticket) => {
+                state.with_client_tasks(|state, table| create::end(state, table, ticket, error, body));
+            }
+            // The server needs no task to get an error.
+            RequestTask::Requested { .. } if error.is_some() => state.respond_directly(pending, error, body),
+            RequestTask::Requested { ttl } => create::respond_at_once(state, pending, ttl, body),
+        }
+    }
+
+    fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)> {
+        create::find(state.client_tasks.as_ref()?, request)
+    }
+
+    fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis> {
+        state.client_tasks.as_ref()?.slots.next_deadline()
+    }
+
+    fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent> {
+        state.with_client_tasks(deliver::advance)?
+    }
+
+    fn end_connection(&self, state: &mut ClientState<'_>, is_reported: bool) {
+        let Some(table) = state.client_tasks.as_mut().filter(|table| !table.keeps_on_reset) else { return };
+        match is_reported {
+            true => deliver::remove_all(table),
+            false => table.slots.clear(),
+        }
+    }
+}
+
+impl ClientState<'_> {
+    /// Hooks of tasks, if the client runs tasks.
+    pub(crate) fn client_task_hooks(&self) -> Option<&'static dyn ClientTaskHooks> {
+        self.client_tasks.as_ref()?;
+        self.config.client_tasks.map(|tasks| tasks.hooks)
+    }
+
+    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
+        self.client_task_hooks()?.find(self, request)
+    }
+
+    /// Ends the tasks of a connection: see [`ClientTaskHooks::end_connection`].
+    pub(crate) fn end_client_tasks(&mut self, is_reported: bool) {
+        if let Some(hooks) = self.client_task_hooks() {
+            hooks.end_connection(self, is_reported);
+        }
+    }
+
+    /// Calls `act` with the table beside the state. Returns `None` without a table.
+    pub(super) fn with_client_tasks<R>(
+        &mut self,
+        act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,
+    ) -> Option<R> {
+        let mut table = self.client_tasks.take()?;
+        let result = act(self, &mut table);
+        self.client_tasks = Some(table);
+        Some(result)
+    }
+}

@@ -1,0 +1,14 @@
+//! Tasks that the client runs for its server (`2025-11-25`).
+//!
+//! A request of the server for sampling or elicitation may request a task. The client then responds with the task, and
+//! stores the response of the application until the server fetches it. Only
+//! [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks) refers to the
+//! [`ClientTaskHooks`](hooks::ClientTaskHooks), so other clients do not link this module.
+//!
+//! Specification: 2025-11-25, *Tasks*.
+
+pub(crate) mod config;
+mod create;
+mod deliver;
+pub(crate) mod hooks;
+mod requests;

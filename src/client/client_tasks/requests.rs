@@ -1,0 +1,151 @@
+//! Requests of the server about tasks: `tasks/get`, `tasks/result`, `tasks/list`, `tasks/cancel`.
+
+use crate::client::client_state::ClientState;
+use crate::client::client_tasks::deliver::{LINK, respond_result};
+use crate::client::pending_event::PendingEvent;
+use crate::client::receive::Handled;
+use crate::client::server_requests::input_request::InputKind;
+use crate::client::server_requests::{Context, Pending};
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::{SessionKey, StreamId};
+use crate::json::{Json, Span, Str};
+use crate::peer::inbound::Source;
+use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::packed;
+use crate::peer::tasks::table::{TaskState, TaskTable};
+use crate::protocol::{methods, pagination};
+
+/// A method about tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskMethod {
+    Get,
+    Result,
+    Cancel,
+    List,
+}
+
+impl TaskMethod {
+    pub(super) fn from_name(name: Str<'_>) -> Option<TaskMethod> {
+        let methods = [
+            (methods::TASKS_GET, TaskMethod::Get),
+            (methods::TASKS_RESULT, TaskMethod::Result),
+            (methods::TASKS_CANCEL, TaskMethod::Cancel),
+            (methods::TASKS_LIST, TaskMethod::List),
+        ];
+        methods.into_iter().find(|(known, _)| name == *known.name).map(|(_, method)| method)
+    }
+}
+
+impl ClientState<'_> {
+    /// Responds to a request about a task.
+    pub(super) fn handle_task_request(
+        &mut self,
+        id: Json<'_>,
+        method: Str<'_>,
+        params: Json<'_>,
+        stream: StreamId,
+    ) -> Handled {
+        let (Some(session), Some(method)) = (self.peer.session, TaskMethod::from_name(method)) else {
+            return Handled::Done;
+        };
+        let source = Source::from_id(id.bytes());
+        let context = Context { revision: session.revision, kind: InputKind::Task, stream };
+        let pending = Pending { source, context, task: None };
+        let handled = self.with_client_tasks(|state, table| match method {
+            TaskMethod::List => list(state, table, &pending, params),
+            method => about(state, table, &pending, method, params),
+        });
+        match handled.unwrap_or(Err(ProtocolError::UnknownMethod)) {
+            Ok(handled) => handled,
+            Err(error) => {
+                let space = self.peer.available();
+                let _ = self.write_error(&source, stream, error, space);
+                Handled::ProtocolError(error)
+            }
+        }
+    }
+}
+
+/// Handles a request about one task.
+fn about(
+    state: &mut ClientState<'_>,
+    table: &mut TaskTable<'_>,
+    pending: &Pending<'_>,
+    method: TaskMethod,
+    params: Json<'_>,
+) -> Result<Handled, ProtocolError> {
+    let id = params.get("taskId").and_then(Json::string).ok_or(ProtocolError::InvalidParams)?;
+    let ticket = table.find(id, pending.context.revision, SessionKey::NONE);
+    let ticket = ticket.ok_or(ProtocolError::InvalidParams)?;
+    let is_open = table.is_open(ticket);
+    match method {
+        TaskMethod::Result if is_open => return wait(state, pending, ticket),
+        TaskMethod::Result => {
+            respond_result(state, table, pending, ticket);
+            return Ok(Handled::Done);
+        }
+        TaskMethod::Cancel if !is_open => return Err(ProtocolError::InvalidParams),
+        _ => {}
+    }
+    let mut event = None;
+    if method == TaskMethod::Cancel {
+        event = table.call_of(ticket).map(|ticket| PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+        table.set_end(ticket, TaskState::Cancelled);
+        table.touch(ticket, state.peer.now);
+    }
+    state.respond_directly(pending, None, &mut |out| {
+        table.write_members(ticket, out);
+        true
+    });
+    Ok(Handled::from(event))
+}
+
+/// Lets `tasks/result` wait for the end of its task. The request has no timeout.
+fn wait(
+    state: &mut ClientState<'_>,
+    pending: &Pending<'_>,
+    ticket: Ticket,
+) -> Result<Handled, ProtocolError> {
+    let Pending { source, context, .. } = pending;
+    let full = ProtocolError::TooManyInFlight { limit: state.peer.in_flight.limit() };
+    let receiver = state.peer.defer(source, context.stream, InputKind::Task, None).ok_or(full)?;
+    let [s0, s1, g0, g1, g2, g3] = packed(ticket);
+    let id = state.peer.in_flight.id(receiver).len();
+    if !state.peer.in_flight.set_text_after(receiver, id, &[LINK, s0, s1, g0, g1, g2, g3]) {
+        state.peer.in_flight.release(receiver);
+        return Err(full);
+    }
+    Ok(Handled::Done)
+}
+
+/// Handles `tasks/list`. A cursor is the slot of the next task.
+fn list(
+    state: &mut ClientState<'_>,
+    table: &TaskTable<'_>,
+    pending: &Pending<'_>,
+    params: Json<'_>,
+) -> Result<Handled, ProtocolError> {
+    let slots = table.slots();
+    let first = match params.get("cursor").filter(|cursor| !cursor.is_null()) {
+        None => 0,
+        Some(cursor) => {
+            let first = pagination::parse(cursor).filter(|first| *first < slots);
+            first.ok_or(ProtocolError::BadCursor)?
+        }
+    };
+    let revision = pending.context.revision;
+    state.respond_directly(pending, None, &mut |out| {
+        pagination::write(out, "tasks", usize::try_from(first).unwrap_or(usize::MAX), &mut |slot, out| {
+            let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
+            let ticket = table.visible_in_slot(slot, revision, SessionKey::NONE);
+            if let Some(ticket) = ticket {
+                out.begin_object();
+                table.write_members(ticket, out);
+                out.end_object();
+            }
+            Some(ticket.is_some())
+        });
+        true
+    });
+    Ok(Handled::Done)
+}

@@ -1,0 +1,47 @@
+//! Access to a line that is still arriving, for a reader of its strings.
+
+use crate::framing::LineDecoder;
+use crate::json::Span;
+use crate::platform::shift;
+
+impl LineDecoder<'_> {
+    /// Returns whether an incomplete line fills the buffer.
+    pub(crate) fn is_full(&self) -> bool {
+        let is_incomplete = self.line.is_none() && self.message_framing.is_none();
+        is_incomplete && !self.is_discarding && self.start == 0 && self.end >= self.buffer.limit()
+    }
+
+    /// Returns the scanned bytes of the current line.
+    pub(crate) fn text_so_far(&self) -> &[u8] {
+        self.buffer.bytes().get(self.start..self.scanned).unwrap_or_default()
+    }
+
+    pub(crate) fn text_so_far_mut(&mut self) -> &mut [u8] {
+        self.buffer.bytes_mut().get_mut(self.start..self.scanned).unwrap_or_default()
+    }
+
+    /// Removes a part of a string from the current line. The part ends at the end of the string so far, except for an
+    /// incomplete character or escape.
+    ///
+    /// In a complete line, or if many bytes follow, spaces behind an empty string replace the part. So the work is
+    /// linear in the input.
+    pub(crate) fn remove_from_string(&mut self, part: Span) {
+        let Span { start, end } = part;
+        let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
+        let received = self.end;
+        let Some(rest) = self.buffer.bytes_mut().get_mut(from..received) else { return };
+        let behind = rest.len().saturating_sub(length);
+        let is_closed = rest.get(length) == Some(&b'"');
+        if is_closed && (self.line.is_some() || behind > length.saturating_mul(4)) {
+            if let Some(text) = rest.get_mut(..=length) {
+                text.fill(b' ');
+                text.iter_mut().take(1).for_each(|byte| *byte = b'"');
+            }
+            return;
+        }
+        shift(rest, length);
+        self.end = received.saturating_sub(length);
+        self.scanned = self.scanned.saturating_sub(length);
+        self.scanner.remove(part);
+    }
+}

@@ -1,0 +1,11 @@
+//! Tasks that a peer runs for the other one: their table, ids, options and payloads.
+//!
+//! A server runs tasks for calls, a client for input requests.
+//!
+//! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
+
+pub(crate) mod id;
+pub(crate) mod options;
+pub(crate) mod payload;
+pub(crate) mod storage;
+pub(crate) mod table;

@@ -1,0 +1,96 @@
+//! `TaskOptions`: the id, the time to live and the polling interval of a new task.
+
+use crate::json::{Json, Kind};
+use crate::peer::tasks::id::Random;
+use crate::time::Millis;
+
+/// Options of a task: randomness for its id, its time to live, and the interval of polls.
+///
+/// ```
+/// use mcp_proto::{Millis, server::TaskOptions};
+/// let random = [7; 16]; // From a cryptographic generator.
+/// let options = TaskOptions::new(random).ttl(Millis::seconds(600)).poll_interval(Millis::seconds(5));
+/// ```
+#[derive(Clone, Copy)]
+pub struct TaskOptions {
+    pub(crate) random: Random,
+    ttl: Millis,
+    longest_ttl: Millis,
+    pub(crate) poll_interval: Millis,
+}
+
+impl TaskOptions {
+    /// The default of [`ttl`](TaskOptions::ttl): five minutes.
+    pub const TTL: Millis = Millis::seconds(300);
+
+    /// Creates options with 128 random bits for the id.
+    ///
+    /// The id can be the only protection of a task, so the bits must be unguessable. The polling interval is one
+    /// second.
+    #[must_use]
+    pub const fn new(random: [u8; 16]) -> TaskOptions {
+        let (ttl, longest_ttl) = (TaskOptions::TTL, Millis::seconds(3600));
+        TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
+    }
+
+    /// The time to live of a task for which the peer requests this time, or none (0).
+    pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
+        match requested {
+            0 => self.ttl,
+            requested => Millis(requested).min(self.longest_ttl),
+        }
+    }
+
+    /// Replaces the random bits, so that several tasks can share the other options.
+    #[must_use]
+    pub const fn with_random(mut self, random: [u8; 16]) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Sets the time from the creation to the removal of the task, in milliseconds. `u64::MAX` is unlimited.
+    ///
+    /// In `2025-11-25`, the peer may request another time, which [`longest_ttl`](TaskOptions::longest_ttl) limits.
+    #[must_use]
+    pub const fn ttl(mut self, time: Millis) -> Self {
+        self.ttl = time;
+        self
+    }
+
+    /// Limits the time to live that the peer may request. The default is one hour.
+    #[must_use]
+    pub const fn longest_ttl(mut self, time: Millis) -> Self {
+        self.longest_ttl = time;
+        self
+    }
+
+    /// Sets the time that the peer should wait between polls, in milliseconds. With 0, the task suggests none.
+    #[must_use]
+    pub const fn poll_interval(mut self, time: Millis) -> Self {
+        self.poll_interval = time;
+        self
+    }
+}
+
+/// Prints no randomness, because the id is a secret.
+impl core::fmt::Debug for TaskOptions {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("TaskOptions")
+            .field("ttl", &self.ttl)
+            .field("poll_interval", &self.poll_interval)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The conditions under which a deferred call becomes a task: see [`Tasks::automatic`](crate::server::Tasks::automatic).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AutomaticTasks {
+    pub(crate) after: Millis,
+    pub(crate) options: fn() -> TaskOptions,
+}
+
+/// The time to live that the client requests for the task of a call, or 0. `None` if the client requests no task
+/// (`2025-11-25`).
+pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
+    (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
+}

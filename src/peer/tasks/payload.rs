@@ -1,0 +1,210 @@
+//! The payload of a task: its stored result or error, and the request that becomes the task.
+
+use crate::error::ProtocolError;
+use crate::json::{Json, Writer, text_of};
+use crate::peer::slots::Ticket;
+use crate::peer::tasks::id::{LENGTH, TaskId, unpacked};
+use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable};
+use crate::protocol::objects::task::{RELATED_TASK, TaskMembers, TaskStatus};
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::code;
+use crate::time::Millis;
+
+impl TaskTable<'_> {
+    /// Stores the progress token, or the ticket of a call. Returns `false` if the text has no space.
+    pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
+        let Ok(length) = token.len().try_into() else { return false };
+        let is_stored = self.slots.splice_text(ticket, 0..0, token);
+        if is_stored && let Some(data) = self.slots.get_mut(ticket) {
+            data.token_length = length;
+        }
+        is_stored
+    }
+
+    /// Replaces the payload. Returns `false` if it does not fit.
+    pub(crate) fn set_payload(&mut self, ticket: Ticket, payload: &[u8]) -> bool {
+        let start = self.data(ticket).map_or(0, TaskData::payload_start);
+        let end = self.slots.text(ticket).len();
+        self.slots.splice_text(ticket, start..end, payload)
+    }
+
+    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
+    /// case, too, the payload replaces the input requests.
+    pub(crate) fn store(
+        &mut self,
+        ticket: Ticket,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
+    ) -> Option<TaskState> {
+        let (data, id) = self.data(ticket).zip(self.id(ticket))?;
+        let TaskData { revision, pad_structured, .. } = *data;
+        let (kept, mut end) = (data.payload_start(), None);
+        let written = self.slots.write_text_once(ticket, kept, &mut |out| {
+            let is_valid = write_payload_object(out, revision, Some(&id), error, &mut |out| {
+                let (is_valid, state) = body(out, revision, pad_structured);
+                end = Some(state);
+                is_valid
+            });
+            if !is_valid {
+                out.fail();
+            }
+        });
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.is_stored = written;
+        }
+        if written {
+            return end;
+        }
+        self.set_payload(ticket, b"");
+        if let Some(data) = self.slots.get_mut(ticket) {
+            data.open = 0;
+        }
+        None
+    }
+
+    /// Stores the response to a call as the result or error of its task. Returns the state with which the task ends.
+    pub(crate) fn store_response(
+        &mut self,
+        ticket: Ticket,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Option<TaskState> {
+        let end = if error.is_some() { TaskState::Failed } else { TaskState::Completed };
+        let end = self.store(ticket, error, &mut |out, _, _| (body(out), end))?;
+        let has_failed = Json::trusted(self.payload(ticket)).get("isError").and_then(Json::boolean);
+        Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
+    }
+
+    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If it does not fit, stores an
+    /// error instead, and also returns the error for the application.
+    pub(crate) fn store_or_refuse(
+        &mut self,
+        ticket: Ticket,
+        error: Option<i32>,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> (TaskState, Option<ProtocolError>) {
+        if let Some(end) = self.store_response(ticket, error, body) {
+            return (end, None);
+        }
+        let refused = ProtocolError::ReplyTooLarge { limit: self.slots.text_limit() };
+        let end = self.store_response(ticket, Some(code::INTERNAL_ERROR), &mut |out| {
+            out.field_string("message", "the result is too large, or not valid");
+            true
+        });
+        // Without space for the error, the task has no payload.
+        (end.unwrap_or(TaskState::Cancelled), Some(refused))
+    }
+
+    /// The end of a task for `tasks/result` (`2025-11-25`). Returns `None` if the task is removed.
+    pub(crate) fn end_of(&self, ticket: Ticket) -> Option<TaskEnd<'_>> {
+        let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
+        let payload = Json::trusted(self.payload(ticket));
+        Some(match data.state {
+            _ if data.is_kept_by_application() => TaskEnd::ByApplication,
+            TaskState::Failed => {
+                let code = payload.get("code").and_then(Json::integer).and_then(|code| code.try_into().ok());
+                TaskEnd::Error { code: code.unwrap_or(code::INTERNAL_ERROR), error: payload }
+            }
+            TaskState::Cancelled => {
+                let error = Json::trusted(br#"{"message":"the task was cancelled"}"#);
+                TaskEnd::Error { code: code::INTERNAL_ERROR, error }
+            }
+            _ => TaskEnd::Result(payload),
+        })
+    }
+
+    /// Finds the open task of a call that has become a task.
+    pub(crate) fn find_call(&self, call: Ticket) -> Option<Ticket> {
+        let tasks = self.slots.requests();
+        tasks
+            .map(|(ticket, _)| ticket)
+            .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
+    }
+
+    /// The call that becomes this task by itself. Returns `None` if the application has created the task.
+    pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
+        self.data(ticket).filter(|data| data.is_automatic)?;
+        unpacked(self.slots.text(ticket))
+    }
+}
+
+/// The end of a task, as `tasks/result` reports it (`2025-11-25`).
+pub(crate) enum TaskEnd<'t> {
+    /// The result, an object with its `_meta`.
+    Result(Json<'t>),
+    /// The JSON-RPC error, an object.
+    Error { code: i32, error: Json<'t> },
+    /// The application keeps the result or error.
+    ByApplication,
+}
+
+/// Writes the members of a stored result or error into an open object, except the one with this name. Returns `true`.
+pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>) -> bool {
+    for (name, value) in stored.members().filter(|(name, _)| *name != *except) {
+        out.text(name);
+        out.token(":");
+        out.json(value);
+    }
+    true
+}
+
+/// Writes the object that a task stores as its result or error.
+///
+/// The result is equal to that of a call without a task: in `2026-07-28` with `resultType`, in `2025-11-25` with the
+/// `_meta` of `tasks/result`.
+pub(crate) fn write_payload_object(
+    out: &mut Writer<'_>,
+    revision: Revision,
+    id: Option<&TaskId>,
+    error: Option<i32>,
+    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    out.begin_object();
+    match (error, id) {
+        (Some(code), _) => out.field_integer("code", code.into()),
+        (None, _) if revision.has(WireFeature::ResultTypes) => out.field_string("resultType", "complete"),
+        (None, Some(id)) => write_related(id, out),
+        (None, None) => {}
+    }
+    let valid = body(out);
+    out.end_object();
+    valid
+}
+
+/// Writes the member `_meta` that relates a message to a task (`2025-11-25`).
+pub(crate) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
+    out.key("_meta");
+    out.begin_object();
+    out.key(RELATED_TASK);
+    out.begin_object();
+    out.field_string("taskId", id.as_str());
+    out.end_object();
+    out.end_object();
+}
+
+/// Begins a notification about a task.
+pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
+    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
+}
+
+/// The index of a task's slot, as stored in the request that waits for the task.
+pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
+    let [low, high, ..] = ticket.slot.to_le_bytes();
+    [low, high]
+}
+
+/// Writes the longest members of a task whose message about its status has at most `message` bytes.
+pub(crate) fn write_longest(message: usize, revision: Revision, out: &mut Writer<'_>) {
+    let text = [b'x'; if LENGTH > LONGEST_MESSAGE { LENGTH } else { LONGEST_MESSAGE }];
+    let (text, longest) = (text_of(&text), Millis(u64::MAX));
+    let members = TaskMembers {
+        id: text.get(..LENGTH).unwrap_or_default(),
+        status: TaskStatus::InputRequired,
+        message: text.get(..message).unwrap_or_default(),
+        created: longest,
+        updated: longest,
+        ttl: Some(longest),
+        poll_interval: longest,
+    };
+    members.write(revision, out);
+}

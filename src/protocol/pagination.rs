@@ -1,0 +1,89 @@
+//! Pagination: pages that fit into a message, and their cursors.
+//!
+//! Specification: *Utilities*, *Pagination*.
+
+use crate::json::{Json, Writer, magnitude};
+
+/// The longest end of a page, with the end of its response. The spaces are spare bytes.
+pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
+
+/// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque.
+pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
+    match cursor.bytes() {
+        [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// The result of writing a page.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
+    pub(crate) left_out: usize,
+    /// Whether more entries follow.
+    pub(crate) has_next: bool,
+}
+
+/// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
+///
+/// `entry` writes the entry at an index. `None` means that the list has no such entry. `Some(false)` means that the
+/// entry is not valid.
+pub(crate) fn write(
+    out: &mut Writer<'_>,
+    key: &str,
+    first: usize,
+    entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>,
+) -> Page {
+    out.key(key);
+    out.begin_array();
+    let mut page = Page::default();
+    let mut empty = true;
+    let mut index = first;
+    let next = loop {
+        let before = out.mark();
+        match entry(index, out) {
+            None => break None,
+            Some(true) if !out.overflowed() && out.remaining() >= TAIL.len() => empty = false,
+            Some(true) if !empty => {
+                out.rollback(before);
+                break Some(index);
+            }
+            Some(_) => {
+                out.rollback(before);
+                page.left_out = page.left_out.wrapping_add(1);
+            }
+        }
+        index = index.wrapping_add(1);
+    };
+    out.end_array();
+    if let Some(next) = next {
+        page.has_next = true;
+        out.key("nextCursor");
+        out.display(&("p", next));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_accepts_only_cursors_that_write_produces() {
+        let cases = [
+            (r#""p1""#, Some(1)),
+            (r#""p4294967295""#, Some(u32::MAX)),
+            (r#""p4294967296""#, None),
+            (r#""p0""#, None),
+            (r#""p01""#, None),
+            (r#""p+1""#, None),
+            (r#""p-1""#, None),
+            (r#""p""#, None),
+            (r#""1""#, None),
+            (r#""""#, None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse(Json::parse(text.as_bytes()).unwrap()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Chunked responses in message mode: what a transport tells the server.
+
+use crate::framing::outbound_message::StreamId;
+use crate::peer::request::Inbound;
+use crate::server::Server;
+use crate::server::chunks::PAUSED;
+
+impl Server<'_> {
+    /// Reports whether the transport can send responses in pieces. Message mode only. The default is `false`.
+    ///
+    /// If so, [chunked](crate::server::Call::chunked) responses to the following messages are sent as messages of the
+    /// kind [`Piece`](crate::OutboundMessageKind::Piece). A transport whose streams differ calls the method before each
+    /// message.
+    pub fn accept_pieces(&mut self, accept: bool) {
+        self.state.peer.output.accept_pieces(accept);
+    }
+
+    /// Pauses the chunked response of a stream, because its client reads slowly, or resumes it.
+    ///
+    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) for it. Pieces that are in
+    /// the transmit buffer still follow, and the end of the response may follow. After a pause, the server emits
+    /// [`Event::Writable`](crate::server::Event::Writable).
+    pub fn pause_stream(&mut self, stream: StreamId, is_paused: bool) {
+        let state = &mut self.state;
+        let is_sent_on = |inbound: &Inbound<_>| inbound.is_chunked() && inbound.stream == stream;
+        let found = state.peer.in_flight.inbound_requests().find(|(_, inbound)| is_sent_on(inbound));
+        let found = found.and_then(|(ticket, inbound)| Some((ticket, inbound.chunks()?)));
+        let Some((ticket, mut chunks)) = found else { return };
+        chunks.set(PAUSED, is_paused);
+        if let Some(inbound) = state.peer.in_flight.inbound_mut(ticket) {
+            inbound.set_chunks(chunks);
+        }
+        if !is_paused {
+            state.peer.output.await_piece_space();
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! `IntoToolResult`: the values that a handler of a tool can return.
+
+use crate::json::WriteText;
+use crate::protocol::objects::tool::Tool;
+use crate::protocol::objects::tool_result::ToolResult;
+use crate::schema::arguments::ToolArguments;
+use crate::server::call::Call;
+use crate::server::reply::Reply;
+
+/// A value that a handler of a tool can return.
+///
+/// | type | result |
+/// |---|---|
+/// | `()` | one empty text block |
+/// | a string, an integer, any other [`WriteText`] | one text block |
+/// | [`Structured<T>`] | structured content with a text copy; the tool declares an output schema |
+/// | [`Content`] | content blocks |
+/// | `Result<T, E>` | `T`, or a tool failure (`isError`) with the text of `E` |
+///
+/// With the feature `alloc`, a [`Failure`] as `E` accepts every error that has a `Display` through `?`.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    note = "return a text, an integer, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \
+            `Result` is a text or a `Failure`"
+)]
+pub trait IntoToolResult {
+    /// The output schema of the tool, as JSON text.
+    const OUTPUT_SCHEMA: Option<&'static str> = None;
+
+    /// Responds to a tool call with this value.
+    fn respond(self, reply: Reply<'_>);
+}
+
+impl<T: WriteText> IntoToolResult for T {
+    fn respond(self, reply: Reply<'_>) {
+        reply.text(self);
+    }
+}
+
+impl IntoToolResult for () {
+    fn respond(self, reply: Reply<'_>) {
+        reply.text("");
+    }
+}
+
+impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
+    const OUTPUT_SCHEMA: Option<&'static str> = T::OUTPUT_SCHEMA;
+
+    fn respond(self, reply: Reply<'_>) {
+        match self {
+            Ok(value) => value.respond(reply),
+            Err(error) => reply.fail(error),
+        }
+    }
+}
+
+/// Structured content as the result of a tool, with a text copy. The schema of `T` is the output schema of the tool.
+///
+/// ```
+/// use mcp_proto::server::{Router, Structured};
+/// use mcp_proto::{ToolArguments, router, tool};
+///
+/// #[derive(ToolArguments, serde::Serialize)]
+/// struct Reading {
+///     celsius: i32,
+/// }
+///
+/// /// Measures the temperature.
+/// #[tool(read_only)]
+/// fn measure() -> Result<Structured<Reading>, &'static str> {
+///     Ok(Structured(Reading { celsius: 21 }))
+/// }
+///
+/// static ROUTER: Router<()> = router![measure];
+/// assert_eq!(ROUTER.tools().get("measure").unwrap().result_schema(), Some(Reading::INPUT_SCHEMA));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Structured<T>(pub T);
+
+impl<T: ToolArguments + serde_core::Serialize> IntoToolResult for Structured<T> {
+    const OUTPUT_SCHEMA: Option<&'static str> = Some(T::INPUT_SCHEMA);
+
+    fn respond(self, reply: Reply<'_>) {
+        reply.structured(&self.0);
+    }
+}
+
+/// Content blocks as the result of a tool. The handler returns `impl IntoToolResult`.
+///
+/// ```
+/// use mcp_proto::server::{Content, IntoToolResult, Router};
+/// use mcp_proto::{router, tool};
+///
+/// /// Takes a picture.
+/// #[tool]
+/// fn picture() -> impl IntoToolResult {
+///     Content::new(|result| {
+///         result.text("The harbor");
+///         result.image(b"GIF89a", "image/gif");
+///     })
+/// }
+///
+/// static ROUTER: Router<()> = router![picture];
+/// # assert!(ROUTER.handler("picture").is_some());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Content<F>(F);
+
+impl<F: FnOnce(&mut ToolResult<'_, '_>)> Content<F> {
+    /// Creates the content that `body` writes.
+    #[must_use]
+    pub fn new(body: F) -> Content<F> {
+        Content(body)
+    }
+}
+
+impl<F: FnOnce(&mut ToolResult<'_, '_>)> IntoToolResult for Content<F> {
+    fn respond(self, reply: Reply<'_>) {
+        reply.content(self.0);
+    }
+}
+
+/// A failure of a tool, as text for the model. `?` converts from each type that implements `Display`.
+///
+/// ```
+/// use mcp_proto::server::Failure;
+/// use mcp_proto::tool;
+///
+/// /// Reads the host name.
+/// #[tool]
+/// fn host_name() -> Result<String, Failure> {
+///     let name = std::fs::read_to_string("/etc/hostname")?;
+///     if name.is_empty() { Err("this computer has no name")? }
+///     Ok(name)
+/// }
+/// ```
+#[cfg(feature = "alloc")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(alloc::string::String);
+
+#[cfg(feature = "alloc")]
+impl<E: core::fmt::Display> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(alloc::string::ToString::to_string(&error))
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl WriteText for Failure {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(&self.0);
+    }
+}
+
+impl Tool<'_> {
+    /// Sets the output schema of a handler's return type, if the type has one.
+    #[must_use]
+    pub const fn result_of<T: IntoToolResult>(self) -> Self {
+        match T::OUTPUT_SCHEMA {
+            Some(schema) => self.output_schema(schema),
+            None => self,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Responds with a value that a handler can return.
+    pub fn respond(self, result: impl IntoToolResult) {
+        result.respond(self.reply);
+    }
+}
