@@ -136,7 +136,7 @@ class Bridge:
 
     def hears(self):
         while b"\n" not in self.heard:
-            if not select.select([self.process.stdout], [], [], 10)[0]:
+            if not select.select([self.process.stdout], [], [], 30)[0]:
                 raise Failed("the board does not respond")
             piece = os.read(self.process.stdout.fileno(), 4096)
             if not piece:

@@ -208,7 +208,8 @@ impl Endpoint {
         if !self.is_connected {
             self.is_connected = true;
             self.due.hello = false;
-            self.timer.stop();
+            // The waits of unanswered hellos say nothing about the round trip.
+            self.timer = Timer::new();
         }
     }
 

@@ -32,7 +32,7 @@
 //!
 //! let (mut bridge, mut board) = (FramedLink::new(0x1234), FramedLink::new(1));
 //! let mut now = Millis(0);
-//! let mut received = Vec::new();
+//! let mut received: Vec<u8> = Vec::new();
 //! while received != b"hello" {
 //!     bridge.send(&b"hello"[received.len()..]);
 //!     transfer(&mut bridge, &mut board, now, usize::MAX);

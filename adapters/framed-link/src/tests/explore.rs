@@ -62,8 +62,11 @@ impl Model {
             if self.has_space(side) {
                 after(&|model| _ = model.line.write_one(side));
                 after(&|model| {
-                    model.line.now = model.line.links[side].deadline().unwrap_or(model.line.now);
+                    // The clock stands still, so that no other time limit expires.
+                    let now = model.line.now;
+                    model.line.now = model.line.links[side].deadline().unwrap_or(now);
                     _ = model.line.write_one(side);
+                    model.line.now = now;
                 });
             }
             if let Some(end) = self.first_frame(side) {
@@ -107,13 +110,13 @@ fn explore(bounds: Bounds) -> usize {
 #[test]
 fn every_state_of_a_session_delivers_its_stream() {
     let bounds = Bounds { sent: [2, 0], restarts: 0, in_transit: 1 };
-    assert_eq!(explore(bounds), 1);
+    assert_eq!(explore(bounds), 4_260);
 }
 
 #[test]
 fn every_state_of_a_session_in_both_directions_delivers_its_streams() {
     let bounds = Bounds { sent: [1, 1], restarts: 0, in_transit: 1 };
-    assert_eq!(explore(bounds), 17_197);
+    assert_eq!(explore(bounds), 18_004);
 }
 
 #[test]
@@ -125,5 +128,5 @@ fn every_state_with_repeated_frames_delivers_its_stream() {
 #[test]
 fn every_state_around_a_restart_delivers_its_stream() {
     let bounds = Bounds { sent: [1, 0], restarts: 1, in_transit: 1 };
-    assert_eq!(explore(bounds), 81_504);
+    assert_eq!(explore(bounds), 82_516);
 }

@@ -119,6 +119,19 @@ fn time_between_repetitions_doubles_up_to_a_limit() {
 }
 
 #[test]
+fn long_wait_for_the_other_end_delays_no_data() {
+    let mut line = Line::new([1, 2]);
+    for _ in 0..10 {
+        lose(&mut line, 0);
+        line.now = line.links[0].deadline().unwrap();
+    }
+    line.settle();
+    line.send(0, 1);
+    line.write(0);
+    assert!(line.links[0].deadline().unwrap().since(line.now).0 <= 100);
+}
+
+#[test]
 fn unread_payload_holds_the_sender() {
     let mut line = Line::connected();
     line.send(0, 8);
