@@ -238,7 +238,8 @@ impl ServerState<'_> {
         if data.session != self.session_key {
             return Ok(None);
         }
-        let session = self.peer.session.filter(|session| session.complete && session.revision == data.revision);
+        let session =
+            self.peer.session.filter(|session| session.complete && session.revision == data.revision);
         session.map(Some).ok_or(SendError::NotConnected)
     }
 
