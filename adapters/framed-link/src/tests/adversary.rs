@@ -6,6 +6,7 @@ use std::vec::Vec;
 use mcp_proto::Millis;
 use proptest::prelude::*;
 
+use super::Random;
 use super::line::Line;
 
 /// An operation on one direction of the line, or on the link that writes it. Positions count modulo the bytes in transit.
@@ -108,16 +109,10 @@ proptest! {
     }
 }
 
-/// Sends a stream in both directions over a line that flips a bit of each 100th byte, in bursts of a few milliseconds.
+/// Sends a stream in both directions over a line that flips a bit in `permille` of 1000 bytes.
 /// Returns the bytes on the line and the time for each byte of the stream.
 fn noisy_transfer(seed: u64, permille: u64) -> (f64, f64) {
-    let (mut line, mut state) = (Line::connected(), seed);
-    let mut random = |limit: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % limit
-    };
+    let (mut line, mut random) = (Line::connected(), Random(seed));
     let (total, mut accepted, mut on_line) = (20_000, [0; 2], 0);
     while accepted != [total; 2] || !line.links.iter().all(|link| link.is_idle()) {
         for side in [0, 1] {
@@ -125,8 +120,8 @@ fn noisy_transfer(seed: u64, permille: u64) -> (f64, f64) {
             line.write(side);
             on_line += line.wires[side].bytes.len();
             for byte in &mut line.wires[side].bytes {
-                if random(1000) < permille {
-                    *byte ^= 1 << random(8);
+                if random.below(1000) < permille {
+                    *byte ^= 1 << random.below(8);
                 }
             }
             line.deliver(side, usize::MAX);
