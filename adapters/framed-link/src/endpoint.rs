@@ -14,6 +14,9 @@ use crate::PAYLOAD;
 use crate::frame::{FRAME, Frame, Session};
 use crate::timer::Timer;
 
+/// The damaged frames in sequence after which an end sends a hello.
+const MAX_DAMAGED: u8 = 8;
+
 /// The state of one end.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
@@ -26,6 +29,8 @@ pub(crate) struct Endpoint {
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
+    /// The damaged frames since the last valid one.
+    damaged: u8,
     /// The payload in transit. Its length is 0 if no frame is in transit.
     sent: [u8; PAYLOAD],
     sent_len: usize,
@@ -57,6 +62,7 @@ impl Endpoint {
             is_reset: false,
             due: Due { hello: true, data: false, ack: false, repeat: false },
             timer: Timer::new(),
+            damaged: 0,
             sent: [0; PAYLOAD],
             sent_len: 0,
             sent_seq: 0,
@@ -159,6 +165,7 @@ impl Endpoint {
 
     /// Handles a valid frame.
     pub(crate) fn apply(&mut self, frame: Frame<'_>, now: Millis) {
+        self.damaged = 0;
         let (ack, asks_to_repeat) = match frame {
             Frame::Hello { sender, receiver } => return self.hello(sender, receiver == self.local),
             Frame::Data { ack, .. } | Frame::Ack { ack } => (ack, false),
@@ -178,8 +185,20 @@ impl Endpoint {
     }
 
     /// Handles a damaged frame. The other end need not wait until its timer expires.
+    ///
+    /// An old frame can connect the ends in different sessions. Then no end decodes the other one's frames, so an end
+    /// without a valid frame shows its session in a hello.
     pub(crate) fn damaged(&mut self) {
-        self.due.repeat |= self.is_connected;
+        self.damaged = self.damaged.saturating_add(1);
+        if !self.is_connected {
+            return;
+        }
+        if self.damaged >= MAX_DAMAGED {
+            self.damaged = 0;
+            self.due.hello = true;
+        } else {
+            self.due.repeat = true;
+        }
     }
 
     fn hello(&mut self, sender: u16, knows_this_end: bool) {
@@ -253,7 +272,7 @@ impl Endpoint {
         (self.local, self.remote)
     }
 
-    /// Returns the whole state without times.
+    /// Returns the whole state without times and without the number of damaged frames.
     #[cfg(test)]
     pub(crate) fn state(&self) -> impl core::fmt::Debug {
         let sent = (self.sent_len, self.sent.first().copied(), self.sent_seq);

@@ -3,7 +3,8 @@
 use mcp_proto::Millis;
 
 use super::line::Line;
-use crate::PAYLOAD;
+use crate::frame::{FRAME, Frame};
+use crate::{FramedLink, PAYLOAD};
 
 /// Removes the next segment of a wire.
 fn lose(line: &mut Line, side: usize) {
@@ -172,6 +173,24 @@ fn restart_with_the_same_number_is_reported() {
     line.restart_as(1, 1);
     line.settle();
     assert_eq!((line.is_connected(), line.resets[0]), (true, 1));
+}
+
+#[test]
+fn ends_in_different_sessions_begin_a_common_one() {
+    let hello = |sender, receiver| {
+        let mut space = [0; FRAME];
+        let len = Frame::Hello { sender, receiver }.encode([0; 4], &mut space);
+        space[..len].to_vec()
+    };
+    let mut line = Line::new([1, 2]);
+    // The first end answers the second one. Then an old hello of the second one arrives again.
+    line.links[0].input(&hello(2, 0), line.now, |_| {});
+    line.write(0);
+    line.links[0].input(&hello(9, 1), line.now, |_| {});
+    line.deliver(0, usize::MAX);
+    assert!(line.links.iter().all(FramedLink::is_connected) && !line.is_connected());
+    line.settle();
+    assert!(line.is_connected());
 }
 
 #[test]
