@@ -43,11 +43,11 @@ impl Connections {
         self.open.remove(&number);
     }
 
-    /// Closes the connection that has waited for the longest time, if one waits.
+    /// Closes the connection that has waited for the longest time, if one waits. Of equal ones, closes the oldest.
     pub(super) fn close_longest_waiting(&self) {
         let since = |activity: &Activity| activity.0.load(Ordering::Relaxed);
-        let longest = self.open.values().min_by_key(|(_, activity)| since(activity));
-        if let Some((socket, activity)) = longest
+        let longest = self.open.iter().min_by_key(|(number, (_, activity))| (since(activity), **number));
+        if let Some((_, (socket, activity))) = longest
             && since(activity) != BUSY
         {
             activity.set_busy();
