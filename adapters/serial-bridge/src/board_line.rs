@@ -69,16 +69,21 @@ impl BoardLine {
 
     /// Shows text that no frame has followed for a while.
     pub(crate) fn tick(&mut self, router: &mut Router, now: Instant) {
-        if let Some(framed) = &mut self.framed
-            && framed.show_at.is_some_and(|at| now >= at)
-        {
-            framed.show_at = None;
-            if let Some(text) = framed.link.take_text() {
-                show(&mut framed.text, text, router);
-            }
-            if !framed.text.is_empty() {
-                router.show(&std::mem::take(&mut framed.text));
-            }
+        let show_at = self.framed.as_ref().and_then(|framed| framed.show_at);
+        if show_at.is_some_and(|at| now >= at) {
+            self.show_text(router);
+        }
+    }
+
+    /// Shows the text that has arrived so far.
+    pub(crate) fn show_text(&mut self, router: &mut Router) {
+        let Some(framed) = &mut self.framed else { return };
+        framed.show_at = None;
+        if let Some(text) = framed.link.take_text() {
+            show(&mut framed.text, text, router);
+        }
+        if !framed.text.is_empty() {
+            router.show(&std::mem::take(&mut framed.text));
         }
     }
 }

@@ -175,6 +175,8 @@ fn end(shared: &Shared) {
         if state.link.is_some() {
             state.router.end_session();
         }
+        let State { router, line, .. } = &mut *state;
+        line.show_text(router);
         shared.changed.notify_all();
     }
     let until = Instant::now() + LONGEST_END;
