@@ -436,6 +436,8 @@ fn own_messages_repeat_their_method_only() {
             harness.client.notify("notifications/example", own).unwrap();
             let notification = harness.request();
             assert!(notification.body.contains(r#""method":"notifications/example""#));
+            assert_eq!(notification.field("MCP-Protocol-Version"), Some("2026-07-28"), "E-C4");
+            assert_eq!(notification.field("Mcp-Method"), Some("notifications/example"));
             assert_eq!(notification.field("Mcp-Name"), None);
             assert!(notification.body.contains(r#""name":"n""#));
         });

@@ -52,7 +52,7 @@ pub struct HttpClient<'b, T> {
     session: SessionId,
     /// Whether the session is one of HTTP+SSE.
     is_legacy: bool,
-    /// The revision of the session.
+    /// The revision of the session, or of the last stateless request.
     revision: Option<Revision>,
     listens: bool,
 }
@@ -107,6 +107,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     pub fn begin(&mut self, message: &OutboundMessage<'_>) -> Begin {
         let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
         let version = parsed.params().and_then(request::stateless_version);
+        if let Some(version) = version {
+            self.revision = version.as_str().and_then(Revision::parse);
+        }
         let stream = match message.relation() {
             Relation::Request(stream) => stream,
             _ => StreamId::NONE,

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use mcp_proto::json::{Json, Str, TooShort};
-use mcp_proto::{Revision, methods};
+use mcp_proto::{Era, Revision, methods};
 
 use super::header_value::encode_value;
 use super::tool_headers::ToolHeaders;
@@ -93,6 +93,11 @@ impl<'r> Request<'r> {
         else {
             if let Some(revision) = self.revision {
                 each("MCP-Protocol-Version", revision.as_str());
+            }
+            // A notification of the stateless era.
+            let is_stateless = self.revision.is_some_and(|revision| revision.era() == Era::Stateless);
+            if let Some(method) = method.and_then(Json::string).filter(|_| is_stateless) {
+                each("Mcp-Method", encode_value(method, scratch)?);
             }
             return Ok(());
         };
