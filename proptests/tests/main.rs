@@ -15,6 +15,7 @@ mod json;
 mod json_core;
 mod json_suite;
 mod json_texts;
+mod lifecycle;
 mod methods;
 mod models;
 mod official_examples;
