@@ -70,7 +70,7 @@ macro_rules! handle_request {
         let n = $request.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
         let (name, time): (String, Option<Millis>) = ($name, $time);
         $app.events.push(format!("! {} {name} {n:?} in {}", stringify!($request), $request.revision()));
-        $app.obligations.record_event_of(n)?;
+        $app.obligations.record_event_of(n, $app.tasks.may_be_unread())?;
         let revision = $request.revision();
         let answer = |$token: mcp_proto::server::$Type<'_>, $app: &mut AppState| {
             let $text = response_text(n);
@@ -197,7 +197,7 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
 fn create_task(call: Call<'_>, app: &mut AppState) -> Result<(), String> {
     let n = call.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
     let revision = call.revision();
-    app.obligations.record_event_of(n)?;
+    app.obligations.record_event_of(n, app.tasks.may_be_unread())?;
     let random = [n.unwrap_or(0) as u8; 16];
     match call.into_task(TaskOptions::new(random).ttl(TTL).poll_interval(Millis(50))) {
         Ok(ticket) => {

@@ -160,12 +160,13 @@ impl Obligations {
         }
     }
 
-    /// Records the event of request `n`. If `n` is `None`, the request has no number.
-    pub(crate) fn record_event_of(&mut self, n: Option<u64>) -> Result<(), String> {
+    /// Records the event of request `n`. If `n` is `None`, the request has no number. `has_unread_tasks` means that a
+    /// deferred call may have become a task, which ends its request, before the client could read that.
+    pub(crate) fn record_event_of(&mut self, n: Option<u64>, has_unread_tasks: bool) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));
         let twice = open.is_some_and(|account| account.open > 0);
-        check(!twice, || format!("the id of request {n} is in flight"))?;
+        check(!twice || has_unread_tasks, || format!("the id of request {n} is in flight"))?;
         let count = self.events_by_number.entry(n).or_default();
         *count += 1;
         let sent = self.requests.get(&n).map_or(0, Vec::len);
@@ -370,8 +371,6 @@ impl Obligations {
                 return Err("a server request without a session".into());
             };
             let may = match method {
-                // A task keeps the revision and the capabilities of the session of its call.
-                _ if params.pointer(RELATED_TASK).is_some() => true,
                 "roots/list" => can.has(ClientCapabilities::ROOTS),
                 "sampling/createMessage" => can.has(ClientCapabilities::SAMPLING),
                 "elicitation/create" if params.get("url").is_some() => {

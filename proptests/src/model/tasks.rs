@@ -178,6 +178,11 @@ impl TaskModel {
         }
     }
 
+    /// Whether a deferred call may have become a task that the client has not read.
+    pub(crate) fn may_be_unread(&self) -> bool {
+        self.is_automatic && self.is_blocked
+    }
+
     fn check_slots(&self) -> Result<(), String> {
         let (live, slots) = (self.live(), self.slots.unwrap_or(0));
         check(live <= slots, || format!("{live} tasks are in {slots} slots"))
