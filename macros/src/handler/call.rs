@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::Ident;
 
 use crate::handler::kind::Kind;
 use crate::handler::signature::{Parameter, Signature};
@@ -14,10 +15,12 @@ const ARGUMENTS: usize = 256;
 const TEXT: usize = 128;
 
 impl Handler {
-    /// Generates the function that returns the handler.
+    /// Generates the function that handles a request, and the function that returns it as a handler.
     pub(crate) fn handler(&self) -> TokenStream {
-        let Handler { signature: Signature { name, visibility, .. }, root, .. } = self;
-        let function = handler_name(name);
+        let Handler { signature: Signature { name, visibility, generics, .. }, root, .. } = self;
+        let (call, handler) = (format_ident!("__call_{name}"), handler_name(name));
+        let request = format_ident!("{}", self.kind.request());
+        let lifetimes: Vec<_> = generics.lifetimes().collect();
         let (bound, state) = self.context();
         let body = match self.kind {
             Kind::Tool => self.call_tool(&state),
@@ -32,13 +35,28 @@ impl Handler {
             Kind::Resource => quote!(Resource),
             Kind::Complete => quote!(Completion),
         };
+        let call_path = self.path(&call);
         quote!(
             #[doc(hidden)]
             #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_variables)]
-            #visibility const fn #function<#bound>() -> #root::server::routes::Handler<__C> {
-                #root::server::routes::Handler::#variant(|__context, __request| #body)
+            #visibility fn #call<#(#lifetimes,)* #bound>(__context: &mut __C, __request: #root::server::#request<'_>) {
+                #body
+            }
+
+            #[doc(hidden)]
+            #visibility const fn #handler<#(#lifetimes,)* #bound>() -> #root::server::routes::Handler<__C> {
+                #root::server::routes::Handler::#variant(#call_path)
             }
         )
+    }
+
+    /// The path of a function beside this one. Only a method knows that it stands in an `impl` block.
+    fn path(&self, name: &Ident) -> TokenStream {
+        let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
+        match self.signature.parameters.iter().any(is_receiver) {
+            true => quote!(Self::#name),
+            false => quote!(#name),
+        }
     }
 
     fn has_template(&self) -> bool {
@@ -47,11 +65,7 @@ impl Handler {
 
     /// Generates the call of the function. The values have the names `__value_0` and so on.
     fn function_call(&self, state: &TokenStream) -> TokenStream {
-        let Signature { name, parameters, .. } = &self.signature;
-        let path = match parameters.iter().any(|parameter| matches!(parameter, Parameter::Receiver { .. })) {
-            true => quote!(Self::#name),
-            false => quote!(#name),
-        };
+        let path = self.path(&self.signature.name);
         let mut values = 0u32..;
         let values = self.roles.iter().map(|role| match role {
             Role::State { .. } => state.clone(),
@@ -96,12 +110,15 @@ impl Handler {
 
     fn read_resource(&self, state: &TokenStream) -> TokenStream {
         let (root, uri, body) = (&self.root, &self.attributes.uri, self.respond(state));
-        let values = self.values().enumerate().map(|(index, (name, _))| {
+        let values = self.values().enumerate().map(|(index, (name, ty))| {
             let (value, name) = (format_ident!("__value_{index}"), name.map(ToString::to_string));
+            let (scalar, ty) = (format_ident!("__SCALAR_{index}"), with_static_lifetimes(ty));
             quote!(
+                const #scalar: #root::server::routes::Scalar =
+                    #root::server::routes::Scalar::new(&<#ty as #root::schema::Schema>::NODE);
                 let mut __space = #root::server::routes::Space::<#TEXT>::new();
                 let ::core::option::Option::Some(#value) =
-                    #root::server::routes::variable(#uri, &__request, #name, &mut __space)
+                    #root::server::routes::variable(#uri, &__request, #name, #scalar, &mut __space)
                 else {
                     return __request.not_found();
                 };

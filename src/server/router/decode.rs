@@ -12,7 +12,7 @@ use crate::buffer::BufferMut;
 use crate::json::{Json, Kind, Str, TypedError, WriteText, Writer, decode_in_place};
 use crate::protocol::uri_template;
 use crate::schema::arguments::ToolArguments;
-use crate::schema::{Fields, Node, Schema};
+use crate::schema::{Fields, Node};
 use crate::server::features::completion::Complete;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
@@ -154,13 +154,13 @@ fn write_arguments(given: Json<'_>, scalars: &Scalars, out: &mut Writer<'_>) {
 }
 
 /// Decodes the value of a template's variable. Returns `None` if the value does not match `T`.
-pub fn variable<'s, T: Schema + Deserialize<'s>, const N: usize>(
+pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     template: &str,
     request: &ReadResource<'_>,
     name: &str,
+    scalar: Scalar,
     space: &'s mut Space<N>,
 ) -> Option<T> {
-    let scalar = const { Scalar::new(&T::NODE) };
     let value = uri_template::value_of(template, request.uri(), name)?;
     let mut is_text = true;
     value.pieces(&mut |piece| is_text &= piece != "\u{FFFD}");

@@ -297,21 +297,15 @@ const fn is_same_text(one: &str, other: &str) -> bool {
 }
 
 /// Returns the arguments of a prompt for the fields of a type.
-///
-/// # Panics
-/// A field is an array or an object. The panic is a compile error.
 #[must_use]
-#[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgument<'static>; N] {
     let mut arguments = [PromptArgument::new(""); N];
     let mut index = 0;
     while index < N {
         let Field { name, description, node, has_default, .. } = fields.fields[index];
         let mut argument = PromptArgument::new(name);
-        match node.inner() {
-            Node::Names(names) => argument = argument.values(names.names),
-            Node::Boolean | Node::Integer { .. } | Node::Number { .. } | Node::String { .. } => {}
-            _ => panic!("an argument of a prompt is a text, a number, a boolean or an enumeration"),
+        if let Node::Names(names) = node.inner() {
+            argument = argument.values(names.names);
         }
         if let Some(description) = description {
             argument = argument.description(description);
