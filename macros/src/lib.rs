@@ -213,6 +213,7 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// | `name = "…"` | the name of the tool, instead of the function's name |
 /// | `title = "…"` | the title |
 /// | `description = "…"` | the description, instead of the doc comment |
+/// | `output_schema = …` | the schema of structured content as JSON text, for results without a type |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
 /// | `crate = path` | the path of the crate `mcp_proto` |
 #[proc_macro_attribute]

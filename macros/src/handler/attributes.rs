@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::{ParseStream, Parser};
-use syn::{LitBool, LitStr, Path, Result, Token};
+use syn::{Expr, LitBool, LitStr, Path, Result, Token};
 
 use crate::handler::kind::Kind;
 use crate::parse::{parse_string, set_once};
@@ -70,6 +70,11 @@ impl HandlerAttributes {
                     set_once(&meta, &mut title, parse_string(&meta)?)
                 }
                 (Kind::Resource, "mime") => set_once(&meta, &mut self.mime, parse_string(&meta)?),
+                (Kind::Tool, "output_schema") => {
+                    let schema: Expr = meta.value()?.parse()?;
+                    self.methods.extend(quote!(.output_schema(#schema)));
+                    Ok(())
+                }
                 (Kind::Tool, hint) if HINTS.contains(&hint) => {
                     let (hint, value) = (&meta.path, parse_flag(&meta)?);
                     self.methods.extend(quote!(.#hint(#value)));

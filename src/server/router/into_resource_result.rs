@@ -3,7 +3,8 @@
 use crate::json::{WriteText, Writer};
 use crate::rpc::code;
 use crate::server::features::read_resource::ReadResource;
-use crate::server::router::into_tool_result::Structured;
+use crate::server::reply::Reply;
+use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 
 /// A value that a handler of a resource can return.
 ///
@@ -90,7 +91,9 @@ impl<T: serde_core::Serialize> IntoResourceResult for Structured<T> {
     }
 }
 
-/// JSON that a [`Writer`] writes, as the result of a resource. The handler returns `impl IntoResourceResult`.
+/// JSON that a [`Writer`] writes: the contents of a resource, or the structured content of a tool.
+///
+/// The handler of a resource returns `impl IntoResourceResult`. The handler of a tool returns `impl IntoToolResult`.
 ///
 /// ```
 /// use mcp_proto::server::{IntoResourceResult, Router, WrittenJson};
@@ -124,6 +127,12 @@ impl<F: FnOnce(&mut Writer<'_>)> IntoResourceResult for WrittenJson<F> {
 
     fn respond(self, request: ReadResource<'_>) {
         request.json_with(self.0);
+    }
+}
+
+impl<F: FnOnce(&mut Writer<'_>)> IntoToolResult for WrittenJson<F> {
+    fn respond(self, reply: Reply<'_>) {
+        reply.structured_with(self.0);
     }
 }
 
