@@ -314,23 +314,18 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
 ///
 /// ```
-/// use mcp_proto::server::{Router, ServerConfig, Structured};
+/// use mcp_proto::server::{Router, ServerConfig};
 /// use mcp_proto::{resource, router};
 ///
 /// struct Notes {
 ///     notes: Vec<String>,
 /// }
 ///
-/// #[derive(serde::Serialize)]
-/// struct Summary {
-///     count: usize,
-/// }
-///
 /// impl Notes {
 ///     /// The number of notes.
-///     #[resource("note://summary")]
-///     fn summary(&self) -> Structured<Summary> {
-///         Structured(Summary { count: self.notes.len() })
+///     #[resource("note://count")]
+///     fn count(&self) -> usize {
+///         self.notes.len()
 ///     }
 ///
 ///     /// One note.
@@ -340,8 +335,9 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///     }
 /// }
 ///
-/// static ROUTER: Router<Notes> = router![Notes::summary, Notes::note];
+/// static ROUTER: Router<Notes> = router![Notes::count, Notes::note];
 /// static INFO: ServerConfig = ServerConfig::new("notes", "1.0.0").features(ROUTER.features());
+/// # assert_eq!(ROUTER.features().len(), 1);
 /// ```
 ///
 /// # Parameters
