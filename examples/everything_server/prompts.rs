@@ -12,10 +12,8 @@ use crate::resources::{Notes, uri_of};
 pub(crate) static ROUTER: Router<World> = router![
     discuss_note,
     note_names,
-    moods,
     test_simple_prompt,
     test_prompt_with_arguments,
-    cities,
     test_prompt_with_embedded_resource,
     test_prompt_with_image,
     with_context,
@@ -30,7 +28,7 @@ struct Discussion<'a> {
 }
 
 /// Discusses one of the notes
-#[prompt]
+#[prompt(values(mood = ["critical", "curious", "friendly"]))]
 fn discuss_note(world: &World, prompt: GetPrompt<'_>, Discussion { name, mood }: Discussion<'_>) {
     let (uri, mood) = (uri_of(name), mood.unwrap_or_default());
     let Some(note) = world.notes.get(&uri) else {
@@ -49,11 +47,6 @@ fn note_names(world: &World) -> impl Iterator<Item = &str> {
     names(&world.notes)
 }
 
-#[complete(prompt = "discuss_note", argument = "mood")]
-fn moods() -> [&'static str; 3] {
-    ["critical", "curious", "friendly"]
-}
-
 /// A text
 #[prompt]
 fn test_simple_prompt() -> &'static str {
@@ -69,14 +62,9 @@ struct TwoArguments<'a> {
 }
 
 /// Takes two arguments
-#[prompt]
+#[prompt(values(arg1 = ["paris", "park", "party"]))]
 fn test_prompt_with_arguments(TwoArguments { arg1, arg2 }: TwoArguments<'_>) -> String {
     format!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
-}
-
-#[complete(prompt = "test_prompt_with_arguments", argument = "arg1")]
-fn cities() -> [&'static str; 3] {
-    ["paris", "park", "party"]
 }
 
 #[derive(ToolArguments)]

@@ -301,7 +301,12 @@ pub fn router(input: TokenStream) -> TokenStream {
 ///
 /// # Items
 ///
-/// `name = "…"`, `title = "…"`, `description = "…"` and `crate = path`, as for [`tool`](macro@tool).
+/// | item | meaning |
+/// |---|---|
+/// | `values(file = ["main.rs", "lib.rs"])` | suggested values of an argument, which the server completes |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `crate = path` | as for [`tool`](macro@tool) |
+///
+/// For other completions, see [`complete`](macro@complete).
 #[proc_macro_attribute]
 pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Prompt, attributes.into(), item.into()).into()

@@ -45,7 +45,7 @@ fn clear(notes: &mut Notes) {
 
 /// Reviews
 /// a note.
-#[prompt(title = "Review")]
+#[prompt(title = "Review", values(findings = ["1", "3", "9"]))]
 fn review(Review { note, findings, style, loud, weight }: Review<'_>) -> String {
     format!("{note} {findings} {style:?} {loud:?} {:?}", weight.map(|weight| weight.to_string()))
 }
@@ -395,6 +395,7 @@ fn arguments_and_variables_are_completed() {
         (&prompt, "note", "e", json!({ "values": ["one", "twelve"] })),
         (&prompt, "note", "\n\"", json!({ "values": ["two\n\"2\""] })),
         (&prompt, "style", "t", json!({ "values": ["thorough"], "total": 1, "hasMore": false })),
+        (&prompt, "findings", "", json!({ "values": ["1", "3", "9"], "total": 3, "hasMore": false })),
         (&note, "id", "", json!({ "values": ["0", "1", "2"] })),
         (&note, "id", "2", json!({ "values": ["2"] })),
         (&note, "id", "22", json!({ "values": [] })),

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::{ParseStream, Parser};
-use syn::{Expr, LitBool, LitStr, Path, Result, Token};
+use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 
 use crate::handler::kind::Kind;
 use crate::parse::{parse_string, set_once};
@@ -25,6 +25,8 @@ pub(crate) struct HandlerAttributes {
     pub(crate) prompt: Option<LitStr>,
     /// The completed argument or variable.
     pub(crate) argument: Option<LitStr>,
+    /// The suggested values of arguments of a prompt.
+    pub(crate) values: Vec<(Ident, TokenStream)>,
     /// Method calls on the entry.
     pub(crate) methods: TokenStream,
 }
@@ -70,6 +72,14 @@ impl HandlerAttributes {
                     set_once(&meta, &mut title, parse_string(&meta)?)
                 }
                 (Kind::Resource, "mime") => set_once(&meta, &mut self.mime, parse_string(&meta)?),
+                (Kind::Prompt, "values") => meta.parse_nested_meta(|argument| {
+                    let name = argument.path.require_ident()?.clone();
+                    let input = argument.value()?;
+                    let values;
+                    syn::bracketed!(values in input);
+                    self.values.push((name, values.parse()?));
+                    Ok(())
+                }),
                 (Kind::Tool, "output_schema") => {
                     let schema: Expr = meta.value()?.parse()?;
                     self.methods.extend(quote!(.output_schema(#schema)));

@@ -68,13 +68,21 @@ impl Handler {
 
     fn prompt(&self) -> Result<TokenStream> {
         let (root, name, methods) = (&self.root, self.name(), self.methods()?);
+        let values = self.attributes.values.iter().map(|(name, values)| {
+            let name = name.to_string();
+            quote!(let __arguments = #root::server::routes::with_values(__arguments, #name, &[#values]);)
+        });
         let prompt = match self.values().next() {
             Some((_, ty)) => {
                 let ty = with_static_lifetimes(ty);
                 quote!({
                     const __FIELDS: &#root::schema::Fields = <#ty as #root::schema::Schema>::NODE.fields();
                     const __ARGUMENTS: &[#root::server::PromptArgument<'static>; __FIELDS.fields.len()] =
-                        &#root::server::routes::prompt_arguments(__FIELDS);
+                        &{
+                            let __arguments = #root::server::routes::prompt_arguments(__FIELDS);
+                            #(#values)*
+                            __arguments
+                        };
                     let __prompt = #root::server::Prompt::new(#name).arguments(__ARGUMENTS);
                     match <#ty as #root::ToolArguments>::DESCRIPTION {
                         ::core::option::Option::Some(__text) => __prompt.description(__text),
@@ -82,7 +90,10 @@ impl Handler {
                     }
                 })
             }
-            None => quote!(#root::server::Prompt::new(#name)),
+            None => match self.attributes.values.first() {
+                Some((name, _)) => return Err(Error::new(name.span(), "the prompt has no arguments")),
+                None => quote!(#root::server::Prompt::new(#name)),
+            },
         };
         Ok(quote!(#root::server::routes::Entry::Prompt(#prompt #methods)))
     }

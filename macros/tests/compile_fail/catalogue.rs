@@ -45,6 +45,16 @@ fn topic(_: Topic) -> &'static str {
     ""
 }
 
+#[prompt(values(other = ["a"]))]
+fn values_of_other(_: Topic) -> &'static str {
+    ""
+}
+
+#[prompt(values(other = ["a"]))]
+fn values_of_nothing() -> &'static str {
+    ""
+}
+
 #[resource]
 fn no_uri() -> &'static str {
     ""

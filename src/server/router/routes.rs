@@ -318,3 +318,25 @@ pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgumen
     }
     arguments
 }
+
+/// Sets the suggested values of an argument.
+///
+/// # Panics
+/// No argument has this name. The panic is a compile error.
+#[must_use]
+pub const fn with_values<const N: usize>(
+    mut arguments: [PromptArgument<'static>; N],
+    name: &str,
+    values: &'static [&'static str],
+) -> [PromptArgument<'static>; N] {
+    let (mut index, mut is_known) = (0, false);
+    while index < N {
+        if is_same_text(arguments[index].name, name) {
+            arguments[index] = arguments[index].values(values);
+            is_known = true;
+        }
+        index += 1;
+    }
+    assert!(is_known, "`values` names an argument that the prompt does not have");
+    arguments
+}
