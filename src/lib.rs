@@ -53,7 +53,7 @@ pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
 pub use machine::{Action, Io, Machine, Next, Receive};
 #[cfg(feature = "derive")]
-pub use mcp_proto_macros::{ToolArguments, router, tool};
+pub use mcp_proto_macros::{ToolArguments, complete, prompt, resource, router, tool};
 pub use peer::keep_alive::KeepAlive;
 pub use peer::lifecycle::State;
 pub use peer::observer::{Direction, Observer};

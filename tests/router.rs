@@ -2,6 +2,8 @@
 
 #![cfg(feature = "derive")]
 
+mod catalogue;
+
 use core::borrow::{Borrow, BorrowMut};
 
 use crate::support::transport::{give_input, take_output};
@@ -154,9 +156,9 @@ fn serve<C>(config: &ServerConfig<'_>, router: &Router<'_, C>, context: &mut C, 
                 Next::Wait => {}
             },
             Action::Event => match server.event() {
-                Some(Event::Call(call)) => router.call(context, call),
-                Some(Event::ProtocolError(error)) => assert_eq!(error.to_string(), "Unknown tool"),
-                _ => {}
+                Some(Event::Call(call)) if call.name() == "read" => router.call(context, call),
+                Some(event) => drop(router.handle(context, event)),
+                None => {}
             },
             Action::Closed => break,
         }

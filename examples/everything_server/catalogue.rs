@@ -1,9 +1,7 @@
-//! The tables of tools, resources and prompts that clients can list.
+//! The tables of tools and resources that clients can list.
 
 use mcp_proto::TaskSupport;
-use mcp_proto::server::{
-    Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Tool, Tools,
-};
+use mcp_proto::server::{Resource, ResourceTemplate, Resources, Tool, Tools};
 
 use crate::skills::TAKE_NOTES;
 use crate::tasks::{Greet, SlowCompute};
@@ -106,24 +104,3 @@ static TEMPLATES: [ResourceTemplate; 2] = [
         .mime_type("text/plain"),
     ResourceTemplate::new("test://template/{id}/data", "data").mime_type("application/json"),
 ];
-
-pub(crate) static PROMPTS: Prompts = Prompts::new(&[
-    Prompt::new("discuss_note").description("Discusses one of the notes").arguments(&[
-        PromptArgument::new("name").description("Which note").required(),
-        PromptArgument::new("mood").values(&["critical", "curious", "friendly"]),
-    ]),
-    Prompt::new("test_simple_prompt").description("A text"),
-    Prompt::new("test_prompt_with_arguments").description("Takes two arguments").arguments(&[
-        PromptArgument::new("arg1")
-            .description("The first argument")
-            .required()
-            .values(&["paris", "park", "party"]),
-        PromptArgument::new("arg2").description("The second argument").required(),
-    ]),
-    Prompt::new("test_prompt_with_embedded_resource")
-        .description("Contains a resource")
-        .arguments(&[PromptArgument::new("resourceUri").description("Which resource").required()]),
-    Prompt::new("test_prompt_with_image").description("Contains an image"),
-    Prompt::new("test_input_required_result_prompt").description("Asks the user first"),
-])
-.list_changed();

@@ -38,7 +38,7 @@ static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_P
         &catalogue::TOOLS,
         &skills::SKILLS,
         &catalogue::RESOURCES,
-        &catalogue::PROMPTS,
+        &prompts::PROMPTS,
         &Completion,
         &Subscriptions,
         &Logging,
@@ -72,12 +72,12 @@ fn main() -> Result<(), mcp_proto_std::ServeError> {
 }
 
 fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
+    let Some(event) = prompts::ROUTER.handle(world, event) else { return };
     match event {
         Event::Call(call) => tools::answer(call, server, world),
         Event::ListResources(list) => resources::list(list, world),
         Event::ReadResource(read) => resources::read(read, world),
-        Event::GetPrompt(prompt) => prompts::answer(prompt, world),
-        Event::Complete(request) => prompts::complete(request, world),
+        Event::Complete(request) => prompts::complete_note(request, world),
         Event::TaskInput(input) => tasks::take_input(&input, server, &mut world.tasks),
         Event::TaskCancelled(ticket) | Event::TaskExpired(ticket) => world.tasks.remove(ticket),
         Event::RootsChanged => list_roots(server.clone()),

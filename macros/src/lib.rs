@@ -1,4 +1,4 @@
-//! The macros of [`mcp-proto`]: arguments of tools as structs, and tools as functions.
+//! The macros of [`mcp-proto`]: arguments as structs, and tools, prompts and resources as functions.
 //!
 //! Use the macros through `mcp-proto` with the feature `derive`, or through an adapter, not directly.
 //!
@@ -14,6 +14,8 @@ mod shape;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
+
+use handler::Kind;
 
 /// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
 /// values.
@@ -211,19 +213,21 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// | `name = "…"` | the name of the tool, instead of the function's name |
 /// | `title = "…"` | the title |
 /// | `description = "…"` | the description, instead of the doc comment |
+/// | `output_schema = …` | the schema of structured content as JSON text, for results without a type |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
 /// | `crate = path` | the path of the crate `mcp_proto` |
 #[proc_macro_attribute]
 pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
-    handler::expand(attributes.into(), item.into()).into()
+    handler::expand(Kind::Tool, attributes.into(), item.into()).into()
 }
 
-/// Lists tools: a `Router` of functions and methods with the attribute [`tool`](macro@tool).
+/// Lists functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
+/// [`resource`](macro@resource) and [`complete`](macro@complete), in any order: a `Router`.
 ///
-/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Do not import a function to
-/// list it by its name alone, because the macro names generated functions beside it.
+/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and not
+/// `Self`. Do not import a function to list it by its name alone, because the macro names generated functions beside it.
 ///
-/// Two tools with one name are a compile error in a `static`:
+/// Two tools with one name are a compile error, and so are two prompts or two resources:
 ///
 /// ```compile_fail
 /// use mcp_proto::server::Router;
@@ -237,4 +241,189 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn router(input: TokenStream) -> TokenStream {
     handler::expand_router(input.into()).into()
+}
+
+/// Makes a function or a method a prompt. List it in a [`router!`](macro@router).
+///
+/// The name of the function is the name of the prompt, and its doc comment is the description. The function itself
+/// stays as it is. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an argument, with
+/// its doc comment as the description. A field that may be missing is an optional argument.
+///
+/// Values are texts on the wire. A field may be a text, a number, a boolean or an enumeration. The server completes
+/// enumerations. Values that do not match the struct are refused (-32602).
+///
+/// ```
+/// use mcp_proto::server::{Router, ServerConfig};
+/// use mcp_proto::{ToolArguments, prompt, router};
+///
+/// #[derive(ToolArguments)]
+/// struct Review<'a> {
+///     /// The file to review.
+///     file: &'a str,
+///     depth: Option<Depth>,
+///     #[tool(range = 1..=20, default = 5)]
+///     findings: u8,
+/// }
+///
+/// #[derive(ToolArguments)]
+/// #[serde(rename_all = "lowercase")]
+/// enum Depth {
+///     Quick,
+///     Thorough,
+/// }
+///
+/// /// Reviews a file.
+/// #[prompt]
+/// fn review(Review { file, depth, findings }: Review<'_>) -> String {
+///     let depth = if let Some(Depth::Thorough) = depth { "thoroughly" } else { "quickly" };
+///     format!("Review {file} {depth}, with at most {findings} findings.")
+/// }
+///
+/// static ROUTER: Router<()> = router![review];
+/// static INFO: ServerConfig = ServerConfig::new("reviewer", "1.0.0").features(ROUTER.features());
+/// ```
+///
+/// # Parameters
+///
+/// | type | meaning |
+/// |---|---|
+/// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
+/// | a type with `ToolArguments` | the arguments; a prompt without this parameter has no arguments |
+/// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
+///
+/// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. Longer
+/// arguments are refused.
+///
+/// # Result
+///
+/// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
+/// or a `Result`. A function that takes a `GetPrompt` returns nothing.
+///
+/// # Items
+///
+/// | item | meaning |
+/// |---|---|
+/// | `values(file = ["main.rs", "lib.rs"])` | suggested values of an argument, which the server completes |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `crate = path` | as for [`tool`](macro@tool) |
+///
+/// For other completions, see [`complete`](macro@complete).
+#[proc_macro_attribute]
+pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    handler::expand(Kind::Prompt, attributes.into(), item.into()).into()
+}
+
+/// Makes a function or a method a resource, or a template of resources. List it in a [`router!`](macro@router).
+///
+/// The name of the function is the name of the resource, and its doc comment is the description. The function itself
+/// stays as it is. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable takes its
+/// value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
+///
+/// ```
+/// use mcp_proto::server::{Router, ServerConfig};
+/// use mcp_proto::{resource, router};
+///
+/// struct Notes {
+///     notes: Vec<String>,
+/// }
+///
+/// impl Notes {
+///     /// The number of notes.
+///     #[resource("note://count")]
+///     fn count(&self) -> usize {
+///         self.notes.len()
+///     }
+///
+///     /// One note.
+///     #[resource("note:///{id}", mime = "text/markdown")]
+///     fn note(&self, id: usize) -> Option<&str> {
+///         self.notes.get(id).map(String::as_str)
+///     }
+/// }
+///
+/// static ROUTER: Router<Notes> = router![Notes::count, Notes::note];
+/// static INFO: ServerConfig = ServerConfig::new("notes", "1.0.0").features(ROUTER.features());
+/// # assert_eq!(ROUTER.features().len(), 1);
+/// ```
+///
+/// # Parameters
+///
+/// | type | meaning |
+/// |---|---|
+/// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
+/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
+/// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
+///
+/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes. A longer value is an unknown resource.
+///
+/// # Result
+///
+/// The function returns a value that implements `IntoResourceResult`: a text, bytes, `Structured<T>` or `WrittenJson`, or
+/// an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
+/// nothing.
+///
+/// # Items
+///
+/// The first item is the URI or the URI template.
+///
+/// | item | meaning |
+/// |---|---|
+/// | `mime = "…"` | the media type; `application/json` for `Structured<T>` |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `crate = path` | as for [`tool`](macro@tool) |
+///
+/// A parameter without a variable is a compile error:
+///
+/// ```compile_fail
+/// #[mcp_proto::resource("note:///{id}")]
+/// fn note(number: u32) -> u32 {
+///     number
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    handler::expand(Kind::Resource, attributes.into(), item.into()).into()
+}
+
+/// Makes a function or a method suggest values for an argument of a prompt, or for a variable of a resource template.
+/// List it in a [`router!`](macro@router), together with the prompt or the resource.
+///
+/// ```
+/// use mcp_proto::server::Router;
+/// use mcp_proto::{complete, resource, router};
+///
+/// /// The level of a pin.
+/// #[resource("board://pin/{name}")]
+/// fn pin(name: &str) -> Option<&'static str> {
+///     (name == "led").then_some("high")
+/// }
+///
+/// #[complete(resource = "board://pin/{name}", argument = "name")]
+/// fn pin_names() -> [&'static str; 3] {
+///     ["led", "rx", "tx"]
+/// }
+///
+/// static ROUTER: Router<()> = router![pin, pin_names];
+/// # assert_eq!(ROUTER.features().len(), 2);
+/// ```
+///
+/// # Parameters
+///
+/// | type | meaning |
+/// |---|---|
+/// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
+/// | `&str` | the typed text |
+/// | `Complete<'_>` | the request: the function itself responds, or defers the response |
+///
+/// # Result
+///
+/// The function returns values, the best first, each a text or a number: an array, a `Vec` or an iterator. A function
+/// with the typed text decides which values fit. Otherwise the server sends the values that begin with the typed text. A
+/// function that takes a `Complete` returns nothing.
+///
+/// # Items
+///
+/// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `crate = path`. A
+/// prompt or a template that the router does not have is a compile error in a `static`.
+#[proc_macro_attribute]
+pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    handler::expand(Kind::Complete, attributes.into(), item.into()).into()
 }

@@ -92,12 +92,19 @@ pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
+#[cfg(feature = "derive")]
+pub use crate::server::router::into_prompt_result::{IntoPromptResult, PromptMessages};
+#[cfg(feature = "derive")]
+pub use crate::server::router::into_resource_result::{IntoResourceResult, WrittenJson};
 #[cfg(all(feature = "derive", feature = "alloc"))]
 pub use crate::server::router::into_tool_result::Failure;
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_tool_result::{Content, IntoToolResult, Structured};
 #[cfg(feature = "derive")]
-pub use crate::server::router::{Router, ToolHandler};
+#[doc(hidden)]
+pub use crate::server::router::routes;
+#[cfg(feature = "derive")]
+pub use crate::server::router::{CompletionHandler, PromptHandler, ResourceHandler, Router, ToolHandler};
 pub use crate::server::session::Session;
 pub use crate::server::tasks::{
     Task, TaskInput, TaskOptions, TaskOutcome, TaskResult, TaskSlot, TaskTable, TaskTicket,

@@ -1,53 +1,103 @@
-//! The items of the attribute `#[tool(…)]` on a function.
+//! The items of the attributes `#[tool(…)]`, `#[prompt(…)]`, `#[resource(…)]` and `#[complete(…)]` on a function.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
-use syn::parse::Parser;
-use syn::{LitBool, LitStr, Path, Result, Token};
+use syn::parse::{ParseStream, Parser};
+use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 
+use crate::handler::kind::Kind;
 use crate::parse::{parse_string, set_once};
 
 /// The methods of `Tool` that set a hint.
 const HINTS: [&str; 4] = ["read_only", "destructive", "idempotent", "open_world"];
 
-/// The items of `#[tool(…)]` on a function.
+/// The items of the attribute of a function.
 #[derive(Default)]
 pub(crate) struct HandlerAttributes {
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
     pub(crate) root: Option<Path>,
-    /// Method calls on the `Tool`.
+    /// The URI or the URI template of a resource, or the URI template of a completion.
+    pub(crate) uri: Option<LitStr>,
+    pub(crate) mime: Option<LitStr>,
+    /// The name of the completed prompt.
+    pub(crate) prompt: Option<LitStr>,
+    /// The completed argument or variable.
+    pub(crate) argument: Option<LitStr>,
+    /// The suggested values of arguments of a prompt.
+    pub(crate) values: Vec<(Ident, TokenStream)>,
+    /// Method calls on the entry.
     pub(crate) methods: TokenStream,
 }
 
 impl HandlerAttributes {
-    pub(crate) fn parse(tokens: TokenStream) -> Result<HandlerAttributes> {
-        let mut attributes = HandlerAttributes::default();
+    pub(crate) fn parse(kind: Kind, tokens: TokenStream) -> Result<HandlerAttributes> {
+        let parse = |input: ParseStream<'_>| match kind {
+            Kind::Resource => HandlerAttributes::parse_resource(input),
+            _ => HandlerAttributes::default().parse_items(kind, input),
+        };
+        parse.parse2(tokens)
+    }
+
+    /// Parses the URI, followed by items.
+    fn parse_resource(input: ParseStream<'_>) -> Result<HandlerAttributes> {
+        let uri = input.parse().map_err(|error| {
+            syn::Error::new(error.span(), "expected the URI of the resource, such as \"device://config\"")
+        })?;
+        input.parse::<Option<Token![,]>>()?;
+        HandlerAttributes { uri: Some(uri), ..HandlerAttributes::default() }
+            .parse_items(Kind::Resource, input)
+    }
+
+    fn parse_items(mut self, kind: Kind, input: ParseStream<'_>) -> Result<HandlerAttributes> {
         let mut title = None;
         let parser = syn::meta::parser(|meta| {
             let item = meta.path.to_token_stream().to_string();
-            match &*item {
-                "name" => set_once(&meta, &mut attributes.name, parse_string(&meta)?),
-                "description" => set_once(&meta, &mut attributes.description, parse_string(&meta)?),
-                "title" => set_once(&meta, &mut title, parse_string(&meta)?),
-                "crate" => {
+            match (kind, &*item) {
+                (_, "crate") => {
                     let path = meta.value()?.call(Path::parse_mod_style)?;
-                    set_once(&meta, &mut attributes.root, path)
+                    set_once(&meta, &mut self.root, path)
                 }
-                hint if HINTS.contains(&hint) => {
-                    let (hint, value) = (&meta.path, parse_flag(&meta)?);
-                    attributes.methods.extend(quote!(.#hint(#value)));
+                (Kind::Complete, "prompt") => set_once(&meta, &mut self.prompt, parse_string(&meta)?),
+                (Kind::Complete, "resource") => set_once(&meta, &mut self.uri, parse_string(&meta)?),
+                (Kind::Complete, "argument") => set_once(&meta, &mut self.argument, parse_string(&meta)?),
+                (Kind::Tool | Kind::Prompt | Kind::Resource, "name") => {
+                    set_once(&meta, &mut self.name, parse_string(&meta)?)
+                }
+                (Kind::Tool | Kind::Prompt | Kind::Resource, "description") => {
+                    set_once(&meta, &mut self.description, parse_string(&meta)?)
+                }
+                (Kind::Tool | Kind::Prompt | Kind::Resource, "title") => {
+                    set_once(&meta, &mut title, parse_string(&meta)?)
+                }
+                (Kind::Resource, "mime") => set_once(&meta, &mut self.mime, parse_string(&meta)?),
+                (Kind::Prompt, "values") => meta.parse_nested_meta(|argument| {
+                    let name = argument.path.require_ident()?.clone();
+                    let input = argument.value()?;
+                    let values;
+                    syn::bracketed!(values in input);
+                    self.values.push((name, values.parse()?));
+                    Ok(())
+                }),
+                (Kind::Tool, "output_schema") => {
+                    let schema: Expr = meta.value()?.parse()?;
+                    self.methods.extend(quote!(.output_schema(#schema)));
                     Ok(())
                 }
-                _ => Err(meta.error(format!("`#[tool({item})]` is not supported here"))),
+                (Kind::Tool, hint) if HINTS.contains(&hint) => {
+                    let (hint, value) = (&meta.path, parse_flag(&meta)?);
+                    self.methods.extend(quote!(.#hint(#value)));
+                    Ok(())
+                }
+                _ => Err(meta.error(format!("`#[{}({item})]` is not supported here", kind.attribute()))),
             }
         });
-        parser.parse2(tokens)?;
+        parser.parse2(input.parse()?)?;
         if let Some(title) = title {
-            attributes.methods.extend(quote!(.title(#title)));
+            self.methods.extend(quote!(.title(#title)));
         }
-        Ok(attributes)
+        Ok(self)
     }
 }
 

@@ -1,6 +1,9 @@
-//! The attribute `tool` on functions and methods, and the macro `router!`.
+//! The attributes `tool`, `prompt`, `resource` and `complete` on functions and methods, and the macro `router!`.
 
 mod attributes;
+mod call;
+mod entry;
+mod kind;
 mod router;
 mod signature;
 
@@ -11,31 +14,32 @@ use syn::{Error, Ident, Result, Type};
 
 use crate::handler::attributes::HandlerAttributes;
 use crate::handler::signature::{Parameter, Signature};
-use crate::parse::{doc_text, with_named_lifetimes, with_static_lifetimes};
+use crate::parse::with_named_lifetimes;
 
+pub(crate) use crate::handler::kind::Kind;
 pub(crate) use crate::handler::router::expand_router;
 
 /// The meaning of a parameter of a handler.
 enum Role {
     /// `&self`, `&mut self` or a reference: the state. The type is `None` for a receiver.
     State { is_mutable: bool, ty: Option<Box<Type>> },
-    /// The arguments of the call.
-    Arguments(Box<Type>),
-    /// The call: the handler itself responds.
-    Call,
+    /// The arguments, a variable of a template, or the text to complete. The name is `None` for a pattern.
+    Value { name: Option<Ident>, ty: Box<Type> },
+    /// The request: the handler itself responds.
+    Request,
 }
 
 impl Role {
-    fn new(parameter: &Parameter) -> Role {
+    fn new(parameter: &Parameter, kind: Kind) -> Role {
         match parameter {
             Parameter::Receiver { is_mutable, .. } => Role::State { is_mutable: *is_mutable, ty: None },
-            Parameter::Typed(ty) => match &**ty {
-                Type::Reference(reference) => Role::State {
+            Parameter::Typed(name, ty) => match &**ty {
+                Type::Reference(reference) if !is_named(&reference.elem, "str") => Role::State {
                     is_mutable: reference.mutability.is_some(),
                     ty: Some(reference.elem.clone()),
                 },
-                other if is_named(other, "Call") => Role::Call,
-                _ => Role::Arguments(ty.clone()),
+                other if is_named(other, kind.request()) => Role::Request,
+                _ => Role::Value { name: name.clone(), ty: ty.clone() },
             },
         }
     }
@@ -52,61 +56,68 @@ fn is_named(ty: &Type, name: &str) -> bool {
 
 /// A function and what its parameters mean.
 struct Handler {
+    kind: Kind,
+    attributes: HandlerAttributes,
     signature: Signature,
     roles: Vec<Role>,
     root: TokenStream,
 }
 
-/// The name of the generated function that returns the `Tool`.
-fn tool_name(name: &Ident) -> Ident {
-    format_ident!("__tool_{}", name)
+/// The name of the generated function that returns the entry of the catalogue.
+fn entry_name(name: &Ident) -> Ident {
+    format_ident!("__entry_{}", name)
 }
 
-/// The name of the generated function that handles a call.
-fn call_name(name: &Ident) -> Ident {
-    format_ident!("__call_{}", name)
+/// The name of the generated function that returns the handler.
+fn handler_name(name: &Ident) -> Ident {
+    format_ident!("__handler_{}", name)
 }
 
 /// Expands the attribute: the function itself, and two generated functions.
-pub(crate) fn expand(attributes: TokenStream, item: TokenStream) -> TokenStream {
-    let generated = expand_handler(attributes, item.clone()).unwrap_or_else(Error::into_compile_error);
+pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let generated = expand_handler(kind, attributes, item.clone()).unwrap_or_else(Error::into_compile_error);
     quote!(#item #generated)
 }
 
-fn expand_handler(attributes: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let attributes = HandlerAttributes::parse(attributes)?;
+fn expand_handler(kind: Kind, attributes: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let attributes = HandlerAttributes::parse(kind, attributes)?;
     let signature: Signature = syn::parse2(item)?;
     let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
-    let roles = signature.parameters.iter().map(Role::new).collect();
-    let handler = Handler { signature, roles, root };
+    let roles = signature.parameters.iter().map(|parameter| Role::new(parameter, kind)).collect();
+    let handler = Handler { kind, attributes, signature, roles, root };
     handler.check()?;
-    let (tool, call) = (handler.tool(&attributes)?, handler.call());
-    Ok(quote!(#tool #call))
+    let (entry, call) = (handler.entry()?, handler.handler());
+    Ok(quote!(#entry #call))
 }
 
 impl Handler {
     /// Refuses signatures that no router can call.
     fn check(&self) -> Result<()> {
-        let Handler { signature, roles, .. } = self;
+        let Handler { kind, signature, roles, .. } = self;
         if let Some(parameter) = signature.generics.type_params().next() {
-            return Err(Error::new(
-                parameter.span(),
-                "a tool has one schema: type parameters are not possible",
-            ));
+            let reason = match kind {
+                Kind::Tool => "a tool has one schema: type parameters are not possible",
+                _ => "a router calls one function: type parameters are not possible",
+            };
+            return Err(Error::new(parameter.span(), reason));
         }
         if let Some(span) = signature.asynchronous {
-            let reason = "a handler is not async: take the `Call`, and pass it to a task of an adapter";
+            let request = kind.request();
+            let reason =
+                format!("a handler is not async: take the `{request}`, and pass it to a task of an adapter");
             return Err(Error::new(span, reason));
         }
-        let (mut has_arguments, mut has_state, mut has_call) = (false, false, false);
+        let (mut has_value, mut has_state, mut has_request) = (false, false, false);
         for (role, parameter) in roles.iter().zip(&signature.parameters) {
             let (found, reason) = match role {
-                Role::Arguments(_) => (
-                    &mut has_arguments,
-                    "a tool has one parameter for its arguments: put all of them into one struct",
-                ),
-                Role::State { .. } => (&mut has_state, "a handler has one parameter for the state"),
-                Role::Call => (&mut has_call, "a handler has one `Call`"),
+                Role::Value { .. } => match kind.one_value() {
+                    Some(reason) => (&mut has_value, reason.to_owned()),
+                    None => continue,
+                },
+                Role::State { .. } => {
+                    (&mut has_state, "a handler has one parameter for the state".to_owned())
+                }
+                Role::Request => (&mut has_request, format!("a handler has one `{}`", kind.request())),
             };
             if std::mem::replace(found, true) {
                 return Err(Error::new(parameter.span(), reason));
@@ -115,7 +126,7 @@ impl Handler {
         match &signature.output {
             Some(output) if self.responds() => Err(Error::new(
                 output.span(),
-                "this handler responds through its `Call`, so it returns nothing",
+                format!("this handler responds through its `{}`, so it returns nothing", kind.request()),
             )),
             _ => Ok(()),
         }
@@ -123,76 +134,15 @@ impl Handler {
 
     /// Whether the handler itself responds.
     fn responds(&self) -> bool {
-        self.roles.iter().any(|role| matches!(role, Role::Call))
+        self.roles.iter().any(|role| matches!(role, Role::Request))
     }
 
-    fn arguments(&self) -> Option<&Type> {
-        self.roles.iter().find_map(|role| match role {
-            Role::Arguments(ty) => Some(&**ty),
+    /// The names and types of the parameters for values.
+    fn values(&self) -> impl Iterator<Item = (Option<&Ident>, &Type)> {
+        self.roles.iter().filter_map(|role| match role {
+            Role::Value { name, ty } => Some((name.as_ref(), &**ty)),
             _ => None,
         })
-    }
-
-    /// Generates the function that returns the `Tool`.
-    fn tool(&self, attributes: &HandlerAttributes) -> Result<TokenStream> {
-        let Handler { signature: Signature { name, visibility, output, .. }, root, .. } = self;
-        let function = tool_name(name);
-        let text = match &attributes.name {
-            Some(name) => name.value(),
-            None => name.to_string().trim_start_matches("r#").to_owned(),
-        };
-        let tool = match self.arguments().map(with_static_lifetimes) {
-            Some(ty) => quote!(#root::server::Tool::with_arguments::<#ty>(#text)),
-            None => quote!(#root::server::Tool::new(#text, "{}")),
-        };
-        let description = match &attributes.description {
-            Some(description) => Some(quote!(#description)),
-            None => doc_text(&self.signature.attributes)?,
-        };
-        let description = description.map(|text| quote!(.description(#text)));
-        // An `impl Trait` has no name, so its output schema is unknown.
-        let output = output.as_ref().filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(|ty| {
-            let ty = with_static_lifetimes(ty);
-            quote!(.result_of::<#ty>())
-        });
-        let methods = &attributes.methods;
-        Ok(quote!(
-            #[doc(hidden)]
-            #visibility const fn #function() -> #root::server::Tool<'static> {
-                #tool #description #output #methods
-            }
-        ))
-    }
-
-    /// Generates the function that handles a call.
-    fn call(&self) -> TokenStream {
-        let Handler { signature: Signature { name, visibility, generics, parameters, .. }, roles, root } =
-            self;
-        let function = call_name(name);
-        let lifetimes = generics.lifetimes();
-        let (bound, state) = self.context();
-        let path = match parameters.iter().any(|parameter| matches!(parameter, Parameter::Receiver { .. })) {
-            true => quote!(Self::#name),
-            false => quote!(#name),
-        };
-        let values = roles.iter().map(|role| match role {
-            Role::State { .. } => state.clone(),
-            Role::Arguments(_) => quote!(__arguments),
-            Role::Call => quote!(__call),
-        });
-        let result = quote!(#path(#(#values),*));
-        let body = if self.responds() { result } else { quote!(__call.respond(#result)) };
-        let body = match self.arguments() {
-            Some(_) => quote!(__call.with(|__call, __arguments| #body)),
-            None => body,
-        };
-        quote!(
-            #[doc(hidden)]
-            #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_variables)]
-            #visibility fn #function<#(#lifetimes,)* #bound>(__context: &mut __C, __call: #root::server::Call<'_>) {
-                #body
-            }
-        )
     }
 
     /// The generic parameters of the context, and the expression of the state.
@@ -215,7 +165,7 @@ impl Parameter {
     fn span(&self) -> Span {
         match self {
             Parameter::Receiver { span, .. } => *span,
-            Parameter::Typed(ty) => ty.span(),
+            Parameter::Typed(_, ty) => ty.span(),
         }
     }
 }

@@ -6,18 +6,50 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Error, Ident, Path, Result, Token};
 
-use crate::handler::{call_name, tool_name};
+use crate::handler::{entry_name, handler_name};
 
-/// Expands the paths of functions with the attribute `tool` to a router.
+/// Expands the paths of functions with attributes to a router.
 pub(crate) fn expand_router(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(Error::into_compile_error)
 }
 
 fn expand(input: TokenStream) -> Result<TokenStream> {
     let paths = Punctuated::<Path, Token![,]>::parse_terminated.parse2(input)?;
-    let tools = paths.iter().map(|path| renamed(path, tool_name));
-    let calls = paths.iter().map(|path| renamed(path, call_name));
-    Ok(quote!(::mcp_proto::server::Router::new(const { &[#(#tools()),*] }, const { &[#(#calls),*] })))
+    let entries = paths.iter().map(|path| renamed(path, entry_name));
+    let handlers = paths.iter().map(|path| renamed(path, handler_name));
+    // The constants need the type of the context nowhere, so that the compiler infers it from the type of the router.
+    Ok(quote!({
+        use ::mcp_proto::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
+
+        const __ENTRIES: &[__routes::Entry<'static>] = &[#(#entries()),*];
+        const __COUNTS: __routes::Counts = __routes::Counts::new(__ENTRIES);
+        const __TOOLS: &__Tools<'static> =
+            &__Tools::new(const { &__routes::tools::<{ __COUNTS.tools }>(__ENTRIES) });
+        const __PROMPTS: &__Prompts<'static> =
+            &__Prompts::new(const { &__routes::prompts::<{ __COUNTS.prompts }>(__ENTRIES) });
+        const __RESOURCES: &__Resources<'static> =
+            &__Resources::new(const { &__routes::resources::<{ __COUNTS.resources }>(__ENTRIES) })
+                .templates(const { &__routes::templates::<{ __COUNTS.templates }>(__ENTRIES) });
+        const _: () = __routes::check(__ENTRIES);
+
+        ::mcp_proto::server::Router::new(const {
+            let __handlers = &[#(#handlers()),*];
+            &__routes::Tables {
+                features: __routes::Features(const {
+                    &__routes::features::<{ __COUNTS.features() }>(__COUNTS, __TOOLS, __PROMPTS, __RESOURCES)
+                }),
+                tools: __TOOLS,
+                tool_handlers: &__routes::tool_handlers::<_, { __COUNTS.tools }>(__handlers),
+                prompts: __PROMPTS,
+                prompt_handlers: &__routes::prompt_handlers::<_, { __COUNTS.prompts }>(__handlers),
+                resources: __RESOURCES,
+                resource_handlers: &__routes::resource_handlers::<_, { __COUNTS.resources }>(__handlers),
+                template_handlers: &__routes::template_handlers::<_, { __COUNTS.templates }>(__handlers),
+                completed: const { &__routes::completed::<{ __COUNTS.completions }>(__ENTRIES) },
+                completion_handlers: &__routes::completion_handlers::<_, { __COUNTS.completions }>(__handlers),
+            }
+        })
+    }))
 }
 
 /// Replaces the name at the end of a path.

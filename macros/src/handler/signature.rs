@@ -25,8 +25,8 @@ pub(crate) struct Signature {
 pub(crate) enum Parameter {
     /// `&self` or `&mut self`.
     Receiver { is_mutable: bool, span: Span },
-    /// Any other parameter.
-    Typed(Box<Type>),
+    /// Any other parameter, with its name if the pattern is a name.
+    Typed(Option<Ident>, Box<Type>),
 }
 
 impl Parse for Signature {
@@ -68,7 +68,7 @@ fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
             if pattern.to_string() == "self" || pattern.to_string() == "mut self" {
                 return Err(Error::new(pattern.span(), "the receiver is `&self` or `&mut self`"));
             }
-            parameters.push(Parameter::Typed(ty));
+            parameters.push(Parameter::Typed(parse_name.parse2(pattern).ok(), ty));
         } else {
             parameters.push(parse_receiver.parse2(pattern)?);
         }
@@ -77,6 +77,12 @@ fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
         }
     }
     Ok(parameters)
+}
+
+/// Parses a pattern that is a name.
+fn parse_name(input: ParseStream<'_>) -> Result<Ident> {
+    input.parse::<Option<Token![mut]>>()?;
+    input.parse()
 }
 
 fn parse_receiver(input: ParseStream<'_>) -> Result<Parameter> {

@@ -91,7 +91,7 @@ impl TypedError {
     }
 
     #[inline(never)]
-    pub(super) fn new(message: &dyn WriteText) -> TypedError {
+    pub(crate) fn new(message: &dyn WriteText) -> TypedError {
         let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
         message.pieces(&mut |piece| error.append(piece));
         error

@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
 
     /// Writes the name of a member, piece by piece.
     #[cfg(feature = "serde")]
-    pub(super) fn key_display(&mut self, key: &dyn WriteText) {
+    pub(crate) fn key_display(&mut self, key: &dyn WriteText) {
         self.order.name(self.last);
         self.enclose(key, b"\":");
     }

@@ -11,6 +11,7 @@ use crate::protocol::objects::view::{entries, text, view};
 /// The default media types of text and binary resources. Some clients require a media type in all contents.
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
+const JSON: &str = "application/json";
 
 /// The contents of a resource.
 #[derive(Clone, Copy)]
@@ -34,6 +35,31 @@ pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body:
         Body::Text(text) => out.display(text),
         Body::Blob(bytes) => out.base64(bytes),
     }
+}
+
+/// Writes the contents of a resource with its URI. `value` writes JSON, which becomes text. Returns `false` if `value`
+/// does.
+pub(crate) fn write_json_contents(
+    out: &mut Writer<'_>,
+    uri: &str,
+    mime_type: Option<&str>,
+    value: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+) -> bool {
+    out.begin_object();
+    out.field_string("uri", uri);
+    out.field_string("mimeType", mime_type.unwrap_or(JSON));
+    // The text is an escaped copy of the value. The value stands before the text until the copy is complete.
+    let before = out.mark();
+    out.key("text");
+    let from = out.len();
+    let is_valid = value(out) || out.overflowed();
+    let to = out.len();
+    out.members(r#""text":""#);
+    out.escape_own(from, to);
+    out.token("\"");
+    out.cut(before, to);
+    out.end_object();
+    is_valid
 }
 
 /// Writes the contents of a resource up to the value of the member `text` or `blob`.

@@ -99,10 +99,7 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: ReferenceView<'_>) -
 
 /// Responds with the values that begin with `typed`.
 fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
-    let begins = |value: &&&str| {
-        let mut value = value.chars();
-        typed.chars().all(|typed| value.next() == Some(typed))
-    };
+    let begins = |value: &&&str| begins_with(**value, typed);
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
     request.result(&mut |out| {
@@ -114,6 +111,15 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
             None => false,
         });
     })
+}
+
+/// Whether a value begins with the typed text.
+fn begins_with(value: &(impl WriteText + ?Sized), typed: Str<'_>) -> bool {
+    let (mut typed, mut begins) = (typed.chars(), true);
+    value.pieces(&mut |piece| {
+        begins = begins && piece.chars().all(|letter| typed.next().is_none_or(|typed| typed == letter));
+    });
+    begins && typed.next().is_none()
 }
 
 /// A request for completions of an argument: typed text and response methods.
@@ -182,6 +188,12 @@ impl<'a> Complete<'a> {
     /// `hasMore` reports omitted values.
     pub fn values<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
         self.reply.values(None, values);
+    }
+
+    /// Responds with those of the values that begin with the typed text.
+    pub fn matching<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
+        let typed = self.value();
+        self.values(values.into_iter().filter(|value| begins_with(value, typed)));
     }
 
     /// Responds with values and their total number.

@@ -92,6 +92,12 @@ impl<'t> Prompts<'t> {
         Prompts { catalogue: None, list_changed: false, stringify: false }
     }
 
+    /// The prompts of a static catalogue. Empty if the list is dynamic.
+    #[cfg(feature = "derive")]
+    pub(crate) fn entries(&self) -> &'t [Prompt<'t>] {
+        self.catalogue.unwrap_or_default()
+    }
+
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {

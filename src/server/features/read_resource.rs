@@ -3,9 +3,10 @@
 //! Specification: *Resources*, *Reading resources*.
 
 use crate::error::ProtocolError;
-use crate::json::{Chars, WriteText};
+use crate::json::{Chars, WriteText, Writer};
+use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
-use crate::protocol::objects::resource_contents::{Body, Contents, write_contents};
+use crate::protocol::objects::resource_contents::{Body, Contents, write_contents, write_json_contents};
 use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalogue::{Catalogue, Found};
@@ -97,6 +98,29 @@ impl<'a> ReadResource<'a> {
     /// Responds with bytes. The media type comes from the catalogue, or else is `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
         self.respond_one(Body::Blob(bytes));
+    }
+
+    /// Responds with a value as JSON text. The media type comes from the catalogue, or else is `application/json`.
+    #[cfg(feature = "serde")]
+    pub fn json<T: serde_core::Serialize + ?Sized>(self, value: &T) {
+        self.respond_json(&mut |out| out.serialize(value).is_ok());
+    }
+
+    /// Responds with the JSON value that `body` writes, like [`json`](Self::json).
+    pub fn json_with(self, body: impl FnOnce(&mut Writer<'_>)) {
+        let mut body = Some(body);
+        self.respond_json(&mut |out| write_once(out, &mut body));
+    }
+
+    fn respond_json(self, value: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+        let (uri, mime_type) = (self.uri, self.mime_type());
+        self.reply.result(true, Shape::List, &mut |out| {
+            out.key("contents");
+            out.begin_array();
+            let valid = write_json_contents(out, uri, mime_type, value);
+            out.end_array();
+            valid
+        });
     }
 
     fn respond_one(self, body: Body<'_>) {

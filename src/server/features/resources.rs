@@ -138,6 +138,12 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
+    /// The resources and the templates of static catalogues. Empty if the lists are dynamic.
+    #[cfg(feature = "derive")]
+    pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
+        (self.catalogue.unwrap_or_default(), self.templates.unwrap_or_default())
+    }
+
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {

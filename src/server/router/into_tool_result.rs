@@ -14,6 +14,7 @@ use crate::server::reply::Reply;
 /// | `()` | one empty text block |
 /// | a string, an integer, any other [`WriteText`] | one text block |
 /// | [`Structured<T>`] | structured content with a text copy; the tool declares an output schema |
+/// | [`WrittenJson`](crate::server::WrittenJson) | structured content that a `Writer` writes, with a text copy |
 /// | [`Content`] | content blocks |
 /// | `Result<T, E>` | `T`, or a tool failure (`isError`) with the text of `E` |
 ///

@@ -1,23 +1,48 @@
-//! `Router`: tools and the functions that handle their calls.
+//! `Router`: tools, prompts, resources and completions, and the functions that handle their requests.
 
+mod decode;
+pub(crate) mod into_prompt_result;
+pub(crate) mod into_resource_result;
 pub(crate) mod into_tool_result;
+#[doc(hidden)]
+pub mod routes;
 
 use crate::error::ProtocolError;
-use crate::protocol::objects::tool::Tool;
+use crate::json::Chars;
+use crate::protocol::objects::completion::{Reference, ReferenceView};
+use crate::protocol::uri_template;
 use crate::server::call::Call;
+use crate::server::event::Event;
+use crate::server::feature::Feature;
+use crate::server::features::completion::Complete;
+use crate::server::features::get_prompt::GetPrompt;
+use crate::server::features::prompts::Prompts;
+use crate::server::features::read_resource::ReadResource;
+use crate::server::features::resources::Resources;
 use crate::server::features::tools::Tools;
+use crate::server::router::routes::{Completed, Tables};
 
 /// A function that handles the calls of one tool. `C` is the context, often the state of the application.
 pub type ToolHandler<C> = fn(&mut C, Call<'_>);
 
-/// A static catalogue of tools, each with the function that handles its calls.
+/// A function that handles the requests for one prompt.
+pub type PromptHandler<C> = fn(&mut C, GetPrompt<'_>);
+
+/// A function that reads one resource, or the resources of one template.
+pub type ResourceHandler<C> = fn(&mut C, ReadResource<'_>);
+
+/// A function that completes one argument of a prompt, or one variable of a template.
+pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
+
+/// A static catalogue of tools, prompts and resources, each with the function that handles its requests.
 ///
-/// The attribute [`tool`](macro@crate::tool) makes a function a tool, and the macro [`router!`](crate::router) lists
-/// tools. The name, the description, the schemas and the handler of a tool stand in one place:
+/// The attributes [`tool`](macro@crate::tool), [`prompt`](macro@crate::prompt), [`resource`](macro@crate::resource) and
+/// [`complete`](macro@crate::complete) mark functions, and the macro [`router!`](crate::router) lists them. The name, the
+/// description, the arguments and the handler of an entry stand in one place:
 ///
 /// ```
-/// use mcp_proto::server::{Event, Router, ServerConfig};
-/// use mcp_proto::{Server, ToolArguments, router, tool};
+/// use mcp_proto::server::{Router, ServerConfig};
+/// use mcp_proto::{Server, ToolArguments, complete, prompt, resource, router, tool};
 ///
 /// struct Lamp {
 ///     is_on: bool,
@@ -35,52 +60,106 @@ pub type ToolHandler<C> = fn(&mut C, Call<'_>);
 ///     "done"
 /// }
 ///
-/// static ROUTER: Router<Lamp> = router![switch];
-/// static INFO: ServerConfig = ServerConfig::new("lamp", "1.0.0").features(&[ROUTER.tools()]);
+/// /// The state of the lamp.
+/// #[resource("lamp://state")]
+/// fn state(lamp: &Lamp) -> &'static str {
+///     if lamp.is_on { "on" } else { "off" }
+/// }
+///
+/// /// The manual, by page.
+/// #[resource("lamp://manual/{page}", mime = "text/markdown")]
+/// fn manual(page: u8) -> Option<&'static str> {
+///     (page == 1).then_some("# The lamp")
+/// }
+///
+/// #[derive(ToolArguments)]
+/// struct Room<'a> {
+///     name: &'a str,
+/// }
+///
+/// /// Asks for a color that fits a room.
+/// #[prompt]
+/// fn color(Room { name }: Room<'_>) -> String {
+///     format!("Which color of light fits a {name}?")
+/// }
+///
+/// #[complete(prompt = "color", argument = "name")]
+/// fn rooms() -> [&'static str; 2] {
+///     ["kitchen", "library"]
+/// }
+///
+/// static ROUTER: Router<Lamp> = router![switch, state, manual, color, rooms];
+/// static INFO: ServerConfig = ServerConfig::new("lamp", "1.0.0").features(ROUTER.features());
 ///
 /// fn on_event(server: &mut Server<'_>, lamp: &mut Lamp) {
-///     match server.event() {
-///         Some(Event::Call(call)) => ROUTER.call(lamp, call),
-///         _ => {}
+///     match server.event().and_then(|event| ROUTER.handle(lamp, event)) {
+///         // Events that are no requests for the router.
+///         Some(event) => drop(event),
+///         None => {}
 ///     }
 /// }
 /// # assert_eq!(ROUTER.tools().get("switch").unwrap().input_schema(), Switch::INPUT_SCHEMA);
+/// # assert_eq!(ROUTER.features().len(), 4);
 /// # let _ = on_event;
 /// ```
 ///
-/// The router has no heap and no state. `C` is the context that [`call`](Router::call) lends to the handlers. A handler
-/// with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`. Each type
-/// implements both for itself. Implement them for a context that has several parts.
+/// The router has no heap and no state. `C` is the context that [`handle`](Router::handle) lends to the handlers. A
+/// handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`. Each
+/// type implements both for itself. Implement them for a context that has several parts.
 #[derive(Debug)]
 pub struct Router<'t, C: ?Sized> {
-    tools: Tools<'t>,
-    handlers: &'t [ToolHandler<C>],
+    tables: &'t Tables<'t, C>,
 }
 
 impl<'t, C: ?Sized> Router<'t, C> {
-    /// Creates a router. The macro [`router!`](crate::router) calls this function. The two lists have the same order.
+    /// Creates a router. Only the macro `router!` calls this function.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(tables: &'t Tables<'t, C>) -> Router<'t, C> {
+        Router { tables }
+    }
+
+    /// The features that the router has, for [`ServerConfig::features`](crate::server::ServerConfig::features).
     ///
-    /// # Panics
-    /// Two tools have the same name, or an annotation `x-mcp-header` is invalid, like in [`Tools::new`]. The lists have
-    /// different lengths. In constants and statics, a panic is a compile error.
+    /// These are those of tools, prompts and resources that have entries. The feature
+    /// [`Completion`](crate::server::Completion) is among them if the router completes an argument, or if an argument of a
+    /// prompt is an enumeration.
+    ///
+    /// A server that has more features lists all of them:
+    ///
+    /// ```
+    /// # use mcp_proto::server::{Logging, Resources, Router, ServerConfig, Subscriptions};
+    /// # use mcp_proto::{resource, router, tool};
+    /// # #[tool]
+    /// # fn stop() {}
+    /// # #[resource("device://state")]
+    /// # fn state() -> &'static str { "on" }
+    /// static ROUTER: Router<()> = router![stop, state];
+    /// static RESOURCES: Resources = ROUTER.resources().subscribe();
+    /// static INFO: ServerConfig =
+    ///     ServerConfig::new("device", "1.0.0").features(&[ROUTER.tools(), &RESOURCES, &Subscriptions, &Logging]);
+    /// ```
     #[must_use]
-    pub const fn new(catalogue: &'t [Tool<'t>], handlers: &'t [ToolHandler<C>]) -> Router<'t, C> {
-        assert!(catalogue.len() == handlers.len(), "each tool needs one handler");
-        Router { tools: Tools::new(catalogue), handlers }
+    pub const fn features(&self) -> &'t [&'t dyn Feature] {
+        self.tables.features.0
     }
 
-    /// Adds `"structuredContent":{}` to results without structured content: see
-    /// [`Tools::always_structured_content`].
+    /// The feature *tools* of this router.
     #[must_use]
-    pub const fn always_structured_content(mut self) -> Self {
-        self.tools = self.tools.always_structured_content();
-        self
+    pub const fn tools(&self) -> &'t Tools<'t> {
+        self.tables.tools
     }
 
-    /// The feature *tools* of this router, for [`ServerConfig::features`](crate::server::ServerConfig::features).
+    /// The feature *prompts* of this router.
     #[must_use]
-    pub const fn tools(&self) -> &Tools<'t> {
-        &self.tools
+    pub const fn prompts(&self) -> &'t Prompts<'t> {
+        self.tables.prompts
+    }
+
+    /// The feature *resources* of this router.
+    #[must_use]
+    pub const fn resources(&self) -> &'t Resources<'t> {
+        self.tables.resources
     }
 
     /// The handler of the tool with this name. `None` if the router has no such tool.
@@ -88,7 +167,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// A server with several catalogues can pass a call to the router that has its tool.
     #[must_use]
     pub fn handler(&self, name: &str) -> Option<ToolHandler<C>> {
-        let mut entries = self.tools.entries().iter().zip(self.handlers);
+        let mut entries = self.tables.tools.entries().iter().zip(self.tables.tool_handlers);
         entries.find(|(tool, _)| tool.name() == name).map(|(_, handler)| *handler)
     }
 
@@ -100,6 +179,66 @@ impl<'t, C: ?Sized> Router<'t, C> {
             Some(handler) => handler(context, call),
             None => call.reply.state.refuse(&call.reply.pending, ProtocolError::UnknownTool),
         }
+    }
+
+    /// Passes the request of an event to its handler, which responds. Returns any other event: `None` means that the
+    /// event is handled.
+    ///
+    /// A request for an entry that the router does not have is returned as well, so that another router can handle it. The
+    /// server answers a request that the application drops with an error (-32603).
+    pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
+        match event {
+            Event::Call(call) => match self.handler(call.name()) {
+                Some(handler) => handler(context, call),
+                None => return Some(Event::Call(call)),
+            },
+            Event::GetPrompt(request) => match self.prompt_handler(request.name()) {
+                Some(handler) => handler(context, request),
+                None => return Some(Event::GetPrompt(request)),
+            },
+            Event::ReadResource(request) => match self.resource_handler(request.uri()) {
+                Some(handler) => handler(context, request),
+                None => return Some(Event::ReadResource(request)),
+            },
+            Event::Complete(request) => match self.completion_handler(&request) {
+                Some(handler) => handler(context, request),
+                None => return Some(Event::Complete(request)),
+            },
+            other => return Some(other),
+        }
+        None
+    }
+
+    fn prompt_handler(&self, name: &str) -> Option<PromptHandler<C>> {
+        let mut entries = self.tables.prompts.entries().iter().zip(self.tables.prompt_handlers);
+        entries.find(|(prompt, _)| prompt.name() == name).map(|(_, handler)| *handler)
+    }
+
+    /// The handler of the resource with this URI, or of the first template that matches it.
+    fn resource_handler(&self, uri: &str) -> Option<ResourceHandler<C>> {
+        let Tables { resources, resource_handlers, template_handlers, .. } = self.tables;
+        let (entries, templates) = resources.entries();
+        let mut fixed = entries.iter().zip(*resource_handlers);
+        let fixed = fixed.find(|(resource, _)| resource.uri() == uri).map(|(_, handler)| *handler);
+        let matches = |template: &str| uri_template::find(template, Chars::new(uri), "").is_some();
+        fixed.or_else(|| {
+            let mut templates = templates.iter().zip(*template_handlers);
+            templates.find(|(template, _)| matches(template.uri_template())).map(|(_, handler)| *handler)
+        })
+    }
+
+    fn completion_handler(&self, request: &Complete<'_>) -> Option<CompletionHandler<C>> {
+        let (reference, argument) = (request.reference(), request.argument());
+        let is_requested = |completed: &Completed<'_>| {
+            argument == *completed.argument
+                && match (reference, completed.reference) {
+                    (ReferenceView::Prompt(wanted), Reference::Prompt(known))
+                    | (ReferenceView::Resource(wanted), Reference::Resource(known)) => wanted == *known,
+                    _ => false,
+                }
+        };
+        let mut entries = self.tables.completed.iter().zip(self.tables.completion_handlers);
+        entries.find(|(completed, _)| is_requested(completed)).map(|(_, handler)| *handler)
     }
 }
 

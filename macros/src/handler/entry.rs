@@ -1,0 +1,170 @@
+//! Generates the entry of a handler in the catalogue.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{Error, LitStr, Result, Type};
+
+use crate::handler::kind::Kind;
+use crate::handler::{Handler, entry_name};
+use crate::parse::{doc_text, with_static_lifetimes};
+
+impl Handler {
+    /// Generates the function that returns the entry.
+    pub(crate) fn entry(&self) -> Result<TokenStream> {
+        let (root, visibility, function) =
+            (&self.root, &self.signature.visibility, entry_name(&self.signature.name));
+        let entry = match self.kind {
+            Kind::Tool => self.tool()?,
+            Kind::Prompt => self.prompt()?,
+            Kind::Resource => self.resource()?,
+            Kind::Complete => self.completion()?,
+        };
+        Ok(quote!(
+            #[doc(hidden)]
+            #visibility const fn #function() -> #root::server::routes::Entry<'static> {
+                #entry
+            }
+        ))
+    }
+
+    /// The name in the catalogue.
+    fn name(&self) -> String {
+        match &self.attributes.name {
+            Some(name) => name.value(),
+            None => self.signature.name.to_string().trim_start_matches("r#").to_owned(),
+        }
+    }
+
+    /// Generates the calls that set the description, the title and the hints.
+    fn methods(&self) -> Result<TokenStream> {
+        let description = match &self.attributes.description {
+            Some(description) => Some(quote!(#description)),
+            None => doc_text(&self.signature.attributes)?,
+        };
+        let (description, methods) =
+            (description.map(|text| quote!(.description(#text))), &self.attributes.methods);
+        Ok(quote!(#description #methods))
+    }
+
+    /// The type of the result. An `impl Trait` has no name, so its properties are unknown.
+    fn output(&self) -> Option<TokenStream> {
+        let output = self.signature.output.as_ref();
+        output.filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(with_static_lifetimes)
+    }
+
+    fn tool(&self) -> Result<TokenStream> {
+        let (root, name, methods) = (&self.root, self.name(), self.methods()?);
+        let tool = match self.values().next() {
+            Some((_, ty)) => {
+                let ty = with_static_lifetimes(ty);
+                quote!(#root::server::Tool::with_arguments::<#ty>(#name))
+            }
+            None => quote!(#root::server::Tool::new(#name, "{}")),
+        };
+        let output = self.output().map(|ty| quote!(.result_of::<#ty>()));
+        Ok(quote!(#root::server::routes::Entry::Tool(#tool #output #methods)))
+    }
+
+    fn prompt(&self) -> Result<TokenStream> {
+        let (root, name, methods) = (&self.root, self.name(), self.methods()?);
+        let values = self.attributes.values.iter().map(|(name, values)| {
+            let name = name.to_string();
+            quote!(let __arguments = #root::server::routes::with_values(__arguments, #name, &[#values]);)
+        });
+        let prompt = match self.values().next() {
+            Some((_, ty)) => {
+                let ty = with_static_lifetimes(ty);
+                quote!({
+                    const __FIELDS: &#root::schema::Fields = <#ty as #root::schema::Schema>::NODE.fields();
+                    const __ARGUMENTS: &[#root::server::PromptArgument<'static>; __FIELDS.fields.len()] =
+                        &{
+                            let __arguments = #root::server::routes::prompt_arguments(__FIELDS);
+                            #(#values)*
+                            __arguments
+                        };
+                    let __prompt = #root::server::Prompt::new(#name).arguments(__ARGUMENTS);
+                    match <#ty as #root::ToolArguments>::DESCRIPTION {
+                        ::core::option::Option::Some(__text) => __prompt.description(__text),
+                        ::core::option::Option::None => __prompt,
+                    }
+                })
+            }
+            None => match self.attributes.values.first() {
+                Some((name, _)) => return Err(Error::new(name.span(), "the prompt has no arguments")),
+                None => quote!(#root::server::Prompt::new(#name)),
+            },
+        };
+        Ok(quote!(#root::server::routes::Entry::Prompt(#prompt #methods)))
+    }
+
+    fn resource(&self) -> Result<TokenStream> {
+        let Some(uri) = &self.attributes.uri else { return Ok(TokenStream::new()) };
+        let names = variables(uri)?;
+        for (name, ty) in self.values() {
+            let name = name.ok_or_else(|| {
+                Error::new(
+                    ty.span(),
+                    "the name of this parameter must be the name of a variable of the template",
+                )
+            })?;
+            if !names.contains(&name.to_string()) {
+                return Err(Error::new(name.span(), format!("the template has no variable `{name}`")));
+            }
+        }
+        let (root, name, methods) = (&self.root, self.name(), self.methods()?);
+        let mime = match (&self.attributes.mime, self.output()) {
+            (Some(mime), _) => quote!(__entry.mime_type(#mime)),
+            (None, Some(ty)) => quote!(match <#ty as #root::server::IntoResourceResult>::MIME_TYPE {
+                ::core::option::Option::Some(__mime) => __entry.mime_type(__mime),
+                ::core::option::Option::None => __entry,
+            }),
+            (None, None) => quote!(__entry),
+        };
+        let (kind, entry) = match names.is_empty() {
+            true => (quote!(Resource), quote!(Resource)),
+            false => (quote!(Template), quote!(ResourceTemplate)),
+        };
+        Ok(quote!({
+            let __entry = #root::server::#entry::new(#uri, #name)#methods;
+            #root::server::routes::Entry::#kind(#mime)
+        }))
+    }
+
+    fn completion(&self) -> Result<TokenStream> {
+        let (root, attributes) = (&self.root, &self.attributes);
+        let refuse = || {
+            let reason = "expected `prompt = \"…\", argument = \"…\"`, or `resource = \"…\", argument = \"…\"` with a \
+                          URI template and one of its variables";
+            Error::new(self.signature.name.span(), reason)
+        };
+        let argument = attributes.argument.as_ref().ok_or_else(refuse)?;
+        let reference = match (&attributes.prompt, &attributes.uri) {
+            (Some(prompt), None) => quote!(Prompt(#prompt)),
+            (None, Some(uri)) if variables(uri)?.contains(&argument.value()) => quote!(Resource(#uri)),
+            (None, Some(_)) => {
+                let reason = format!("the template has no variable `{}`", argument.value());
+                return Err(Error::new(argument.span(), reason));
+            }
+            _ => return Err(refuse()),
+        };
+        Ok(quote!(#root::server::routes::Entry::Completion(#root::server::routes::Completed {
+            reference: #root::server::routes::Reference::#reference,
+            argument: #argument,
+        })))
+    }
+}
+
+/// The names of the variables of a URI template.
+fn variables(template: &LitStr) -> Result<Vec<String>> {
+    let text = template.value();
+    let mut parts = text.split('{');
+    if parts.next().is_some_and(|literal| literal.contains('}')) {
+        return Err(Error::new(template.span(), "a `}` without `{`"));
+    }
+    let names = parts.map(|part| {
+        let name = part.split_once('}').map(|(name, _)| name.strip_prefix('+').unwrap_or(name));
+        name.map(str::to_owned).ok_or_else(|| Error::new(template.span(), "a `{` without `}`"))
+    });
+    names.collect()
+}

@@ -1,0 +1,44 @@
+//! The kinds of handlers, one for each attribute.
+
+/// The kind of a handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+    Complete,
+}
+
+impl Kind {
+    /// The name of the attribute.
+    pub(crate) fn attribute(self) -> &'static str {
+        match self {
+            Kind::Tool => "tool",
+            Kind::Prompt => "prompt",
+            Kind::Resource => "resource",
+            Kind::Complete => "complete",
+        }
+    }
+
+    /// The name of the request's type.
+    pub(crate) fn request(self) -> &'static str {
+        match self {
+            Kind::Tool => "Call",
+            Kind::Prompt => "GetPrompt",
+            Kind::Resource => "ReadResource",
+            Kind::Complete => "Complete",
+        }
+    }
+
+    /// Why a handler has no second parameter for a value. `None` if a handler may have several.
+    pub(crate) fn one_value(self) -> Option<&'static str> {
+        match self {
+            Kind::Tool => Some("a tool has one parameter for its arguments: put all of them into one struct"),
+            Kind::Prompt => {
+                Some("a prompt has one parameter for its arguments: put all of them into one struct")
+            }
+            Kind::Resource => None,
+            Kind::Complete => Some("a completion has one parameter for the typed text"),
+        }
+    }
+}
