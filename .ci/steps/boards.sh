@@ -68,6 +68,17 @@ step_picoserve() {
     say cargo clippy --quiet --locked --lib --no-default-features --target thumbv7m-none-eabi -- -D warnings
 }
 
+# Projects from the templates for `cargo generate`, one for each board.
+step_templates() {
+    need rustup
+    local name
+    for name in thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
+        target "$name"
+    done
+    installed_qemu
+    say .ci/templates
+}
+
 # Sizes of the images, checked against the limits in the script, and that no image can panic.
 step_footprint() {
     need rustup nm size python3 make
