@@ -128,9 +128,10 @@ step_c() {
     say .ci/interop/c "$build/c" "${qemu[@]}"
 }
 
-# The official Python clients drive a board in QEMU through `mcp-serial-bridge`.
+# Official clients drive a board in QEMU through `mcp-serial-bridge`: those for Python with all checks, and all of them on
+# a noisy line. `.ci/interop/noise --long` runs the second part for longer.
 step_bridge() {
-    need python3 rustup
+    need python3 rustup node npm
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local bridge folder target image images=()
     installed_qemu
@@ -143,4 +144,5 @@ step_bridge() {
         images+=("$folder/$(target_of $image)/release/$image")
     done
     say .ci/interop/bridge "$bridge" "${images[@]}"
+    say .ci/interop/noise "$bridge" "${images[2]}" "$(target_directory)/interop-rmcp"
 }
