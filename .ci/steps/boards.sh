@@ -89,7 +89,7 @@ step_footprint() {
 }
 
 # The official Python clients drive boards in QEMU through their UART, and one through its Ethernet. On another board,
-# tasks survive clients that are killed.
+# tasks survive clients that are killed. A board that is a client calls a tool of the official Python servers.
 step_boards() {
     need rustup python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
@@ -99,7 +99,7 @@ step_boards() {
     say cargo build --quiet --example inspect
     programs=$(target_directory)/debug
     folder=$(cd examples/firmware && target_directory)
-    for image in lm3s6965 embassy microbit virt dump http tasks; do
+    for image in lm3s6965 embassy microbit virt dump http tasks client; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done
