@@ -25,36 +25,29 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// ```
 ///
 /// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses none, because the byte stays in the
-/// UART. Where the UART has flow control, it stops the sender. Otherwise it reports an overrun when its own buffer is full,
-/// too. The handler disables the interrupt, and the main loop enables it when it has made space:
+/// UART. With flow control, the UART stops the sender. Without it, the UART reports an overrun when its own buffer is
+/// full. The handler disables the interrupt, and the main loop enables it when it has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};
-/// # mod uart {
-/// #     pub struct Word { pub byte: u8, pub is_break: bool, pub is_damaged: bool }
-/// #     pub fn has_data() -> bool { super::SCRIPT.lock().unwrap().len() > 0 }
-/// #     pub fn read() -> Word {
-/// #         let word = super::SCRIPT.lock().unwrap().remove(0);
-/// #         Word { byte: word as u8, is_break: word & 0x400 != 0, is_damaged: word & 0x300 != 0 }
-/// #     }
-/// #     pub fn enable_receive_interrupt(is_enabled: bool) {
-/// #         super::IS_ENABLED.store(is_enabled, std::sync::atomic::Ordering::Relaxed);
-/// #     }
+/// # struct Word { byte: u8, is_break: bool, is_damaged: bool }
+/// # struct Uart { arrived: std::collections::VecDeque<Word>, interrupt: bool }
+/// # impl Uart {
+/// #     fn has_data(&self) -> bool { !self.arrived.is_empty() }
+/// #     fn read(&mut self) -> Word { self.arrived.pop_front().unwrap() }
+/// #     fn enable_receive_interrupt(&mut self, is_enabled: bool) { self.interrupt = is_enabled }
 /// # }
-/// # static SCRIPT: std::sync::Mutex<Vec<u16>> = std::sync::Mutex::new(Vec::new());
-/// # static IS_ENABLED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 ///
 /// static RECEIVED: Queue<256> = Queue::new();
 ///
-/// /// The interrupt handler: a byte has arrived.
-/// fn on_receive() {
-///     while uart::has_data() {
-///         // A break becomes a mark, and lost bytes are recorded without space.
+/// /// The interrupt handler. `Uart` stands for the registers.
+/// fn on_receive(uart: &mut Uart) {
+///     while uart.has_data() {
+///         // One word may need space for a whole mark.
 ///         if RECEIVED.free() < SESSION_MARK.len() {
-///             uart::enable_receive_interrupt(false);
-///             return;
+///             return uart.enable_receive_interrupt(false);
 ///         }
-///         let word = uart::read();
+///         let word = uart.read();
 ///         if word.is_break {
 ///             RECEIVED.push_all(SESSION_MARK);
 ///         } else if word.is_damaged {
@@ -66,20 +59,19 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// }
 ///
 /// /// The main loop, after each step of the pump.
-/// fn after_step() {
+/// fn after_step(uart: &mut Uart) {
 ///     if RECEIVED.free() >= SESSION_MARK.len() {
-///         uart::enable_receive_interrupt(true);
+///         uart.enable_receive_interrupt(true);
 ///     }
 /// }
-/// # *SCRIPT.lock().unwrap() = (0..300).map(|number| number % 10 + 48).collect();
-/// # on_receive();
-/// # assert_eq!((RECEIVED.len(), SCRIPT.lock().unwrap().len()), (251, 49));
-/// # assert!(!IS_ENABLED.load(std::sync::atomic::Ordering::Relaxed));
+/// # let arrived = (0..300).map(|number| Word { byte: number as u8, is_break: number == 9, is_damaged: false });
+/// # let mut uart = Uart { arrived: arrived.collect(), interrupt: true };
+/// # on_receive(&mut uart);
+/// # assert_eq!((RECEIVED.len(), uart.arrived.len(), uart.interrupt), (251, 54, false));
 /// # (0..10).for_each(|_| _ = RECEIVED.pop());
-/// # after_step();
-/// # assert!(IS_ENABLED.load(std::sync::atomic::Ordering::Relaxed));
-/// # on_receive();
-/// # assert_eq!((RECEIVED.len(), SCRIPT.lock().unwrap().len()), (251, 39));
+/// # after_step(&mut uart);
+/// # on_receive(&mut uart);
+/// # assert_eq!((RECEIVED.len(), uart.arrived.len(), uart.interrupt), (251, 44, false));
 /// ```
 ///
 /// The queue records lost bytes if a push finds the queue full, or if the interrupt calls [`lost`](Queue::lost) after a
