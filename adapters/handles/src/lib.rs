@@ -24,6 +24,7 @@
     )
 )]
 
+mod accept_retry;
 mod begin_requests;
 mod block_on;
 mod cancellation;
@@ -56,15 +57,18 @@ mod server_request;
 mod server_settings;
 mod server_shared;
 mod session;
+mod shared_observer;
 mod signal;
 mod skill_requests;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
+mod stop;
 mod task;
 mod ticket_map;
 mod views;
 
+pub use crate::accept_retry::AcceptRetry;
 pub use crate::block_on::{block_on, block_on_until};
 pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::chunk_writer::ChunkWriter;
@@ -90,10 +94,12 @@ pub use crate::server_request::{InputResponse, ServerRequest, ServerRequestHandl
 pub use crate::server_settings::ServerSettings;
 pub use crate::server_shared::{ServerCloseGuard, ServerShared, Sessions};
 pub use crate::session::ClientSession;
+pub use crate::shared_observer::SharedObserver;
 pub use crate::signal::{Signal, lock};
 pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
 #[cfg(unix)]
 pub use crate::stdio::StdioGuard;
+pub use crate::stop::{Stop, StopListener};
 pub use crate::task::TaskCall;
 pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, SkillDescription,

@@ -60,6 +60,25 @@ impl<'i> ServerSettings<'i> {
         }
     }
 
+    /// The settings of one connection of many, with an observer of its own.
+    #[must_use]
+    pub fn connection<'s>(&self, observer: Option<&'s mut (dyn Observer + Send + 's)>) -> ServerSettings<'s>
+    where
+        'i: 's,
+    {
+        ServerSettings {
+            config: self.config,
+            longest_line: self.longest_line,
+            longest_answer: self.longest_answer,
+            workers: self.workers,
+            waiting: self.waiting,
+            subscription_buffer: self.subscription_buffer,
+            tasks: self.tasks,
+            keep_alive: self.keep_alive,
+            observer,
+        }
+    }
+
     /// Maximum number of deferred requests: those with a worker, and those that wait for one.
     #[must_use]
     pub fn request_limit(&self) -> usize {
@@ -101,6 +120,31 @@ impl std::fmt::Debug for ServerSettings<'_> {
     }
 }
 
+/// Setters for a server with a stop switch and connections. The type needs the fields `stop` (`Option<Stop>`) and
+/// `connections` (`usize`).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! stop_settings {
+    () => {
+        /// Connects a [`Stop`](crate::Stop) switch that stops the server from outside.
+        ///
+        /// The switch works even before the client's first message.
+        #[must_use]
+        pub fn stopped_by(mut self, stop: &$crate::Stop) -> Self {
+            self.stop = Some(stop.clone());
+            self
+        }
+
+        /// Sets the maximum number of concurrent connections of a listener. Default: 64. At the limit, the server accepts
+        /// the next connection when an open connection ends.
+        #[must_use]
+        pub fn connections(mut self, limit: usize) -> Self {
+            self.connections = limit;
+            self
+        }
+    };
+}
+
 /// Setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
@@ -121,14 +165,14 @@ macro_rules! server_settings {
         }
 
         /// Sets the maximum number of concurrent requests outside of the event loop. Further requests
-        /// [wait](Self::waiting).
+        /// [wait](Self::waiting). All connections of a listener share this limit.
         #[must_use]
         pub fn workers(mut self, limit: usize) -> Self {
             self.settings.workers = limit;
             self
         }
 
-        /// Sets the maximum number of requests that wait for a worker. Default: 1,024.
+        /// Sets the maximum number of requests of a connection that wait for a worker. Default: 1,024.
         ///
         /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting
         /// time, and waiting requests can be cancelled.

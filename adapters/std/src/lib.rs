@@ -67,7 +67,6 @@ mod responder;
 mod serve;
 mod skill_requests;
 mod source;
-mod stop;
 mod stream;
 mod sync;
 #[cfg(unix)]
@@ -87,7 +86,6 @@ pub use crate::pump::{Pump, PumpStatus, Waker};
 pub use crate::reconnect::Reconnect;
 pub use crate::responder::Responder;
 pub use crate::serve::{Serve, serve};
-pub use crate::stop::Stop;
 pub use crate::stream::Stream;
 pub use crate::worker::ServerHandle;
 #[cfg(feature = "http")]
@@ -96,6 +94,6 @@ pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
     PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
-    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, TaskUpdate, TemplateDescription,
-    ToolDescription,
+    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Stop, TaskUpdate,
+    TemplateDescription, ToolDescription,
 };

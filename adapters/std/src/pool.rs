@@ -1,4 +1,4 @@
-//! Worker threads of one server, started on demand and reused.
+//! Worker threads of one connection, or of all connections of a listener, started on demand and reused.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -91,18 +91,9 @@ impl Pool {
         drop(cancelled);
     }
 
-    /// Returns a guard that stops the workers on drop.
-    pub(crate) fn join_guard(self: &Arc<Pool>) -> JoinGuard {
-        JoinGuard(Arc::clone(self))
-    }
-}
-
-/// A guard that stops the workers of a connection on drop. The drop waits for at most `JOIN_TIMEOUT`.
-pub(crate) struct JoinGuard(Arc<Pool>);
-
-impl Drop for JoinGuard {
-    fn drop(&mut self) {
-        let shared = &self.0.shared;
+    /// Stops the workers. Waits for at most `JOIN_TIMEOUT`.
+    fn stop(&self) {
+        let shared = &self.shared;
         let mut state = lock(&shared.state);
         state.is_closed = true;
         let queue = mem::take(&mut state.queue);
@@ -118,6 +109,30 @@ impl Drop for JoinGuard {
                 return;
             }
             state = wait_for(&shared.thread_exited, state, left);
+        }
+    }
+}
+
+/// A connection's access to its workers.
+pub(crate) enum PoolGuard {
+    /// Workers of one connection, or of all connections of a listener. The drop stops them.
+    Own(Arc<Pool>),
+    /// Workers that other connections use, too. The drop removes the queued jobs of cancelled requests.
+    Shared(Arc<Pool>),
+}
+
+impl PoolGuard {
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        let (PoolGuard::Own(pool) | PoolGuard::Shared(pool)) = self;
+        pool
+    }
+}
+
+impl Drop for PoolGuard {
+    fn drop(&mut self) {
+        match self {
+            PoolGuard::Own(pool) => pool.stop(),
+            PoolGuard::Shared(pool) => pool.remove_cancelled(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! [`mcp_proto`] on tokio: servers and clients on any two streams.
 //!
-//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
-//!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
-//!   [requests](Responder::request) to the client.
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for every connection to a TCP or
+//!   Unix socket (`Serve::listen`, feature `net`, on by default). Long work runs in [tasks](ServerHandle::run), which
+//!   report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`] stops
+//!   servers.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
 //!   may use one client concurrently. Dropping the future of a request cancels the request.
 //! - With the feature `http`: a client of a server at a URL (`Connector::http`); `https` adds TLS.
@@ -46,6 +47,8 @@ mod connection;
 mod connector;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "net")]
+mod listen;
 mod pump;
 mod pump_state;
 mod serve;
@@ -56,6 +59,8 @@ mod tasks;
 pub use mcp_proto::*;
 
 pub use connector::Connector;
+#[cfg(feature = "net")]
+pub use listen::Listener;
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
@@ -63,8 +68,8 @@ pub use mcp_proto_handles::{
     ClientResponse, CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification,
     Notifications, PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription,
     PromptResult, ReadResult, Reconnect, RequestError, ResourceDescription, Responder, ServeError,
-    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Subscription, TaskCall, TaskUpdate,
-    TemplateDescription, ToolDescription,
+    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Stop, Subscription, TaskCall,
+    TaskUpdate, TemplateDescription, ToolDescription,
 };
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};

@@ -60,8 +60,17 @@ impl ServerHandle {
     /// At most `workers` tasks run, or one if `workers` is zero.
     #[must_use]
     pub fn new(shared: Arc<ServerShared>, workers: usize) -> ServerHandle {
-        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
-        ServerHandle { shared, workers: Arc::new(Semaphore::new(workers)) }
+        ServerHandle::with_permits(shared, ServerHandle::permits(workers))
+    }
+
+    /// Creates a handle that shares its workers with other handles.
+    pub(crate) fn with_permits(shared: Arc<ServerShared>, workers: Arc<Semaphore>) -> ServerHandle {
+        ServerHandle { shared, workers }
+    }
+
+    /// Creates the permits of `limit` workers, at least one.
+    pub(crate) fn permits(limit: usize) -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS)))
     }
 
     /// Defers a request and responds to it in a task.

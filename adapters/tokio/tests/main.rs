@@ -9,6 +9,7 @@ mod dependencies;
 mod handles;
 #[cfg(feature = "http")]
 mod http;
+mod parity;
 mod peer;
 mod pump;
 mod reconnect;

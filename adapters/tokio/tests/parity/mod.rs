@@ -1,0 +1,5 @@
+//! What servers on threads and on tokio have in common: each test runs on both.
+#![cfg(unix)]
+
+mod listen;
+mod servers;

@@ -1,0 +1,244 @@
+//! One server on threads and one on tokio, with the same behavior, and clients for both.
+
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mcp_proto::server::{Call, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto_handles::{ServeError, Signal, Stop, block_on};
+use mcp_proto_std::{ClientHandle, Connector};
+
+static TOOLS: Tools = Tools::new(&[Tool::new("count", "{}"), Tool::new("hold", "{}")]);
+pub(super) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+
+/// The adapter of a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Adapter {
+    Threads,
+    Tokio,
+}
+
+/// Both adapters.
+pub(super) const ADAPTERS: [Adapter; 2] = [Adapter::Threads, Adapter::Tokio];
+
+/// Calls of the tool `hold`, which run until they are released.
+#[derive(Default)]
+pub(super) struct Held(Signal<HeldState>);
+
+#[derive(Default)]
+struct HeldState {
+    running: usize,
+    most: usize,
+    is_released: bool,
+    connections: usize,
+    most_connections: usize,
+}
+
+impl Held {
+    fn enter(&self) {
+        self.0.update(|held| {
+            held.running += 1;
+            held.most = held.most.max(held.running);
+        });
+    }
+
+    async fn released(&self) {
+        self.0.wait_until(|held| held.is_released.then(|| held.running -= 1)).await;
+    }
+
+    /// Waits until so many calls run.
+    pub(super) fn wait_for(&self, running: usize) {
+        block_on(self.0.wait_until(|held| (held.running == running).then_some(())));
+    }
+
+    pub(super) fn release(&self) {
+        self.0.update(|held| held.is_released = true);
+    }
+
+    /// The largest number of connections that were open at the same time.
+    pub(super) fn most_connections(&self) -> usize {
+        self.0.with(|held| held.most_connections)
+    }
+
+    /// The largest number of calls that ran at the same time.
+    pub(super) fn most(&self) -> usize {
+        self.0.with(|held| held.most)
+    }
+}
+
+/// Counts an open connection.
+struct OpenConnection(Arc<Held>);
+
+impl OpenConnection {
+    fn new(held: &Arc<Held>) -> OpenConnection {
+        held.0.with(|held| {
+            held.connections += 1;
+            held.most_connections = held.most_connections.max(held.connections);
+        });
+        OpenConnection(Arc::clone(held))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.0.with(|held| held.connections -= 1);
+    }
+}
+
+/// The settings of a server that differ between tests.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) connections: usize,
+    pub(super) workers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connections: 64, workers: 32 }
+    }
+}
+
+/// Where a server listens.
+#[derive(Clone)]
+pub(super) enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// A running server.
+pub(super) struct Running {
+    pub(super) address: Address,
+    pub(super) stop: Stop,
+    pub(super) held: Arc<Held>,
+    server: JoinHandle<Result<(), ServeError>>,
+}
+
+/// Responds to `count` with the number of calls of this connection. Returns other calls.
+fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
+    let Event::Call(call) = event else { return None };
+    if call.name() != "count" {
+        return Some(call);
+    }
+    *calls += 1;
+    call.text(*calls);
+    None
+}
+
+impl Adapter {
+    /// Starts a server on a free port.
+    pub(super) fn listen_tcp(self, limits: Limits) -> Running {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        self.listen(limits, address, Socket::Tcp(listener))
+    }
+
+    /// Starts a server on a Unix socket.
+    pub(super) fn listen_unix(self, limits: Limits) -> Running {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mcp-parity-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        self.listen(limits, Address::Unix(path), Socket::Unix(listener))
+    }
+
+    fn listen(self, limits: Limits, address: Address, socket: Socket) -> Running {
+        let (stop, held) = (Stop::new(), Arc::<Held>::default());
+        let serve = match self {
+            Adapter::Threads => listen_on_threads,
+            Adapter::Tokio => listen_on_tokio,
+        };
+        let server = thread::spawn({
+            let (stop, held) = (stop.clone(), Arc::clone(&held));
+            move || serve(limits, socket, stop, held)
+        });
+        Running { address, stop, held, server }
+    }
+}
+
+enum Socket {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+fn listen_on_threads(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>) -> Result<(), ServeError> {
+    use mcp_proto_std::{Serve, ServerHandle};
+    let new_handler = || {
+        let (mut calls, connection) = (0, OpenConnection::new(&held));
+        move |event: Event<'_>, server: &ServerHandle| {
+            let Some(call) = count(event, &mut calls) else { return };
+            let held = Arc::clone(&connection.0);
+            server.run(call, move |answer| {
+                held.enter();
+                block_on(held.released());
+                answer.text("released");
+            });
+        }
+    };
+    let serve = Serve::new(&CONFIG).stopped_by(&stop).connections(limits.connections).workers(limits.workers);
+    match socket {
+        Socket::Tcp(listener) => serve.listen_with(listener, |_| new_handler()),
+        Socket::Unix(listener) => serve.listen_with(listener, |_| new_handler()),
+    }
+}
+
+fn listen_on_tokio(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>) -> Result<(), ServeError> {
+    use mcp_proto_tokio::{Serve, ServerHandle};
+    let new_handler = || {
+        let (mut calls, connection) = (0, OpenConnection::new(&held));
+        move |event: Event<'_>, server: &ServerHandle| {
+            let Some(call) = count(event, &mut calls) else { return };
+            let held = Arc::clone(&connection.0);
+            server.run(call, move |answer| async move {
+                held.enter();
+                held.released().await;
+                answer.text("released");
+            });
+        }
+    };
+    let serve = Serve::new(&CONFIG).stopped_by(&stop).connections(limits.connections).workers(limits.workers);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match socket {
+            Socket::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                serve.listen_with(listener, |_| new_handler()).await
+            }
+            Socket::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                let listener = tokio::net::UnixListener::from_std(listener)?;
+                serve.listen_with(listener, |_| new_handler()).await
+            }
+        }
+    })
+}
+
+impl Running {
+    pub(super) fn client(&self) -> ClientHandle {
+        let connector = Connector::new("test", "1");
+        match &self.address {
+            Address::Tcp(address) => connector.stream(TcpStream::connect(address).unwrap()),
+            Address::Unix(path) => connector.stream(UnixStream::connect(path).unwrap()),
+        }
+        .unwrap()
+    }
+
+    /// Stops the server, and waits for its end.
+    pub(super) fn stop(self) {
+        self.stop.within(Duration::from_secs(10));
+        self.server.join().unwrap().unwrap();
+        if let Address::Unix(path) = &self.address {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+/// Calls a tool, and returns the text of its result.
+pub(super) fn call(client: &ClientHandle, tool: &str) -> String {
+    client.call_json(tool, "{}").unwrap().text().unwrap()
+}
