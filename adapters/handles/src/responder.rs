@@ -258,8 +258,21 @@ impl Responder {
     ///
     /// Sends nothing if the client did not request this level. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::request_log(self.ticket, level, text.to_string());
+        let command = ServerCommand::log(Some(self.ticket), level, text.to_string());
         self.shared.send(command, Some(&self.task))
+    }
+
+    /// Like [`log`](Responder::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    pub fn log_data<T: serde_core::Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        let command = ServerCommand::log_data(Some(self.ticket), level, logger, data);
+        self.shared.send_notification(command, Some(&self.task))
     }
 
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.

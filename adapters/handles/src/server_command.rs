@@ -154,19 +154,36 @@ impl ServerCommand {
         })
     }
 
-    /// Sends a log message that belongs to a request.
-    pub(crate) fn request_log(ticket: Ticket, level: Level, text: String) -> ServerCommand {
+    /// Sends a log message, within a request if there is a ticket.
+    pub(crate) fn log(ticket: Option<Ticket>, level: Level, text: String) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
-            Delivery::from_send_result(
-                server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
-            )
+            Delivery::from_send_result(match ticket {
+                Some(ticket) => server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
+                None => server.log(level, None, &text),
+            })
         });
-        ServerCommand { session_of: Some(ticket), ..command }
+        ServerCommand { session_of: ticket, ..command }
     }
 
-    /// Sends a log message that belongs to no request.
-    pub(crate) fn log(level: Level, text: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| Delivery::from_send_result(server.log(level, None, &text)))
+    /// Sends a log message with data, within a request if there is a ticket. Returns `None` if the data does not
+    /// serialize.
+    pub(crate) fn log_data<T: Serialize + ?Sized>(
+        ticket: Option<Ticket>,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> Option<ServerCommand> {
+        let (logger, data) = (logger.map(str::to_owned), json::to_string(data).ok()?);
+        let command = ServerCommand::new(move |server, _| {
+            let (logger, write) = (logger.as_deref(), |out: &mut Writer<'_>| out.json(view(&data)));
+            Delivery::from_send_result(match ticket {
+                Some(ticket) => {
+                    server.reply(ticket).map(|mut reply| _ = reply.log_with(level, logger, write))
+                }
+                None => server.log_with(level, logger, write),
+            })
+        });
+        Some(ServerCommand { session_of: ticket, ..command })
     }
 
     /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` do not

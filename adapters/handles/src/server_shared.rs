@@ -12,6 +12,7 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Event};
 use mcp_proto::{ClientCapabilities, Level, Millis, Revision, Server, Ticket};
+use serde_core::Serialize;
 
 use crate::Wake;
 use crate::cancellation::Task;
@@ -247,7 +248,18 @@ impl ServerShared {
 
     /// Sends a log message that belongs to no request. Waits until the queue has space.
     pub async fn log(&self, level: Level, text: String) {
-        self.send(ServerCommand::log(level, text), None).await;
+        self.send(ServerCommand::log(None, level, text), None).await;
+    }
+
+    /// Sends a log message with data that belongs to no request. Sends nothing if the data does not serialize. Waits until
+    /// the queue has space.
+    pub fn log_data<T: Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.send_notification(ServerCommand::log_data(None, level, logger, data), None)
     }
 
     /// Sends the client a request that belongs to no other request.

@@ -50,6 +50,8 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
+#[cfg(feature = "signal")]
+mod ctrl_c;
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
@@ -79,6 +81,8 @@ pub use mcp_proto::*;
 pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
+#[cfg(feature = "signal")]
+pub use crate::ctrl_c::stop_on_ctrl_c;
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest, TaskCall};

@@ -177,6 +177,13 @@ impl Responder {
         block_on(self.inner.log(level, text));
     }
 
+    /// Like [`log`](Responder::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    pub fn log_data<T: serde_core::Serialize + ?Sized>(&self, level: Level, logger: Option<&str>, data: &T) {
+        block_on(self.inner.log_data(level, logger, data));
+    }
+
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Has no effect

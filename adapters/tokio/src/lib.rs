@@ -45,6 +45,8 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
+#[cfg(all(feature = "signal", any(unix, windows)))]
+mod ctrl_c;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "net")]
@@ -59,6 +61,8 @@ mod tasks;
 pub use mcp_proto::*;
 
 pub use connector::Connector;
+#[cfg(all(feature = "signal", any(unix, windows)))]
+pub use ctrl_c::stop_on_ctrl_c;
 #[cfg(feature = "net")]
 pub use listen::Listener;
 #[cfg(feature = "http")]

@@ -209,6 +209,26 @@ impl ServerHandle {
         self.shared.log(level, text.to_string())
     }
 
+    /// Like [`log`](ServerHandle::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    ///
+    /// ```
+    /// # use mcp_proto_tokio::{Level, ServerHandle};
+    /// # use std::collections::BTreeMap;
+    /// async fn report(server: &ServerHandle, rows: usize) {
+    ///     server.log_data(Level::Warning, Some("database"), &BTreeMap::from([("rows", rows)])).await;
+    /// }
+    /// ```
+    pub fn log_data<T: Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.shared.log_data(level, logger, data)
+    }
+
     /// Whether a client has subscribed to the resource with this URI. A task that watches a file can call this method
     /// to learn whether a subscription remains.
     ///

@@ -1,5 +1,6 @@
 //! What servers on threads and on tokio have in common: each test runs on both.
 #![cfg(unix)]
 
+mod ctrl_c;
 mod listen;
 mod servers;

@@ -148,27 +148,45 @@ impl Adapter {
 
     fn listen(self, limits: Limits, address: Address, socket: Socket) -> Running {
         let (stop, held) = (Stop::new(), Arc::<Held>::default());
-        let serve = match self {
-            Adapter::Threads => listen_on_threads,
-            Adapter::Tokio => listen_on_tokio,
-        };
         let server = thread::spawn({
             let (stop, held) = (stop.clone(), Arc::clone(&held));
-            move || serve(limits, socket, stop, held)
+            move || self.serve(limits, socket, || stop, held)
         });
         Running { address, stop, held, server }
     }
+
+    /// Serves until the switch that `new_stop` returns is used.
+    pub(super) fn serve(
+        self,
+        limits: Limits,
+        socket: Socket,
+        new_stop: impl FnOnce() -> Stop,
+        held: Arc<Held>,
+    ) -> Result<(), ServeError> {
+        match self {
+            Adapter::Threads => listen_on_threads(limits, socket, &new_stop(), &held),
+            Adapter::Tokio => {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(async { listen_on_tokio(limits, socket, &new_stop(), &held).await })
+            }
+        }
+    }
 }
 
-enum Socket {
+pub(super) enum Socket {
     Tcp(std::net::TcpListener),
     Unix(std::os::unix::net::UnixListener),
 }
 
-fn listen_on_threads(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>) -> Result<(), ServeError> {
+fn listen_on_threads(
+    limits: Limits,
+    socket: Socket,
+    stop: &Stop,
+    held: &Arc<Held>,
+) -> Result<(), ServeError> {
     use mcp_proto_std::{Serve, ServerHandle};
     let new_handler = || {
-        let (mut calls, connection) = (0, OpenConnection::new(&held));
+        let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
             let held = Arc::clone(&connection.0);
@@ -179,17 +197,22 @@ fn listen_on_threads(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>
             });
         }
     };
-    let serve = Serve::new(&CONFIG).stopped_by(&stop).connections(limits.connections).workers(limits.workers);
+    let serve = Serve::new(&CONFIG).stopped_by(stop).connections(limits.connections).workers(limits.workers);
     match socket {
         Socket::Tcp(listener) => serve.listen_with(listener, |_| new_handler()),
         Socket::Unix(listener) => serve.listen_with(listener, |_| new_handler()),
     }
 }
 
-fn listen_on_tokio(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>) -> Result<(), ServeError> {
+async fn listen_on_tokio(
+    limits: Limits,
+    socket: Socket,
+    stop: &Stop,
+    held: &Arc<Held>,
+) -> Result<(), ServeError> {
     use mcp_proto_tokio::{Serve, ServerHandle};
     let new_handler = || {
-        let (mut calls, connection) = (0, OpenConnection::new(&held));
+        let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
             let held = Arc::clone(&connection.0);
@@ -200,32 +223,35 @@ fn listen_on_tokio(limits: Limits, socket: Socket, stop: Stop, held: Arc<Held>) 
             });
         }
     };
-    let serve = Serve::new(&CONFIG).stopped_by(&stop).connections(limits.connections).workers(limits.workers);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match socket {
-            Socket::Tcp(listener) => {
-                listener.set_nonblocking(true)?;
-                let listener = tokio::net::TcpListener::from_std(listener)?;
-                serve.listen_with(listener, |_| new_handler()).await
-            }
-            Socket::Unix(listener) => {
-                listener.set_nonblocking(true)?;
-                let listener = tokio::net::UnixListener::from_std(listener)?;
-                serve.listen_with(listener, |_| new_handler()).await
-            }
+    let serve = Serve::new(&CONFIG).stopped_by(stop).connections(limits.connections).workers(limits.workers);
+    match socket {
+        Socket::Tcp(listener) => {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            serve.listen_with(listener, |_| new_handler()).await
         }
-    })
+        Socket::Unix(listener) => {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::UnixListener::from_std(listener)?;
+            serve.listen_with(listener, |_| new_handler()).await
+        }
+    }
 }
 
-impl Running {
+impl Address {
     pub(super) fn client(&self) -> ClientHandle {
         let connector = Connector::new("test", "1");
-        match &self.address {
+        match self {
             Address::Tcp(address) => connector.stream(TcpStream::connect(address).unwrap()),
             Address::Unix(path) => connector.stream(UnixStream::connect(path).unwrap()),
         }
         .unwrap()
+    }
+}
+
+impl Running {
+    pub(super) fn client(&self) -> ClientHandle {
+        self.address.client()
     }
 
     /// Stops the server, and waits for its end.
