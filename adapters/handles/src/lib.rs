@@ -36,6 +36,7 @@ mod client_shared;
 mod defer;
 mod error;
 mod header_mismatch;
+mod hook;
 #[cfg(feature = "http")]
 mod http;
 mod http_failure;
@@ -51,6 +52,8 @@ mod printable;
 mod query;
 mod reconnect;
 mod request;
+mod request_record;
+mod request_span;
 mod responder;
 mod server_command;
 mod server_request;
@@ -77,6 +80,7 @@ pub use crate::client_settings::{ClientSettings, ExtensionSettings};
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError, spawn_error};
+pub use crate::hook::{Refusal, RequestHook, RequestInfo, RequestOutcome};
 #[cfg(feature = "http")]
 pub use crate::http::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport};
 pub use crate::http_failure::{HttpFailure, public_url};
@@ -89,6 +93,8 @@ pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, TaskUp
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::printable::Printable;
 pub use crate::reconnect::Reconnect;
+#[doc(hidden)]
+pub use crate::request_span::RequestSpan;
 pub use crate::responder::Responder;
 pub use crate::server_request::{InputResponse, ServerRequest, ServerRequestHandler, ServerRequestResponder};
 pub use crate::server_settings::ServerSettings;

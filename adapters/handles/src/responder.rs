@@ -11,6 +11,7 @@ use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket}
 use crate::cancellation::{Cancellation, Task};
 use crate::chunk_writer::{ChunkWriter, Outcome};
 use crate::outbound_request::{ClientResponse, OutboundRequest, RequestError};
+use crate::request_span::RequestSpan;
 use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
 
@@ -295,6 +296,13 @@ impl Responder {
     /// Waits until the request is cancelled. Useful as one branch of a `select!`.
     pub async fn cancelled(&self) {
         self.cancellation().cancelled().await;
+    }
+
+    /// Returns the span of the request, for an adapter that runs the work.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn span(&self) -> RequestSpan {
+        self.task.span()
     }
 
     /// Returns an observer of the cancellation for other code.

@@ -1,10 +1,13 @@
 //! Settings of a server runtime: configuration and limits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_proto::server::{ServerConfig, TaskTable};
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
+
+use crate::hook::RequestHook;
 
 /// Number of slots for subscriptions, besides the slots of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
@@ -36,6 +39,8 @@ pub struct ServerSettings<'i> {
     pub tasks: usize,
     /// Keep-alive pings, if enabled.
     pub keep_alive: Option<KeepAlive>,
+    /// The hooks of every request.
+    pub hooks: Vec<Arc<dyn RequestHook>>,
     /// The observer of every message.
     pub observer: Option<&'i mut (dyn Observer + Send + 'i)>,
 }
@@ -56,6 +61,7 @@ impl<'i> ServerSettings<'i> {
             subscription_buffer: 64 << 10,
             tasks: 64,
             keep_alive: None,
+            hooks: Vec::new(),
             observer: None,
         }
     }
@@ -75,6 +81,7 @@ impl<'i> ServerSettings<'i> {
             subscription_buffer: self.subscription_buffer,
             tasks: self.tasks,
             keep_alive: self.keep_alive,
+            hooks: self.hooks.clone(),
             observer,
         }
     }
@@ -201,6 +208,14 @@ macro_rules! server_settings {
         #[must_use]
         pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
             self.settings.keep_alive = Some(keep_alive);
+            self
+        }
+
+        /// Adds a hook before and after each request that reaches the handler. Hooks are called in the order in which they
+        /// are added, and in reverse order after the request.
+        #[must_use]
+        pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
+            self.settings.hooks.push(std::sync::Arc::new(hook));
             self
         }
 

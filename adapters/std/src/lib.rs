@@ -97,7 +97,7 @@ pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
-    PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
-    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Stop, TaskUpdate,
-    TemplateDescription, ToolDescription,
+    PromptDescription, PromptResult, ReadResult, Refusal, RequestError, RequestHook, RequestInfo,
+    RequestOutcome, ResourceDescription, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
+    StderrTail, Stop, TaskUpdate, TemplateDescription, ToolDescription,
 };

@@ -148,7 +148,8 @@ impl WorkerThread {
         while let Some(Job { responder, work }) = self.next() {
             if !responder.is_cancelled() {
                 // If the work panics, dropping its responder sends an error response, and the thread continues.
-                let _ = catch_unwind(AssertUnwindSafe(move || work(responder)));
+                let span = responder.span();
+                let _ = catch_unwind(AssertUnwindSafe(|| span.in_scope(move || work(responder))));
             }
         }
     }

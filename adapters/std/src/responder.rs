@@ -6,7 +6,9 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError};
-use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse, RequestError, block_on};
+use mcp_proto_handles::{
+    self as handles, Cancellation, Cancelled, ClientResponse, RequestError, RequestSpan, block_on,
+};
 
 use crate::chunk_writer::ChunkWriter;
 
@@ -208,6 +210,11 @@ impl Responder {
     /// [`Cancelled`]: the request was cancelled first.
     pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
         self.cancellation().sleep(time)
+    }
+
+    /// The span of the request.
+    pub(crate) fn span(&self) -> RequestSpan {
+        self.inner.span()
     }
 
     /// Returns an observer of the cancellation for other code and other threads.

@@ -139,10 +139,10 @@ impl<'i> Serve<'i> {
             None => PoolGuard::Own(Pool::new(self.settings.workers)),
         };
         let pool = Arc::clone(workers.pool());
-        let limit = self.settings.request_limit();
+        let (limit, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
         let mut server = self.settings.server()?;
         let mut pump = open(Clock::start())?;
-        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()));
+        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()), hooks);
         // Cancels all workers, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();
@@ -163,13 +163,12 @@ impl<'i> Serve<'i> {
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
-                    if let Some(event) = server.event() {
-                        shared.observe_event(&event);
+                    shared.handle_event(&mut server, |event| {
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                             pool.remove_cancelled();
                         }
                         handler(event, &handle);
-                    }
+                    });
                 }
             }
         }

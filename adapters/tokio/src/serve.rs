@@ -130,12 +130,12 @@ impl<'i> Serve<'i> {
         output: impl AsyncWrite + Unpin,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let requests = self.settings.request_limit();
+        let (requests, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
         let workers = self.workers.unwrap_or_else(|| ServerHandle::permits(self.settings.workers));
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None);
+        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None, hooks);
         // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
         let _listener = self.stop.map(|stop| {
@@ -149,12 +149,7 @@ impl<'i> Serve<'i> {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
-                PumpStatus::Event => {
-                    if let Some(event) = server.event() {
-                        shared.observe_event(&event);
-                        handler(event, &handle);
-                    }
-                }
+                PumpStatus::Event => shared.handle_event(&mut server, |event| handler(event, &handle)),
             }
         }
     }

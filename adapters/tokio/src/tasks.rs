@@ -116,7 +116,9 @@ impl ServerHandle {
             // The closure runs inside of the task, so that its panic affects only this request.
             tokio::spawn(async move {
                 if let Some(_permit) = unless_cancelled(&responder, workers.acquire_owned()).await {
-                    work(responder).await;
+                    let span = responder.span();
+                    // The closure runs within the span, too.
+                    span.clone().instrument(async { work(responder).await }).await;
                 }
             });
         }

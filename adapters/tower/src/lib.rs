@@ -140,7 +140,8 @@ pub use mcp_proto_http::server::{
     RequestHead, SessionMode, Verdict,
 };
 pub use mcp_proto_tokio::{
-    Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,
+    Cancellation, ClientResponse, Defer, Refusal, RequestError, RequestHook, RequestInfo, RequestOutcome,
+    Responder, ServeError, ServerHandle,
 };
 pub use serve::Serve;
 pub use service::McpService;

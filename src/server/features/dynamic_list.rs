@@ -4,23 +4,25 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::ProtocolError;
-use crate::json::{WriteText, Writer};
+use crate::json::Writer;
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::pagination::write;
-use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
     /// Responds with one page: as many entries as fit.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        let RequestKind::List { first } = self.pending.context.kind else { return };
+        let RequestKind::List { first } = self.pending.context.kind else {
+            return self.refuse(ProtocolError::InvalidReply);
+        };
         let first = u32::from_le_bytes(first) as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(ProtocolError::BadCursor);
@@ -53,31 +55,30 @@ macro_rules! list {
                 Some(Event::$request($request { reply }))
             }
 
-            /// The revision of the request.
-            #[must_use]
-            pub fn revision(&self) -> Revision {
-                self.reply.revision()
-            }
-
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
             /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. The page omits an
             /// entry that is too large for any page, or has raw JSON that is not an object. The next event then reports
             /// a [`ProtocolError`].
+            pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
+                self.reply.$method(entry);
+            }
+        }
+
+        impl Reply<'_> {
+            #[doc = concat!("Responds to a deferred [`", stringify!($request), "`]: see")]
+            #[doc = concat!("[`", stringify!($request), "::", stringify!($method), "`].")]
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
-                let revision = self.reply.revision();
-                self.reply.list($entry::LIST, &mut |index, out| {
+                let revision = self.revision();
+                self.list($entry::LIST, &mut |index, out| {
                     let entry = entry(index)?;
                     entry.write(revision, out);
                     Some(not_an_object(entry.objects()).is_none())
                 });
             }
-
-            /// Responds with a JSON-RPC error.
-            pub fn error(self, code: i32, message: impl WriteText) {
-                self.reply.error(code, message);
-            }
         }
+
+        request_methods!($request);
     };
 }
 

@@ -237,6 +237,7 @@ impl<'i> Serve<'i> {
         let workers = PoolGuard::Own(Pool::new(self.settings.workers));
         let pool = Arc::clone(workers.pool());
         let (limit, longest_answer) = (self.settings.request_limit(), self.settings.longest_answer);
+        let hooks = self.settings.hooks.clone();
         let server = self.settings.server()?.message_mode()?;
         let config = access.config();
         let memory = HttpMemory {
@@ -251,7 +252,7 @@ impl<'i> Serve<'i> {
             let timer = Arc::clone(&timer);
             Arc::new(move || timer.set())
         };
-        let shared = ServerShared::new(wake, limit, None);
+        let shared = ServerShared::new(wake, limit, None, hooks);
         let _guard = shared.close_guard();
         let connections = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &connections)?;

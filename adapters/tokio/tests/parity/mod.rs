@@ -2,5 +2,6 @@
 #![cfg(unix)]
 
 mod ctrl_c;
+mod hooks;
 mod listen;
 mod servers;

@@ -9,10 +9,19 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, Logging, ServerConfig, Tool, Tools};
-use mcp_proto_handles::{ServeError, Signal, Stop, block_on};
+use mcp_proto_handles::{
+    Refusal, RequestHook, RequestInfo, RequestOutcome, ServeError, Signal, Stop, block_on,
+};
 use mcp_proto_std::{ClientHandle, Connector};
 
-static TOOLS: Tools = Tools::new(&[Tool::new("count", "{}"), Tool::new("hold", "{}")]);
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("count", "{}"),
+    Tool::new("fail", "{}"),
+    Tool::new("drop", "{}"),
+    Tool::new("drop_later", "{}"),
+    Tool::new("forbidden", "{}"),
+    Tool::new("hold", "{}"),
+]);
 pub(super) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 
 /// The adapter of a server.
@@ -90,15 +99,42 @@ impl Drop for OpenConnection {
 }
 
 /// The settings of a server that differ between tests.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Limits {
+    pub(super) hook: Arc<Recorder>,
     pub(super) connections: usize,
     pub(super) workers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 64, workers: 32 }
+        Limits { hook: Arc::default(), connections: 64, workers: 32 }
+    }
+}
+
+/// A hook that refuses the tool `forbidden`, and records what it is called with.
+#[derive(Default)]
+pub(super) struct Recorder(Signal<Vec<String>>);
+
+impl RequestHook for Recorder {
+    fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+        self.0.update(|calls| calls.push(format!("before {}", request.tool().unwrap_or_default())));
+        match request.tool() {
+            Some("forbidden") => Err(Refusal::new(-31_001, "not permitted")),
+            _ => Ok(()),
+        }
+    }
+
+    fn after(&self, request: &RequestInfo, outcome: RequestOutcome, _: Duration) {
+        assert_eq!((request.method(), request.id().raw().is_empty()), ("tools/call", false));
+        self.0.update(|calls| calls.push(format!("after {}: {outcome}", request.tool().unwrap_or_default())));
+    }
+}
+
+impl Recorder {
+    /// Waits for so many calls, and returns them.
+    pub(super) fn take(&self, count: usize) -> Vec<String> {
+        block_on(self.0.wait_until(|calls| (calls.len() >= count).then(|| std::mem::take(calls))))
     }
 }
 
@@ -117,14 +153,18 @@ pub(super) struct Running {
     server: JoinHandle<Result<(), ServeError>>,
 }
 
-/// Responds to `count` with the number of calls of this connection. Returns other calls.
+/// Responds to calls that need no worker, such as `count` with the number of calls of this connection. Returns other calls.
 fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
     let Event::Call(call) = event else { return None };
-    if call.name() != "count" {
-        return Some(call);
+    match call.name() {
+        "count" => {
+            *calls += 1;
+            call.text(*calls);
+        }
+        "fail" => call.fail("not today"),
+        "drop" => drop(call),
+        _ => return Some(call),
     }
-    *calls += 1;
-    call.text(*calls);
     None
 }
 
@@ -189,6 +229,9 @@ fn listen_on_threads(
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
+            if call.name() == "drop_later" {
+                return server.run(call, drop);
+            }
             let held = Arc::clone(&connection.0);
             server.run(call, move |answer| {
                 held.enter();
@@ -197,7 +240,11 @@ fn listen_on_threads(
             });
         }
     };
-    let serve = Serve::new(&CONFIG).stopped_by(stop).connections(limits.connections).workers(limits.workers);
+    let serve = Serve::new(&CONFIG)
+        .hook(limits.hook)
+        .stopped_by(stop)
+        .connections(limits.connections)
+        .workers(limits.workers);
     match socket {
         Socket::Tcp(listener) => serve.listen_with(listener, |_| new_handler()),
         Socket::Unix(listener) => serve.listen_with(listener, |_| new_handler()),
@@ -215,6 +262,9 @@ async fn listen_on_tokio(
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
+            if call.name() == "drop_later" {
+                return server.run(call, |answer| async { drop(answer) });
+            }
             let held = Arc::clone(&connection.0);
             server.run(call, move |answer| async move {
                 held.enter();
@@ -223,7 +273,11 @@ async fn listen_on_tokio(
             });
         }
     };
-    let serve = Serve::new(&CONFIG).stopped_by(stop).connections(limits.connections).workers(limits.workers);
+    let serve = Serve::new(&CONFIG)
+        .hook(limits.hook)
+        .stopped_by(stop)
+        .connections(limits.connections)
+        .workers(limits.workers);
     match socket {
         Socket::Tcp(listener) => {
             listener.set_nonblocking(true)?;
