@@ -1,6 +1,7 @@
 //! Integration tests.
 
 mod clients;
+mod hooks;
 mod lifecycle;
 mod requests;
 mod service;

@@ -4,4 +4,7 @@
 mod ctrl_c;
 mod hooks;
 mod listen;
+mod log;
+mod process;
 mod servers;
+mod spans;

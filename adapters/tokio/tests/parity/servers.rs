@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mcp_proto::Level;
+use mcp_proto::client::Connect;
 use mcp_proto::server::{Call, Event, Logging, ServerConfig, Tool, Tools};
 use mcp_proto_handles::{
     Refusal, RequestHook, RequestInfo, RequestOutcome, ServeError, Signal, Stop, block_on,
@@ -21,6 +23,9 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("drop_later", "{}"),
     Tool::new("forbidden", "{}"),
     Tool::new("hold", "{}"),
+    Tool::new("log", "{}"),
+    Tool::new("span", "{}"),
+    Tool::new("span_later", "{}"),
 ]);
 pub(super) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 
@@ -153,6 +158,14 @@ pub(super) struct Running {
     server: JoinHandle<Result<(), ServeError>>,
 }
 
+/// The data of log messages.
+const ROWS: [u32; 2] = [3, 4];
+
+/// The name of the current span.
+fn current_span() -> &'static str {
+    tracing::Span::current().metadata().map_or("none", |span| span.name())
+}
+
 /// Responds to calls that need no worker, such as `count` with the number of calls of this connection. Returns other calls.
 fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
     let Event::Call(call) = event else { return None };
@@ -163,6 +176,7 @@ fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
         }
         "fail" => call.fail("not today"),
         "drop" => drop(call),
+        "span" => call.text(current_span()),
         _ => return Some(call),
     }
     None
@@ -229,8 +243,17 @@ fn listen_on_threads(
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
-            if call.name() == "drop_later" {
-                return server.run(call, drop);
+            match call.name() {
+                "drop_later" => return server.run(call, drop),
+                "span_later" => return server.run(call, |answer| answer.text(current_span())),
+                "log" => {
+                    server.log_data(Level::Warning, Some("database"), &ROWS);
+                    return server.run(call, |answer| {
+                        answer.log_data(Level::Error, None, &ROWS);
+                        answer.text("logged");
+                    });
+                }
+                _ => {}
             }
             let held = Arc::clone(&connection.0);
             server.run(call, move |answer| {
@@ -262,8 +285,20 @@ async fn listen_on_tokio(
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
             let Some(call) = count(event, &mut calls) else { return };
-            if call.name() == "drop_later" {
-                return server.run(call, |answer| async { drop(answer) });
+            match call.name() {
+                "drop_later" => return server.run(call, |answer| async { drop(answer) }),
+                "span_later" => {
+                    return server.run(call, |answer| async { answer.text(current_span()) });
+                }
+                "log" => {
+                    let server = server.clone();
+                    return server.clone().run(call, |answer| async move {
+                        server.log_data(Level::Warning, Some("database"), &ROWS).await;
+                        answer.log_data(Level::Error, None, &ROWS).await;
+                        answer.text("logged");
+                    });
+                }
+                _ => {}
             }
             let held = Arc::clone(&connection.0);
             server.run(call, move |answer| async move {
@@ -294,7 +329,11 @@ async fn listen_on_tokio(
 
 impl Address {
     pub(super) fn client(&self) -> ClientHandle {
-        let connector = Connector::new("test", "1");
+        self.connect(Connect::Automatic)
+    }
+
+    pub(super) fn connect(&self, connect: Connect) -> ClientHandle {
+        let connector = Connector::new("test", "1").connect(connect);
         match self {
             Address::Tcp(address) => connector.stream(TcpStream::connect(address).unwrap()),
             Address::Unix(path) => connector.stream(UnixStream::connect(path).unwrap()),
