@@ -57,7 +57,6 @@ pub async fn serve(
 pub struct Serve<'i> {
     pub(crate) settings: ServerSettings<'i>,
     pub(crate) stop: Option<Stop>,
-    #[cfg_attr(not(feature = "net"), expect(dead_code, reason = "only listeners have connections"))]
     pub(crate) connections: usize,
     /// The permits that all connections of a listener share.
     pub(crate) workers: Option<Arc<Semaphore>>,

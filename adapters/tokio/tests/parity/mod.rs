@@ -8,3 +8,4 @@ mod log;
 mod process;
 mod servers;
 mod spans;
+mod vocabulary;
