@@ -51,7 +51,7 @@ pub trait RequestHook: Send + Sync {
 
     /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
     ///
-    /// `time` includes the time in which a deferred request waited.
+    /// `time` includes the time in which a deferred request waited. The server ignores a panic of this method.
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
         let _ = (request, outcome, time);
     }

@@ -1,5 +1,6 @@
 //! `RequestRecord`: a request between its hooks, and its span.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -53,7 +54,9 @@ impl Drop for RequestRecord {
         let time = self.start.elapsed();
         self.span.record(self.outcome, time);
         let begun = self.hooks.iter().take(self.begun).rev();
-        self.span.in_scope(|| begun.for_each(|hook| hook.after(&self.info, self.outcome, time)));
+        // The record may end while a panic unwinds, and a second panic would abort the process.
+        let after = || begun.for_each(|hook| hook.after(&self.info, self.outcome, time));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.span.in_scope(after)));
     }
 }
 

@@ -95,3 +95,66 @@ impl ServerShared {
         self.wake_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+    use mcp_proto::{Action, Buffer, Millis, Server};
+
+    use crate::hook::RequestHook;
+    use crate::server_shared::ServerShared;
+
+    static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}")]);
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+    const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"echo"}}
+"#;
+
+    struct Nothing;
+
+    impl RequestHook for Nothing {}
+
+    /// Allocations for one call, after the buffers have grown.
+    fn allocations(hooks: Vec<Arc<dyn RequestHook>>) -> u64 {
+        let shared = ServerShared::new(Arc::new(|| {}), 1, None, hooks);
+        let mut server = Server::new(&CONFIG, Buffer::grown(65_536), Buffer::grown(65_536)).unwrap();
+        let mut counted = 0;
+        for _ in 0..3 {
+            let mut rest = CALL;
+            loop {
+                match server.poll(Millis(0)) {
+                    Action::Event => {
+                        let handle = |event: Event<'_>| {
+                            if let Event::Call(call) = event {
+                                call.text("x");
+                            }
+                        };
+                        let count = || shared.handle_event(&mut server, handle);
+                        counted = allocation_counter::measure(count).count_total;
+                    }
+                    Action::Io(io) => {
+                        let (transmit, mut receive) = io.split();
+                        let sent = transmit.bytes().len();
+                        if sent > 0 {
+                            transmit.sent(sent);
+                            break;
+                        }
+                        let length = rest.len().min(receive.space().len());
+                        receive.space()[..length].copy_from_slice(&rest[..length]);
+                        rest = &rest[length..];
+                        receive.filled(length);
+                    }
+                    Action::Closed => panic!("closed"),
+                }
+            }
+        }
+        counted
+    }
+
+    #[test]
+    fn call_without_observers_allocates_nothing() {
+        assert_eq!(allocations(Vec::new()), 0);
+        assert!(allocations(vec![Arc::new(Nothing)]) > 0, "the measurement counts");
+    }
+}

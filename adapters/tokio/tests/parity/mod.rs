@@ -4,6 +4,7 @@
 mod ctrl_c;
 mod hooks;
 mod listen;
+mod lists;
 mod log;
 mod process;
 mod servers;

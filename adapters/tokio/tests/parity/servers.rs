@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_proto::Level;
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Call, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::server::{Call, Event, Logging, Prompt, Prompts, Reply, ServerConfig, Tool, Tools};
 use mcp_proto_handles::{
     Refusal, RequestHook, RequestInfo, RequestOutcome, ServeError, Signal, Stop, block_on,
 };
@@ -27,7 +27,9 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("span", "{}"),
     Tool::new("span_later", "{}"),
 ]);
-pub(super) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+pub(super) static CONFIG: ServerConfig =
+    ServerConfig::new("test", "1").features(&[&TOOLS, &PROMPTS, &Logging]);
+static PROMPTS: Prompts = Prompts::dynamic_list();
 
 /// The adapter of a server.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +133,10 @@ impl RequestHook for Recorder {
     }
 
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, _: Duration) {
-        assert_eq!((request.method(), request.id().raw().is_empty()), ("tools/call", false));
+        assert_eq!(
+            (request.tool().is_some(), request.id().raw().is_empty()),
+            (request.method() == "tools/call", false)
+        );
         self.0.update(|calls| calls.push(format!("after {}: {outcome}", request.tool().unwrap_or_default())));
     }
 }
@@ -156,6 +161,19 @@ pub(super) struct Running {
     pub(super) stop: Stop,
     pub(super) held: Arc<Held>,
     server: JoinHandle<Result<(), ServeError>>,
+}
+
+/// The number of prompts in the database.
+pub(super) const PROMPT_COUNT: u32 = 250;
+/// The number of prompts on a page.
+pub(super) const PAGE: u32 = 100;
+
+/// Responds with the page at a position. The names contain the position and the number of the row.
+fn respond_with_rows(reply: Reply<'_>, position: u32) {
+    let end = PROMPT_COUNT.min(position.saturating_add(PAGE));
+    let names: Vec<_> = (position..end).map(|row| format!("{position}-{row}")).collect();
+    let next = (end < PROMPT_COUNT).then_some(end);
+    reply.prompts_page(names.iter().map(|name| Prompt::new(name)), next);
 }
 
 /// The data of log messages.
@@ -242,6 +260,11 @@ fn listen_on_threads(
     let new_handler = || {
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
+            if let Event::ListPrompts(list) = event {
+                let position = list.position();
+                return server
+                    .run(list, move |answer| answer.answer(move |reply| respond_with_rows(reply, position)));
+            }
             let Some(call) = count(event, &mut calls) else { return };
             match call.name() {
                 "drop_later" => return server.run(call, drop),
@@ -284,6 +307,12 @@ async fn listen_on_tokio(
     let new_handler = || {
         let (mut calls, connection) = (0, OpenConnection::new(held));
         move |event: Event<'_>, server: &ServerHandle| {
+            if let Event::ListPrompts(list) = event {
+                let position = list.position();
+                return server.run(list, move |answer| async move {
+                    answer.answer(move |reply| respond_with_rows(reply, position));
+                });
+            }
             let Some(call) = count(event, &mut calls) else { return };
             match call.name() {
                 "drop_later" => return server.run(call, |answer| async { drop(answer) }),
