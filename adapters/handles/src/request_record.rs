@@ -44,7 +44,7 @@ impl RequestRecord {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self: Box<Self>, outcome: RequestOutcome) {
+    pub(crate) fn finish(mut self, outcome: RequestOutcome) {
         self.outcome = outcome;
     }
 }
