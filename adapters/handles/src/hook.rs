@@ -18,7 +18,7 @@ use crate::owned::view;
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
 /// use std::time::Duration;
-/// use mcp_proto_handles::{Refusal, RequestHook, RequestInfo, RequestOutcome};
+/// # use mcp_proto_handles::{Refusal, RequestHook, RequestInfo, RequestOutcome};
 ///
 /// #[derive(Default)]
 /// struct Failures(AtomicU64);
