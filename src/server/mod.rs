@@ -99,6 +99,8 @@ pub use crate::server::router::into_resource_result::{IntoResourceResult, Writte
 #[cfg(all(feature = "derive", feature = "alloc"))]
 pub use crate::server::router::into_tool_result::Failure;
 #[cfg(feature = "derive")]
+pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
+#[cfg(feature = "derive")]
 pub use crate::server::router::into_tool_result::{Content, IntoToolResult, Structured};
 #[cfg(feature = "derive")]
 #[doc(hidden)]

@@ -50,6 +50,8 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
@@ -80,6 +82,8 @@ pub use mcp_proto::*;
 pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
+#[cfg(feature = "derive")]
+pub use crate::handler::{Router, route};
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest, TaskCall};

@@ -44,6 +44,8 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 mod http;
 mod pump;
@@ -56,6 +58,8 @@ mod tasks;
 pub use mcp_proto::*;
 
 pub use connector::Connector;
+#[cfg(feature = "derive")]
+pub use handler::{Router, route};
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod call;
+mod deferred;
 mod entry;
 mod kind;
 mod router;
@@ -13,6 +14,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Type};
 
 use crate::handler::attributes::HandlerAttributes;
+use crate::handler::deferred::is_request_part;
 use crate::handler::signature::{Parameter, Signature};
 use crate::parse::with_named_lifetimes;
 
@@ -27,6 +29,8 @@ enum Role {
     Value { name: Option<Ident>, ty: Box<Type> },
     /// The request: the handler itself responds.
     Request,
+    /// A part of the deferred request, such as `Progress`.
+    Part(Box<Type>),
 }
 
 impl Role {
@@ -39,6 +43,7 @@ impl Role {
                     ty: Some(reference.elem.clone()),
                 },
                 other if is_named(other, kind.request()) => Role::Request,
+                other if kind == Kind::Tool && is_request_part(other) => Role::Part(ty.clone()),
                 _ => Role::Value { name: name.clone(), ty: ty.clone() },
             },
         }
@@ -101,7 +106,9 @@ impl Handler {
             };
             return Err(Error::new(parameter.span(), reason));
         }
-        if let Some(span) = signature.asynchronous {
+        if *kind == Kind::Tool {
+            self.check_deferred()?;
+        } else if let Some(span) = signature.asynchronous {
             let request = kind.request();
             let reason =
                 format!("a handler is not async: take the `{request}`, and pass it to a task of an adapter");
@@ -118,6 +125,7 @@ impl Handler {
                     (&mut has_state, "a handler has one parameter for the state".to_owned())
                 }
                 Role::Request => (&mut has_request, format!("a handler has one `{}`", kind.request())),
+                Role::Part(_) => continue,
             };
             if std::mem::replace(found, true) {
                 return Err(Error::new(parameter.span(), reason));
