@@ -139,6 +139,8 @@ pub use mcp_proto_http::server::{
     AllowList, Challenge, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RESOURCE_METADATA_PATH,
     RequestHead, SessionMode, Verdict,
 };
+#[cfg(feature = "derive")]
+pub use mcp_proto_tokio::{Router, handler, route};
 pub use mcp_proto_tokio::{
     Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,
 };
