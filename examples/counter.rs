@@ -1,7 +1,6 @@
 //! The counter server of `rmcp`'s examples: functions as tools, with shared state, on tokio.
-use mcp_proto::server::{Call, ServerConfig};
-use mcp_proto::{ToolArguments, router, tool};
-use mcp_proto_tokio::{Router, ServeError, route, serve};
+use mcp_proto_tokio::server::{Call, ServerConfig};
+use mcp_proto_tokio::{Router, ServeError, ToolArguments, route, router, serve, tool};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 #[derive(ToolArguments)]

@@ -10,6 +10,7 @@ mod handler;
 mod names;
 mod one_of;
 mod parse;
+mod root;
 mod shape;
 
 use proc_macro::TokenStream;

@@ -7,10 +7,9 @@
 //! use std::thread::sleep;
 //! use std::time::Duration;
 //!
-//! use mcp_proto::{ToolArguments, router, tool};
 //! use mcp_proto_std::handler::Progress;
 //! use mcp_proto_std::server::ServerConfig;
-//! use mcp_proto_std::{Router, ServeError, route, serve};
+//! use mcp_proto_std::{Router, ServeError, ToolArguments, route, router, serve, tool};
 //!
 //! struct Kitchen {
 //!     minutes_per_cup: u32,
@@ -142,10 +141,10 @@ impl Log {
 /// a client.
 ///
 /// ```
-/// use mcp_proto::tool;
 /// use mcp_proto_std::handler::Ask;
 /// use mcp_proto_std::input::{Field, Form};
 /// use mcp_proto_std::server::Failure;
+/// use mcp_proto_std::tool;
 ///
 /// /// Greets the user.
 /// #[tool]

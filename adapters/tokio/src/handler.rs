@@ -6,10 +6,9 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use mcp_proto::{ToolArguments, router, tool};
 //! use mcp_proto_tokio::handler::Progress;
 //! use mcp_proto_tokio::server::ServerConfig;
-//! use mcp_proto_tokio::{Router, ServeError, route, serve};
+//! use mcp_proto_tokio::{Router, ServeError, ToolArguments, route, router, serve, tool};
 //!
 //! struct Kitchen {
 //!     minutes_per_cup: u32,

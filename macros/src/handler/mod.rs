@@ -17,6 +17,7 @@ use crate::handler::attributes::HandlerAttributes;
 use crate::handler::deferred::is_request_part;
 use crate::handler::signature::{Parameter, Signature};
 use crate::parse::with_named_lifetimes;
+use crate::root::default_root;
 
 pub(crate) use crate::handler::kind::Kind;
 pub(crate) use crate::handler::router::expand_router;
@@ -87,7 +88,7 @@ pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> 
 fn expand_handler(kind: Kind, attributes: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let attributes = HandlerAttributes::parse(kind, attributes)?;
     let signature: Signature = syn::parse2(item)?;
-    let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
     let roles = signature.parameters.iter().map(|parameter| Role::new(parameter, kind)).collect();
     let handler = Handler { kind, attributes, signature, roles, root };
     handler.check()?;
