@@ -63,7 +63,10 @@ mod tests {
             ("[dev-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
             // Not dependencies of the package.
             ("[package]\nname = \"mcp-proto-std\"\n[features]\nmcp-proto-tokio = []", "mcp-proto"),
-            ("[workspace.dependencies]\nmcp-proto-tokio = \"1\"\n[workspace.dependencies.mcp-proto-std]", "mcp-proto"),
+            (
+                "[workspace.dependencies]\nmcp-proto-tokio = \"1\"\n[workspace.dependencies.mcp-proto-std]",
+                "mcp-proto",
+            ),
             ("[dependencies]\n# mcp-proto-tokio = \"1\"\nmcp-proto-tokio-more = \"1\"", "mcp-proto"),
             ("[patch.crates-io]\nmcp-proto = {}\n[dependencies]\nmcp-proto-tokio = \"1\"", "mcp-proto-tokio"),
         ] {

@@ -93,13 +93,13 @@ pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
 #[cfg(feature = "derive")]
+pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
+#[cfg(feature = "derive")]
 pub use crate::server::router::into_prompt_result::{IntoPromptResult, PromptMessages};
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_resource_result::{IntoResourceResult, WrittenJson};
 #[cfg(all(feature = "derive", feature = "alloc"))]
 pub use crate::server::router::into_tool_result::Failure;
-#[cfg(feature = "derive")]
-pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_tool_result::{Content, IntoToolResult, Structured};
 #[cfg(feature = "derive")]

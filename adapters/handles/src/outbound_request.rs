@@ -166,7 +166,8 @@ impl OutboundRequest {
         if !revision.has(WireFeature::ServerRequests) || !input.fits(revision, client) {
             return Err(RequestError::Unsupported);
         }
-        let input = EncodedInput::new(input, revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
+        let input =
+            EncodedInput::new(input, revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
         let cell = Arc::default();
         let response = ResponseSender(Arc::clone(&cell));
         let request = OutboundRequest { input, timeout: timeout.map(millis), during, response };

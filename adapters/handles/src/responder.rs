@@ -35,7 +35,11 @@ impl Responder {
         task: Arc<Task>,
         permit: RequestPermit,
     ) -> Responder {
-        Responder { link: RequestLink { shared, ticket, client, task }, permit: Some(permit), is_chunked: false }
+        Responder {
+            link: RequestLink { shared, ticket, client, task },
+            permit: Some(permit),
+            is_chunked: false,
+        }
     }
 
     /// The revision of the request.

@@ -56,7 +56,7 @@
 //! | [`Progress`] | reports progress |
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
 //! | [`Log`] | sends log messages |
-//! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the call |
+//! | [`Cancellation`] | observes the cancellation of the call |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
 //! The names identify these types, so do not rename them in an import.
@@ -67,6 +67,7 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::{Call, FromRequest, IntoToolResult, RunBlocking};
 use mcp_proto::{Decimal, Level};
+pub use mcp_proto_handles::Cancellation;
 use mcp_proto_handles::handler::{self, ReceivedInput};
 pub use mcp_proto_handles::handler::{ClientDetails, HandlerRequest, route};
 use mcp_proto_handles::{ClientResponse, RequestError, block_on};

@@ -4,6 +4,7 @@
 //!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker threads](ServerHandle::run),
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
 //!   stops servers.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
 //! - With the feature `http`: a server at a URL (`Serve::http`), and a client of a server at a URL

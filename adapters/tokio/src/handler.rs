@@ -45,7 +45,7 @@
 //! |---|---|
 //! | `fn` | at once, in the task of the server: for functions that only compute. It also runs on boards and threads. |
 //! | `async fn` | as a task. If the client cancels the call, the future is dropped. |
-//! | `async fn` with a parameter [`Cancellation`](crate::Cancellation) | as a task, to its end |
+//! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
@@ -58,7 +58,7 @@
 //! | [`Progress`] | reports progress |
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
 //! | [`Log`] | sends log messages |
-//! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the call |
+//! | [`Cancellation`] | observes the cancellation of the call |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
 //! The names identify these types, so do not rename them in an import.
@@ -68,6 +68,7 @@
 //! The event handler of [`route`] also works with `mcp_proto_tower`.
 
 use mcp_proto::server::{Call, IntoToolResult, RunAsync, RunBlocking};
+pub use mcp_proto_handles::Cancellation;
 use mcp_proto_handles::Responder;
 use mcp_proto_handles::handler::ReceivedInput;
 pub use mcp_proto_handles::handler::{Ask, ClientDetails, HandlerRequest, Log, Progress, route};

@@ -14,10 +14,7 @@ use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serializ
 use tokio::sync::Semaphore;
 
 /// Waits for a future. Returns `None` if the request is cancelled first.
-pub(crate) async fn unless_cancelled<T>(
-    responder: &Responder,
-    future: impl Future<Output = T>,
-) -> Option<T> {
+pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
     let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());
     poll_fn(|context| match future.as_mut().poll(context) {

@@ -5,8 +5,8 @@ mod tools;
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, ThreadId};
 
 use crate::peer::{Peer, SOON};

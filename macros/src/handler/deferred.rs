@@ -32,7 +32,9 @@ impl Handler {
                 Role::State { is_mutable: true, .. } => {
                     "this handler runs beside others, so it shares the state: take `&self` or `&T`"
                 }
-                Role::Request => "this handler runs after the event, so it responds with the value that it returns",
+                Role::Request => {
+                    "this handler runs after the event, so it responds with the value that it returns"
+                }
                 _ => continue,
             };
             if self.is_deferred() {

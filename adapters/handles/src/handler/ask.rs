@@ -105,7 +105,9 @@ impl ReceivedInput {
 /// The responses in the state that the client returned. A state that this server has not written contains none.
 fn earlier_responses(state: &str) -> Vec<String> {
     match Json::parse(state.as_bytes()) {
-        Ok(state) if state.kind() == Kind::Array => state.elements().map(|response| response.to_string()).collect(),
+        Ok(state) if state.kind() == Kind::Array => {
+            state.elements().map(|response| response.to_string()).collect()
+        }
         _ => Vec::new(),
     }
 }
