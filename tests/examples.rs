@@ -92,7 +92,7 @@ fn tokio_client_uses_the_tokio_server() {
 #[test]
 fn counter_keeps_its_state_between_calls_in_both_eras() {
     for era in [Connect::Handshake, Connect::Stateless] {
-        let client = Connector::new("test", "1").connect(era).spawn(&mut example("counter")).unwrap();
+        let client = Connector::new("test", "1").connect(era).spawn(example("counter")).unwrap();
         for (tool, arguments, text) in [
             ("increment", "{}", "1"),
             ("increment", "{}", "2"),
