@@ -65,6 +65,6 @@ pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     let state = state.into();
     move |event, server| {
         // The server answers a request that no handler has taken.
-        drop(router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event));
+        _ = router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event);
     }
 }
