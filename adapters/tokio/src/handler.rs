@@ -63,6 +63,25 @@
 //!
 //! The names identify these types, so do not rename them in an import.
 //!
+//! # Input of the client
+//!
+//! ```
+//! use mcp_proto_tokio::handler::Ask;
+//! use mcp_proto_tokio::input::{Field, Form};
+//! use mcp_proto_tokio::server::Failure;
+//! use mcp_proto_tokio::tool;
+//!
+//! /// Greets the user.
+//! #[tool]
+//! async fn greet(ask: Ask) -> Result<String, Failure> {
+//!     let answer = ask.request(&Form::new("Who are you?", &[Field::text("name").required()])).await?;
+//!     let name = answer.elicited().and_then(|form| form.field("name")?.string());
+//!     Ok(name.map_or("Hello!".into(), |name| format!("Hello, {name}!")))
+//! }
+//! ```
+//!
+//! In `2026-07-28`, the function runs again from its beginning when the client has the input: see [`Ask`].
+//!
 //! # Over HTTP
 //!
 //! The event handler of [`route`] also works with `mcp_proto_tower`.
