@@ -97,6 +97,8 @@ pub use crate::server::reply::Reply;
 #[cfg(feature = "alloc")]
 pub use crate::server::response_status::ResponseStatus;
 #[cfg(feature = "derive")]
+pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
+#[cfg(feature = "derive")]
 pub use crate::server::router::into_prompt_result::{IntoPromptResult, PromptMessages};
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_resource_result::{IntoResourceResult, WrittenJson};

@@ -35,6 +35,8 @@ mod client_settings;
 mod client_shared;
 mod defer;
 mod error;
+#[cfg(feature = "derive")]
+pub mod handler;
 mod header_mismatch;
 mod hook;
 #[cfg(feature = "http")]
@@ -52,6 +54,7 @@ mod printable;
 mod query;
 mod reconnect;
 mod request;
+mod request_link;
 mod request_record;
 mod request_span;
 mod responder;

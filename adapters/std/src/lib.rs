@@ -6,6 +6,7 @@
 //!   stops servers.
 //! - [`Serve::hook`]: a [`RequestHook`] before and after each request, for authorization and metrics. The feature
 //!   `tracing` adds a span `mcp_request` for each request, with its id, method, tool, outcome and time.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
 //! - With the feature `http`: a server at a URL (`Serve::http`), and a client of a server at a URL
@@ -54,6 +55,8 @@ mod client_requests;
 mod connector;
 #[cfg(feature = "signal")]
 mod ctrl_c;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
@@ -85,6 +88,8 @@ pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
 #[cfg(feature = "signal")]
 pub use crate::ctrl_c::stop_on_ctrl_c;
+#[cfg(feature = "derive")]
+pub use crate::handler::{Router, route};
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest, TaskCall};

@@ -6,6 +6,7 @@
 //!   servers.
 //! - [`Serve::hook`]: a [`RequestHook`] before and after each request, for authorization and metrics. The feature
 //!   `tracing` adds a span `mcp_request` for each request, with its id, method, tool, outcome and time.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
 //!   may use one client concurrently. Dropping the future of a request cancels the request.
 //! - With the feature `http`: a client of a server at a URL (`Connector::http`); `https` adds TLS.
@@ -49,6 +50,8 @@ mod connection;
 mod connector;
 #[cfg(all(feature = "signal", any(unix, windows)))]
 mod ctrl_c;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "net")]
@@ -65,6 +68,8 @@ pub use mcp_proto::*;
 pub use connector::Connector;
 #[cfg(all(feature = "signal", any(unix, windows)))]
 pub use ctrl_c::stop_on_ctrl_c;
+#[cfg(feature = "derive")]
+pub use handler::{Router, route};
 #[cfg(feature = "net")]
 pub use listen::Listener;
 #[cfg(feature = "http")]
