@@ -13,6 +13,7 @@ mod memory;
 mod methods;
 mod pair;
 mod router;
+mod schemas;
 mod server;
 mod support;
 mod url_bridge;

@@ -18,6 +18,8 @@ pub(crate) enum DefaultValue {
     Function(ExprPath),
     /// A literal. The schema contains this default.
     Literal { expression: Expr, json: String },
+    /// A variant of a derived enumeration. The schema contains the name of the variant.
+    Variant(ExprPath),
 }
 
 /// Attributes of a struct or an enum.
@@ -56,6 +58,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
+    /// A format of JSON Schema.
+    pub(crate) format: Option<LitStr>,
     /// The name of the header field that repeats the value.
     pub(crate) header: Option<LitStr>,
 }
@@ -105,7 +109,7 @@ fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> 
         "transparent" => "only a struct with one unnamed field is transparent",
         "default" => "it applies only to a struct with named fields, and to its fields",
         "rename_all_fields" => "it applies only to the variants of an enum: use `rename_all`",
-        "bound" => "there are no type parameters",
+        "bound" => "each type parameter has the bounds of the derived traits",
         "crate" => "use `#[tool(crate = path)]`",
         "expecting" => "errors already name the field and its accepted values",
         _ => "the schema would not reflect it",
@@ -127,13 +131,21 @@ fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
 
 fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     let expression: Expr = meta.value()?.parse()?;
-    match Literal::parse(&expression) {
-        Some(literal) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
-        None => Err(Error::new_spanned(
+    match (Literal::parse(&expression), expression) {
+        (Some(literal), expression) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
+        (None, Expr::Path(path)) if is_variant(&path) => Ok(DefaultValue::Variant(path)),
+        (None, expression) => Err(Error::new_spanned(
             expression,
-            "the schema shows only literals: use `#[serde(default = \"path\")]` for other values",
+            "the schema shows only literals and variants: use `#[serde(default = \"path\")]` for other values",
         )),
     }
+}
+
+/// Returns whether a path may name a variant: a type and a name that is not a constant's.
+fn is_variant(path: &ExprPath) -> bool {
+    let segments = &path.path.segments;
+    let name = segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+    segments.len() > 1 && name.contains(char::is_lowercase)
 }
 
 fn rename(meta: &ParseNestedMeta<'_>, target: &mut Option<String>) -> Result<()> {
@@ -228,6 +240,7 @@ impl FieldAttributes {
     fn other_item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match (namespace, name) {
             (Namespace::Tool, "description") => return description(meta, &mut self.description),
+            (Namespace::Tool, "format") => return set_once(meta, &mut self.format, parse_string(meta)?),
             (Namespace::Tool, "header") => return set_once(meta, &mut self.header, parse_string(meta)?),
             (Namespace::Tool, "range") => {
                 let Range { minimum, maximum } = meta.value()?.parse()?;
@@ -266,7 +279,8 @@ impl FieldAttributes {
         if kinds.iter().filter(|is_set| **is_set).count() > 1 {
             return error("a field has only one of: a range, a length, a number of items, a schema");
         }
-        if self.skip && (kinds.contains(&true) || self.name.is_some() || self.header.is_some()) {
+        let is_named = self.name.is_some() || self.header.is_some() || self.format.is_some();
+        if self.skip && (kinds.contains(&true) || is_named) {
             return error("a field that is skipped is not in the schema");
         }
         // Compares floats only. The compiler compares integers, because their bounds may be constants.

@@ -10,6 +10,7 @@ mod handler;
 mod names;
 mod one_of;
 mod parse;
+mod scope;
 mod shape;
 
 use proc_macro::TokenStream;
@@ -28,9 +29,10 @@ use handler::Kind;
 ///
 /// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
-/// The type may have lifetime parameters, but no other parameters. A type cannot contain itself, not even in a `Box`,
-/// because its schema would be infinite. The crate that uses the macro does not need `serde` as a dependency. The type
-/// must not also derive `Deserialize`.
+/// The type may have parameters. Each type parameter must implement `Schema` and `Deserialize`. A type without type and
+/// const parameters may contain itself, as in `Vec<Tree>`: its schema refers to itself, or to a definition in `$defs`.
+/// Two types that contain each other are a compile error. The crate that uses the macro does not need `serde` as a
+/// dependency. The type must not also derive `Deserialize`.
 ///
 /// # Field attributes
 ///
@@ -39,8 +41,9 @@ use handler::Kind;
 /// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec`, also of `heapless` |
-/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of `heapless` |
+/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
+/// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize` |
@@ -62,8 +65,8 @@ use handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, or a field
-/// with the name of the tag.
+/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
+/// a number, or a field with the name of the tag.
 ///
 /// ```compile_fail
 /// #[derive(mcp_proto::ToolArguments)]
@@ -79,6 +82,40 @@ use handler::Kind;
 ///     #[tool(range = 0..=100, default = 101)]
 ///     percent: u8,
 /// }
+/// ```
+///
+/// ```compile_fail,E0080
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct Wait {
+///     #[tool(format = "date-time")]
+///     until: u64,
+/// }
+/// ```
+///
+/// The names of a map are strings or an enumeration:
+///
+/// ```compile_fail,E0080
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct Levels {
+///     levels: std::collections::BTreeMap<u8, bool>,
+/// }
+/// println!("{}", <Levels as mcp_proto::ToolArguments>::INPUT_SCHEMA);
+/// ```
+///
+/// A struct that contains itself is the type of a field, and not the content of a variant:
+///
+/// ```compile_fail,E0080
+/// #[derive(mcp_proto::ToolArguments)]
+/// struct List {
+///     next: Option<Box<List>>,
+/// }
+///
+/// #[derive(mcp_proto::ToolArguments)]
+/// #[serde(tag = "kind")]
+/// enum Lists {
+///     One(List),
+/// }
+/// println!("{}", <Lists as mcp_proto::ToolArguments>::INPUT_SCHEMA);
 /// ```
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. It is a field of the arguments, or

@@ -137,7 +137,7 @@ fn json_float(digits: &str) -> String {
     digits.strip_suffix('.').map_or_else(|| digits.to_owned(), |whole| format!("{whole}.0"))
 }
 
-fn json_string(text: &str) -> String {
+pub(crate) fn json_string(text: &str) -> String {
     let mut json = String::from("\"");
     for letter in text.chars() {
         match letter {

@@ -3,12 +3,15 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result};
+use syn::{
+    Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result,
+    TypeParamBound, parse_quote,
+};
 
 use crate::attributes::TypeAttributes;
 use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::expand_enum;
-use crate::parse::with_static_lifetimes;
+use crate::scope::Scope;
 
 /// The generated parts of the implementations.
 pub(crate) struct Generated {
@@ -22,15 +25,17 @@ pub(crate) struct Generated {
     pub(crate) absent: Option<TokenStream>,
     /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
+    /// Functions of the type itself.
+    pub(crate) inherent: Option<TokenStream>,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    check_generics(&input.generics)?;
+    let scope = Scope::new(input);
     let (generated, attributes) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "a union has no tag for its content"),
         Data::Enum(data) => {
             let attributes = TypeAttributes::parse(&input.attrs, true, true)?;
-            (expand_enum(data, &attributes)?, attributes)
+            (expand_enum(data, &attributes, &scope)?, attributes)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
@@ -41,11 +46,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     attributes.rename_all,
                     attributes.open,
                     attributes.default.take(),
+                    &scope,
                 )?),
                 Kind::Unit => expand_object(&Fields::none(attributes.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
-                        let value = Value::new(field)?;
+                        let value = Value::new(field, &scope)?;
                         if value.is_member()
                             || value.description().is_some()
                             || attributes.open
@@ -69,18 +75,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             (generated, attributes)
         }
     };
-    Ok(expand_implementations(input, &attributes, &generated))
-}
-
-/// Refuses type and const parameters. A schema is a constant and cannot depend on such parameters.
-fn check_generics(generics: &Generics) -> Result<()> {
-    match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
-        Some(parameter) => refuse(
-            parameter.span(),
-            "a schema cannot depend on type or const parameters: only lifetimes are allowed",
-        ),
-        None => Ok(()),
-    }
+    Ok(expand_implementations(input, &attributes, &generated, &scope))
 }
 
 fn expand_object(fields: &Fields) -> Generated {
@@ -96,6 +91,7 @@ fn expand_object(fields: &Fields) -> Generated {
         from_members: Some(fields.read(&quote!(Self))),
         absent: None,
         is_object: true,
+        inherent: None,
     }
 }
 
@@ -111,6 +107,7 @@ fn expand_newtype(value: &Value) -> Generated {
         from_members: None,
         absent,
         is_object: false,
+        inherent: None,
     }
 }
 
@@ -118,22 +115,26 @@ fn expand_implementations(
     input: &DeriveInput,
     attributes: &TypeAttributes,
     generated: &Generated,
+    scope: &Scope,
 ) -> TokenStream {
     let name = &input.ident;
     let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
-    let (plain_generics, arguments, conditions) = input.generics.split_for_impl();
+    let schema_generics = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (plain_generics, arguments, conditions) = schema_generics.split_for_impl();
     let generics = with_decoder_lifetime(&input.generics);
     let (generics, _, _) = generics.split_for_impl();
-    let static_arguments = with_static_lifetimes(&arguments);
-    let Generated { node, deserialize, from_members, absent, is_object } = generated;
+    let Generated { deserialize, from_members, absent, is_object, inherent, .. } = generated;
+    let (node, text) = (expand_node(attributes, generated, scope), expand_text(scope));
+    let recursive = scope.is_recursive().then(|| {
+        let own_name = scope.name();
+        quote!(
+            struct __Recursive;
 
-    let described = match &attributes.description {
-        Some(description) => quote!({
-            const __NODE: __schema::Node = #node;
-            __schema::Node::Described(#description, &__NODE)
-        }),
-        None => quote!(#node),
-    };
+            impl __schema::Schema for __Recursive {
+                const NODE: __schema::Node = __schema::Node::Reference(#own_name);
+            }
+        )
+    });
     let absent = absent.as_ref().map(|value| {
         quote!(
             fn absent() -> ::core::option::Option<Self> {
@@ -158,13 +159,17 @@ fn expand_implementations(
         quote!(
             #[automatically_derived]
             impl #plain_generics #root::ToolArguments for #name #arguments #conditions {
-                const INPUT_SCHEMA: &'static str = {
-                    const __NODE: __schema::Node = <#name #static_arguments as __schema::Schema>::NODE.inner();
-                    const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
-                    const __SCHEMA: &::core::primitive::str = __derived::input_schema(&__TEXT);
-                    __SCHEMA
-                };
+                const INPUT_SCHEMA: &'static str =
+                    __derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA);
                 const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+            }
+        )
+    });
+    let inherent = inherent.as_ref().map(|functions| {
+        quote!(
+            #[automatically_derived]
+            impl #plain_generics #name #arguments #conditions {
+                #functions
             }
         )
     });
@@ -174,9 +179,12 @@ fn expand_implementations(
             use #root::schema as __schema;
             use #root::schema::derived as __derived;
 
+            #recursive
+
             #[automatically_derived]
             impl #plain_generics __schema::Schema for #name #arguments #conditions {
-                const NODE: __schema::Node = #described;
+                const NODE: __schema::Node = #node;
+                #text
                 #absent
             }
 
@@ -191,13 +199,57 @@ fn expand_implementations(
 
             #from_members
             #tool_arguments
+            #inherent
         };
     )
 }
 
+/// Generates the node of the type, with its description.
+fn expand_node(attributes: &TypeAttributes, generated: &Generated, scope: &Scope) -> TokenStream {
+    let mut node = generated.node.clone();
+    if scope.is_recursive() {
+        let name = scope.name();
+        node = quote!(__schema::Node::Recursive(&__derived::Definition {
+            name: #name,
+            module: ::core::module_path!(),
+            node: &const { #node },
+        }));
+    }
+    match &attributes.description {
+        Some(description) => quote!(__schema::Node::Described(#description, &const { #node })),
+        None => node,
+    }
+}
+
+/// Generates the text of the schema. A generic type has the text that the trait provides, because the length of an
+/// array cannot depend on its parameters.
+fn expand_text(scope: &Scope) -> Option<TokenStream> {
+    (!scope.is_generic()).then(|| {
+        let name = scope.static_type();
+        quote!(
+            const JSON_SCHEMA: &'static str = {
+                const __NODE: __schema::Node = <#name as __schema::Schema>::NODE.undescribed();
+                const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
+                __derived::as_text(&__TEXT)
+            };
+        )
+    })
+}
+
+/// Adds bounds to every type parameter.
+fn with_bounds(generics: &Generics, bounds: &[TokenStream]) -> Generics {
+    let mut extended = generics.clone();
+    for parameter in extended.type_params_mut() {
+        parameter.default = None;
+        parameter.bounds.extend(bounds.iter().map(|bound| -> TypeParamBound { parse_quote!(#bound) }));
+    }
+    extended
+}
+
 /// Adds the decoder's lifetime, which outlives the other lifetimes.
 fn with_decoder_lifetime(generics: &Generics) -> Generics {
-    let mut extended = generics.clone();
+    let deserialize = quote!(__derived::serde::Deserialize<'__de>);
+    let mut extended = with_bounds(generics, &[quote!(__schema::Schema), deserialize]);
     let span = proc_macro2::Span::call_site();
     let mut decoder = LifetimeParam::new(Lifetime::new("'__de", span));
     decoder.bounds = generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect();

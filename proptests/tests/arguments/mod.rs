@@ -65,8 +65,13 @@ fn beyond_64_bits(text: &str) -> bool {
     text.split(|it: char| !it.is_ascii_digit() && it != '-').any(is_beyond)
 }
 
+/// No third decoder: `serde-json-core` panics at an owned name of a map.
+fn no_value<T>(_: &[u8]) -> Option<String> {
+    None
+}
+
 macro_rules! agree {
-    ($($name:ident: $type:ty,)*) => {$(
+    ($third:ident: $($name:ident: $type:ty,)*) => {$(
         #[test]
         fn $name() {
             let ours = |text: &str| {
@@ -77,12 +82,13 @@ macro_rules! agree {
             let theirs = |text: &str| {
                 serde_json::from_str::<$type>(text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };
-            agrees(<$type>::INPUT_SCHEMA, [ours, theirs], |text| their_value::<$type>(text));
+            agrees(<$type>::INPUT_SCHEMA, [ours, theirs], |text| $third::<$type>(text));
         }
     )*};
 }
 
 agree! {
+    their_value:
     everything_is_accepted_as_the_schema_says: Everything<'_>,
     limits_are_those_of_the_schema: Limits<'_>,
     defaults_may_be_left_out: Defaults<'_>,
@@ -94,6 +100,14 @@ agree! {
     types_of_other_crates_are_what_is_said_of_them: Foreign,
     names_do_not_clash: clashes::Clashes,
     what_is_for_serialize_changes_nothing: Texts<'_, '_>,
+    generic_types_are_accepted_with_their_parameters: Page<Place>,
+}
+
+agree! {
+    no_value:
+    maps_have_names_and_values_of_one_type: Maps,
+    recursive_types_are_accepted_at_every_depth: Tree<'_>,
+    definitions_are_accepted_where_they_are_used: Forest<'_>,
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::as_conversions, reason = "each value is first compared with the bounds of its type")]
 
 mod access;
+mod any;
 #[cfg(feature = "derive")]
 pub(crate) mod derived;
 mod error;
@@ -394,6 +395,9 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     ) -> Result<V::Value, TypedError> {
         if name == DECIMAL {
             return visitor.visit_borrowed_str(self.number("a number")?);
+        }
+        if name == any::JSON {
+            return visitor.visit_borrowed_str(self.any_text());
         }
         visitor.visit_newtype_struct(self)
     }
