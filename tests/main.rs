@@ -11,6 +11,8 @@ mod examples;
 mod layers;
 mod memory;
 mod methods;
+#[cfg(unix)]
+mod output_schemas;
 mod pair;
 mod router;
 mod schemas;

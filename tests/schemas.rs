@@ -138,7 +138,7 @@ fn maps_decode_within_the_limits_of_their_schema() {
             r#"{"":{"ab":1}}"#,
             r#"{"x":1}"#,
             "null",
-            "`nested`: invalid value: string \"ab\", expected a character",
+            "`nested`: expected a character, found \"ab\"",
         ),
         (
             "{}",

@@ -43,7 +43,7 @@ pub(crate) struct Value {
 
 impl Value {
     pub(crate) fn new(field: &Field, scope: &Scope) -> Result<Value> {
-        let attributes = FieldAttributes::parse(&field.attrs)?;
+        let attributes = FieldAttributes::parse(&field.attrs, scope.direction())?;
         let value = Value { ty: field.ty.clone(), schema_ty: scope.schema_type(&field.ty)?, attributes };
         if value.limit().is_some() && scope.depends_on_parameter(&field.ty) {
             return refuse(field.ty.span(), "a limit needs a type without type or const parameters");
@@ -214,7 +214,8 @@ impl Fields {
         let fields = self.members.iter().map(|Named { name, value, .. }| {
             let description = optional(value.attributes.description.as_ref());
             let node = value.node();
-            let has_default = value.attributes.default.is_some() || self.default.is_some();
+            let FieldAttributes { default, may_be_absent, .. } = &value.attributes;
+            let has_default = default.is_some() || *may_be_absent || self.default.is_some();
             let default = option(value.default_json());
             quote!(__schema::Field {
                 name: #name,

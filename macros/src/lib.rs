@@ -16,7 +16,8 @@ mod shape;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-use handler::Kind;
+use crate::attributes::Direction;
+use crate::handler::Kind;
 
 /// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
 /// values.
@@ -186,7 +187,46 @@ use handler::Kind;
 #[proc_macro_derive(ToolArguments, attributes(tool, serde))]
 pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    shape::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    shape::expand(&input, Direction::Decode).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
+///
+/// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they have
+/// for `Serialize`. The attributes and the supported types are those of [`ToolArguments`](macro@ToolArguments), without
+/// defaults. A field is required unless it is an `Option` or has `skip_serializing_if`. A type that derives
+/// `ToolArguments` has a schema already.
+///
+/// ```
+/// use mcp_proto::Schema;
+///
+/// /// The weather of a place.
+/// #[derive(Schema, serde::Serialize)]
+/// #[serde(rename_all = "camelCase")]
+/// struct Weather {
+///     /// In degrees Celsius.
+///     temperature: f32,
+///     #[tool(range = 0..=100)]
+///     cloud_cover: u8,
+///     #[serde(skip_serializing_if = "Vec::is_empty")]
+///     warnings: Vec<&'static str>,
+/// }
+///
+/// assert_eq!(
+///     <Weather as Schema>::JSON_SCHEMA,
+///     concat!(
+///         r#"{"type":"object","properties":{"#,
+///         r#""temperature":{"type":"number","description":"In degrees Celsius."},"#,
+///         r#""cloudCover":{"type":"integer","minimum":0,"maximum":100},"#,
+///         r#""warnings":{"type":"array","items":{"type":"string"}}"#,
+///         r#"},"required":["temperature","cloudCover"],"additionalProperties":false}"#,
+///     )
+/// );
+/// ```
+#[proc_macro_derive(Schema, attributes(tool, serde))]
+pub fn derive_schema(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    shape::expand(&input, Direction::Encode).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes a function or a method a tool. List it in a [`router!`](macro@router).

@@ -52,7 +52,7 @@ fn parse_variant<'v>(
     type_attributes: &TypeAttributes,
     scope: &Scope,
 ) -> Result<Option<Named<'v>>> {
-    let attributes = VariantAttributes::parse(&variant.attrs)?;
+    let attributes = VariantAttributes::parse(&variant.attrs, scope.direction())?;
     if attributes.skip {
         return Ok(None);
     }

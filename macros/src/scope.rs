@@ -8,11 +8,13 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Ident, Result, Type};
 
+use crate::attributes::Direction;
 use crate::fields::refuse;
 use crate::parse::with_static_lifetimes;
 
 /// The type that is derived.
 pub(crate) struct Scope {
+    direction: Direction,
     name: Ident,
     /// The type with its lifetimes, for a type without other parameters.
     static_type: TokenStream,
@@ -22,17 +24,23 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    pub(crate) fn new(input: &DeriveInput) -> Scope {
+    pub(crate) fn new(input: &DeriveInput, direction: Direction) -> Scope {
         let types = input.generics.type_params().map(|parameter| parameter.ident.clone());
         let constants = input.generics.const_params().map(|parameter| parameter.ident.clone());
         let (name, (_, arguments, _)) = (&input.ident, input.generics.split_for_impl());
         let arguments = with_static_lifetimes(&arguments);
         Scope {
+            direction,
             name: name.clone(),
             static_type: quote!(#name #arguments),
             parameters: types.chain(constants).collect(),
             is_recursive: Cell::new(false),
         }
+    }
+
+    /// The direction of the schema.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
     }
 
     /// Whether the type has type or const parameters.

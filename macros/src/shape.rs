@@ -8,7 +8,7 @@ use syn::{
     TypeParamBound, parse_quote,
 };
 
-use crate::attributes::TypeAttributes;
+use crate::attributes::{Direction, TypeAttributes};
 use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::expand_enum;
 use crate::scope::Scope;
@@ -29,17 +29,17 @@ pub(crate) struct Generated {
     pub(crate) inherent: Option<TokenStream>,
 }
 
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let scope = Scope::new(input);
+pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenStream> {
+    let scope = Scope::new(input, direction);
     let (generated, attributes) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "a union has no tag for its content"),
         Data::Enum(data) => {
-            let attributes = TypeAttributes::parse(&input.attrs, true, true)?;
+            let attributes = TypeAttributes::parse(&input.attrs, true, true, direction)?;
             (expand_enum(data, &attributes, &scope)?, attributes)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
-            let mut attributes = TypeAttributes::parse(&input.attrs, false, has_name)?;
+            let mut attributes = TypeAttributes::parse(&input.attrs, false, has_name, direction)?;
             let generated = match &data.fields {
                 Kind::Named(fields) => expand_object(&Fields::new(
                     fields,
@@ -48,6 +48,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                     attributes.default.take(),
                     &scope,
                 )?),
+                Kind::Unit if direction == Direction::Encode => {
+                    return refuse(input.ident.span(), "serde writes `null` for a unit struct: add `{}`");
+                }
                 Kind::Unit => expand_object(&Fields::none(attributes.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
@@ -117,13 +120,35 @@ fn expand_implementations(
     generated: &Generated,
     scope: &Scope,
 ) -> TokenStream {
-    let name = &input.ident;
     let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
-    let schema_generics = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
-    let (plain_generics, arguments, conditions) = schema_generics.split_for_impl();
-    let generics = with_decoder_lifetime(&input.generics);
-    let (generics, _, _) = generics.split_for_impl();
-    let Generated { deserialize, from_members, absent, is_object, inherent, .. } = generated;
+    let schema = expand_schema(input, attributes, generated, scope);
+    let decoder = (scope.direction() == Direction::Decode).then(|| {
+        let decoder = expand_decoder(input, generated);
+        let arguments = generated.is_object.then(|| expand_arguments(input, attributes, &root));
+        quote!(#decoder #arguments)
+    });
+    quote!(
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_imports, unused_mut)]
+        const _: () = {
+            use #root::schema as __schema;
+            use #root::schema::derived as __derived;
+
+            #schema
+            #decoder
+        };
+    )
+}
+
+/// Generates the implementation of `Schema`.
+fn expand_schema(
+    input: &DeriveInput,
+    attributes: &TypeAttributes,
+    generated: &Generated,
+    scope: &Scope,
+) -> TokenStream {
+    let name = &input.ident;
+    let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (generics, arguments, conditions) = bounded.split_for_impl();
     let (node, text) = (expand_node(attributes, generated, scope), expand_text(scope));
     let recursive = scope.is_recursive().then(|| {
         let own_name = scope.name();
@@ -135,13 +160,42 @@ fn expand_implementations(
             }
         )
     });
-    let absent = absent.as_ref().map(|value| {
+    let absent = generated.absent.as_ref().map(|value| {
         quote!(
             fn absent() -> ::core::option::Option<Self> {
                 #value
             }
         )
     });
+    let inherent = generated.inherent.as_ref().map(|functions| {
+        quote!(
+            #[automatically_derived]
+            impl #generics #name #arguments #conditions {
+                #functions
+            }
+        )
+    });
+    quote!(
+        #recursive
+
+        #[automatically_derived]
+        impl #generics __schema::Schema for #name #arguments #conditions {
+            const NODE: __schema::Node = #node;
+            #text
+            #absent
+        }
+
+        #inherent
+    )
+}
+
+/// Generates the implementations that decode a value.
+fn expand_decoder(input: &DeriveInput, generated: &Generated) -> TokenStream {
+    let name = &input.ident;
+    let (_, arguments, conditions) = input.generics.split_for_impl();
+    let generics = with_decoder_lifetime(&input.generics);
+    let (generics, _, _) = generics.split_for_impl();
+    let Generated { deserialize, from_members, .. } = generated;
     let from_members = from_members.as_ref().map(|body| {
         quote!(
             #[automatically_derived]
@@ -154,53 +208,33 @@ fn expand_implementations(
             }
         )
     });
-    let description = optional(attributes.description.as_ref());
-    let tool_arguments = is_object.then(|| {
-        quote!(
-            #[automatically_derived]
-            impl #plain_generics #root::ToolArguments for #name #arguments #conditions {
-                const INPUT_SCHEMA: &'static str =
-                    __derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA);
-                const DESCRIPTION: ::core::option::Option<&'static str> = #description;
-            }
-        )
-    });
-    let inherent = inherent.as_ref().map(|functions| {
-        quote!(
-            #[automatically_derived]
-            impl #plain_generics #name #arguments #conditions {
-                #functions
-            }
-        )
-    });
     quote!(
-        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_mut)]
-        const _: () = {
-            use #root::schema as __schema;
-            use #root::schema::derived as __derived;
-
-            #recursive
-
-            #[automatically_derived]
-            impl #plain_generics __schema::Schema for #name #arguments #conditions {
-                const NODE: __schema::Node = #node;
-                #text
-                #absent
+        #[automatically_derived]
+        impl #generics __derived::serde::Deserialize<'__de> for #name #arguments #conditions {
+            fn deserialize<__D: __derived::serde::Deserializer<'__de>>(
+                __deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                #deserialize
             }
+        }
 
-            #[automatically_derived]
-            impl #generics __derived::serde::Deserialize<'__de> for #name #arguments #conditions {
-                fn deserialize<__D: __derived::serde::Deserializer<'__de>>(
-                    __deserializer: __D,
-                ) -> ::core::result::Result<Self, __D::Error> {
-                    #deserialize
-                }
-            }
+        #from_members
+    )
+}
 
-            #from_members
-            #tool_arguments
-            #inherent
-        };
+/// Generates the implementation of `ToolArguments`.
+fn expand_arguments(input: &DeriveInput, attributes: &TypeAttributes, root: &TokenStream) -> TokenStream {
+    let name = &input.ident;
+    let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (generics, arguments, conditions) = bounded.split_for_impl();
+    let description = optional(attributes.description.as_ref());
+    quote!(
+        #[automatically_derived]
+        impl #generics #root::ToolArguments for #name #arguments #conditions {
+            const INPUT_SCHEMA: &'static str =
+                __derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA);
+            const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+        }
     )
 }
 

@@ -45,6 +45,16 @@ pub const fn padded_schema<T: Schema + ?Sized>() -> &'static str {
     as_text(bytes.split_at(length).0)
 }
 
+/// Returns the schema of structured content.
+///
+/// # Panics
+/// The type is not an object. The panic is a compile error.
+#[must_use]
+pub const fn output_schema<T: Schema + ?Sized>() -> &'static str {
+    assert!(T::NODE.is_object(), "structured content is an object: put the value into a struct");
+    T::JSON_SCHEMA
+}
+
 /// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {
     /// Reads all members.

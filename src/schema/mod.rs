@@ -1,4 +1,4 @@
-//! JSON Schemas of tool arguments, generated at compile time from types.
+//! JSON Schemas of arguments and results, generated at compile time from types.
 //!
 //! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
 //! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the
@@ -197,8 +197,8 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "there is no JSON Schema for `{Self}`",
-    label = "no tool argument",
-    note = "derive `ToolArguments` for your own types, or describe the accepted values with `#[tool(schema = …)]`"
+    label = "has no schema",
+    note = "derive `ToolArguments` for a type in arguments, or `Schema` for a type in results, or describe the values with `#[tool(schema = …)]`"
 )]
 pub trait Schema {
     /// The values that the decoder of this type accepts.

@@ -242,6 +242,17 @@ impl Node {
         }
     }
 
+    /// Returns whether the node accepts objects only.
+    #[must_use]
+    pub const fn is_object(&self) -> bool {
+        match self {
+            Node::Object(_) | Node::OneOf(_) | Node::Map { .. } => true,
+            Node::Described(_, node) => node.is_object(),
+            Node::Recursive(definition) => definition.node.is_object(),
+            _ => false,
+        }
+    }
+
     /// Returns whether the node accepts every string.
     #[must_use]
     pub(super) const fn is_any_string(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Derived arguments: the decoder accepts exactly what a JSON Schema validator accepts.
 
 mod near;
+mod results;
 mod types;
 
 use crate::config;

@@ -257,6 +257,32 @@ impl<'a> ToolResultView<'a> {
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")
     }
+
+    /// Decodes the structured content. Without a heap, use [`structured`](ToolResultView::structured) and
+    /// [`Json::decode_in`].
+    ///
+    /// ```
+    /// use mcp_proto::{client::ToolResultView, json::Json};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Reading {
+    ///     celsius: i32,
+    /// }
+    /// let result = Json::parse(br#"{"content":[],"structuredContent":{"celsius":21}}"#)?;
+    /// let reading: Reading = ToolResultView::from_json(result).structured_as()?;
+    /// assert_eq!(reading.celsius, 21);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The result has no structured content, or the content does not fit the type.
+    #[cfg(all(feature = "serde", feature = "alloc"))]
+    pub fn structured_as<T: serde_core::de::DeserializeOwned>(&self) -> Result<T, crate::json::TypedError> {
+        match self.structured() {
+            Some(content) => content.decode(),
+            None => Err(serde_core::de::Error::custom("the result has no structured content")),
+        }
+    }
 }
 
 /// Prints only the raw value, which includes the content.
