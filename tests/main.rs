@@ -8,6 +8,8 @@ mod documents;
 mod error_messages;
 mod event_loop;
 mod examples;
+#[cfg(unix)]
+mod forms;
 mod layers;
 mod memory;
 mod methods;

@@ -17,6 +17,8 @@ pub(crate) enum Direction {
     Decode,
     /// The schema describes what serde's `Serialize` writes.
     Encode,
+    /// The fields of a form, and the decoder of its content.
+    Form,
 }
 
 impl Direction {
@@ -25,13 +27,19 @@ impl Direction {
         match self {
             Direction::Decode => "ToolArguments",
             Direction::Encode => "Schema",
+            Direction::Form => "FormContent",
         }
+    }
+
+    /// Whether the macro derives a decoder.
+    pub(crate) fn has_decoder(self) -> bool {
+        self != Direction::Encode
     }
 
     /// Whether the schema does not depend on this attribute of serde.
     fn ignores(self, name: &str) -> bool {
         match self {
-            Direction::Decode => {
+            Direction::Decode | Direction::Form => {
                 matches!(
                     name,
                     "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into"
@@ -111,6 +119,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) format: Option<LitStr>,
     /// The name of the header field that repeats the value.
     pub(crate) header: Option<LitStr>,
+    /// The title of a field of a form.
+    pub(crate) title: Option<LitStr>,
 }
 
 /// The namespace of an attribute.
@@ -319,7 +329,10 @@ impl FieldAttributes {
                     set_once(meta, &mut self.maximum, maximum)?;
                 }
             }
-            (Namespace::Tool, "default") if direction == Direction::Decode => {
+            (Namespace::Tool, "title") if direction == Direction::Form => {
+                return set_once(meta, &mut self.title, parse_string(meta)?);
+            }
+            (Namespace::Tool, "default") if direction.has_decoder() => {
                 return set_once(meta, &mut self.default, parse_literal_default(meta)?);
             }
             (Namespace::Serde, name) if direction.ignores(name) => return skip_value(meta),

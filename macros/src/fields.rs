@@ -130,6 +130,24 @@ impl Value {
         }
     }
 
+    /// Generates the method call that sets the default of a field in a form.
+    fn form_default(&self) -> Option<TokenStream> {
+        match self.attributes.default.as_ref()? {
+            DefaultValue::Literal { expression, .. } => Some(match Literal::parse(expression)? {
+                Literal::Boolean(value) => quote!(.default_boolean(#value)),
+                Literal::String(text) => quote!(.default_text(#text)),
+                Literal::Integer(text) | Literal::Float(text) => {
+                    quote!(.default_number(__derived::decimal_literal(#text)))
+                }
+            }),
+            DefaultValue::Variant(path) => {
+                let ty = with_static_lifetimes(&self.ty);
+                Some(quote!(.default_text(<#ty>::__tool_name(&#path))))
+            }
+            DefaultValue::Trait | DefaultValue::Function(_) => None,
+        }
+    }
+
     /// Generates the method call that applies the limits to the node.
     fn limit(&self) -> Option<TokenStream> {
         let (attributes, span) = (&self.attributes, located_at(&self.ty));
@@ -226,6 +244,25 @@ impl Fields {
             })
         });
         quote!(__schema::Fields { fields: &[#(#fields),*], open: #open })
+    }
+
+    /// Generates the fields of a form.
+    pub(crate) fn form(&self) -> TokenStream {
+        let fields = self.members.iter().map(|Named { ident, name, value }| {
+            let (node, span) = (value.node(), located_at(ident));
+            let FieldAttributes { title, description, default, .. } = &value.attributes;
+            let has_default = default.is_some() || self.default.is_some();
+            let title = title.as_ref().map(|title| quote!(.title(#title)));
+            let description = description.as_ref().map(|text| quote!(.description(#text)));
+            let default = value.form_default();
+            quote_spanned!(span=> {
+                const __NODE: &__schema::Node = #node;
+                const __CHOICES: [__derived::Choice<'static>; __derived::choice_count(__NODE)] =
+                    __derived::choices(__NODE);
+                __derived::form_field(#name, __NODE, &__CHOICES, #has_default) #title #description #default
+            })
+        });
+        quote!(&[#(#fields),*])
     }
 
     /// Generates the array of member names.

@@ -229,6 +229,52 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
     shape::expand(&input, Direction::Encode).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
+/// Derives the fields of an elicitation form, and the decoder of its content.
+///
+/// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
+/// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
+/// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
+/// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`, `uri`,
+/// `date` and `date-time`. Anything else is a compile error:
+///
+/// ```compile_fail,E0080
+/// #[derive(mcp_proto::FormContent)]
+/// struct Corners {
+///     corners: Vec<u8>,
+/// }
+/// ```
+///
+/// ```
+/// use mcp_proto::input::Form;
+/// use mcp_proto::{FormContent, ToolArguments};
+///
+/// #[derive(FormContent)]
+/// struct Shirt {
+///     /// It is printed on the back.
+///     #[tool(title = "Your name", min_length = 1)]
+///     name: String,
+///     #[tool(default = Size::Medium)]
+///     size: Size,
+///     #[tool(format = "email")]
+///     address: Option<String>,
+/// }
+///
+/// #[derive(ToolArguments)]
+/// #[serde(rename_all = "lowercase")]
+/// enum Size {
+///     /// Up to 1.70 m
+///     Small,
+///     Medium,
+/// }
+///
+/// static FORM: Form = Form::with_content::<Shirt>("Who gets the shirt?");
+/// ```
+#[proc_macro_derive(FormContent, attributes(tool, serde))]
+pub fn derive_form_content(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    shape::expand(&input, Direction::Form).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
 /// Makes a function or a method a tool. List it in a [`router!`](macro@router).
 ///
 /// The name of the function is the name of the tool, and its doc comment is the description. The function itself

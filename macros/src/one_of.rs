@@ -95,10 +95,14 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         Some(description) => description.clone(),
         None => quote!(""),
     });
-    let texts = variants.iter().map(|variant| {
-        let (ident, json) = (variant.ident, json_string(&variant.name));
-        quote!(Self::#ident => #json,)
-    });
+    let texts = |text: fn(&str) -> String| {
+        let texts = variants.iter().map(|variant| {
+            let (ident, text) = (variant.ident, text(&variant.name));
+            quote!(Self::#ident => #text,)
+        });
+        quote!(match self { #(#texts)* _ => "" })
+    };
+    let (name, json) = (texts(str::to_owned), texts(json_string));
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let ident = variant.ident;
         quote!(::core::result::Result::Ok(#index) => ::core::result::Result::Ok(Self::#ident),)
@@ -123,13 +127,17 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         inherent: Some(quote!(
             #[doc(hidden)]
             #[allow(dead_code, unreachable_patterns)]
+            pub const fn __tool_name(&self) -> &'static str {
+                #name
+            }
+
+            #[doc(hidden)]
+            #[allow(dead_code, unreachable_patterns)]
             pub const fn __tool_json(&self) -> &'static str {
-                match self {
-                    #(#texts)*
-                    _ => "null",
-                }
+                #json
             }
         )),
+        form: None,
     })
 }
 
@@ -172,6 +180,7 @@ fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Gene
         absent: None,
         is_object: true,
         inherent: None,
+        form: None,
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>, direction: Direction) -> 
         if !is_decoded && !side.path.is_ident("serialize") {
             return Err(side.error("expected `serialize` or `deserialize`"));
         }
-        if is_decoded == (direction == Direction::Decode) {
+        if is_decoded == direction.has_decoder() {
             found = Some(name);
         }
         Ok(())

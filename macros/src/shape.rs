@@ -27,6 +27,8 @@ pub(crate) struct Generated {
     pub(crate) is_object: bool,
     /// Functions of the type itself.
     pub(crate) inherent: Option<TokenStream>,
+    /// The expression of the fields of a form.
+    pub(crate) form: Option<TokenStream>,
 }
 
 pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenStream> {
@@ -78,6 +80,9 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenS
             (generated, attributes)
         }
     };
+    if direction == Direction::Form && (generated.form.is_none() || scope.is_generic()) {
+        return refuse(input.ident.span(), "a form is a struct with named fields, without type parameters");
+    }
     Ok(expand_implementations(input, &attributes, &generated, &scope))
 }
 
@@ -95,6 +100,7 @@ fn expand_object(fields: &Fields) -> Generated {
         absent: None,
         is_object: true,
         inherent: None,
+        form: Some(fields.form()),
     }
 }
 
@@ -111,6 +117,7 @@ fn expand_newtype(value: &Value) -> Generated {
         absent,
         is_object: false,
         inherent: None,
+        form: None,
     }
 }
 
@@ -122,11 +129,12 @@ fn expand_implementations(
 ) -> TokenStream {
     let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
     let schema = expand_schema(input, attributes, generated, scope);
-    let decoder = (scope.direction() == Direction::Decode).then(|| {
-        let decoder = expand_decoder(input, generated);
-        let arguments = generated.is_object.then(|| expand_arguments(input, attributes, &root));
-        quote!(#decoder #arguments)
-    });
+    let decoder = scope.direction().has_decoder().then(|| expand_decoder(input, generated));
+    let usage = match scope.direction() {
+        Direction::Decode if generated.is_object => Some(expand_arguments(input, attributes, &root)),
+        Direction::Form => Some(expand_form(input, generated)),
+        Direction::Decode | Direction::Encode => None,
+    };
     quote!(
         #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_imports, unused_mut)]
         const _: () = {
@@ -135,6 +143,7 @@ fn expand_implementations(
 
             #schema
             #decoder
+            #usage
         };
     )
 }
@@ -234,6 +243,18 @@ fn expand_arguments(input: &DeriveInput, attributes: &TypeAttributes, root: &Tok
             const INPUT_SCHEMA: &'static str =
                 __derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA);
             const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+        }
+    )
+}
+
+/// Generates the implementation of `FormContent`.
+fn expand_form(input: &DeriveInput, generated: &Generated) -> TokenStream {
+    let (name, form) = (&input.ident, &generated.form);
+    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    quote!(
+        #[automatically_derived]
+        impl #generics __schema::FormContent for #name #arguments #conditions {
+            const FIELDS: &'static [__derived::FormField<'static>] = #form;
         }
     )
 }

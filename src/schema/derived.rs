@@ -7,7 +7,9 @@ use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 pub use crate::json::de::derived::{ONE_OF, STRUCT};
 pub use crate::json::decimal::Decimal;
+pub use crate::protocol::input::{Choice, Field as FormField};
 pub use crate::schema::definitions::Definition;
+pub use crate::schema::form::{choice_count, choices, form_field};
 pub use crate::schema::node::{Bound, decimal_literal};
 pub use crate::schema::text::{
     as_text, input_schema, requirement, requirement_length, schema, schema_length,

@@ -177,11 +177,13 @@ pub(crate) mod arguments;
 pub mod definitions;
 #[doc(hidden)]
 pub mod derived;
+pub(crate) mod form;
 mod json_text;
 mod node;
 pub(crate) mod text;
 
 use crate::json::{Decimal, Json};
+pub use crate::schema::form::FormContent;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
 /// A type with a JSON Schema for its values. Implement this trait manually for a type with a manual `Deserialize`.

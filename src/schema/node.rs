@@ -306,6 +306,16 @@ impl Node {
         }
     }
 
+    /// Returns the format of a string.
+    #[must_use]
+    pub(super) const fn format(&self) -> Option<&'static str> {
+        match self {
+            Node::Format(format, _) => Some(format),
+            Node::Optional(node) | Node::Described(_, node) | Node::Header(_, node) => node.format(),
+            _ => None,
+        }
+    }
+
     /// Returns the bounds of a number.
     #[must_use]
     pub const fn decimal_range(self) -> [Option<Decimal>; 2] {
