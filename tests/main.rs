@@ -3,6 +3,7 @@
 mod arguments;
 mod attacks;
 mod bad_input;
+mod checked_results;
 mod client;
 mod documents;
 mod error_messages;

@@ -173,6 +173,8 @@
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 
 pub(crate) mod arguments;
+#[cfg(feature = "alloc")]
+mod check;
 #[doc(hidden)]
 pub mod definitions;
 #[doc(hidden)]
@@ -183,6 +185,8 @@ mod node;
 pub(crate) mod text;
 
 use crate::json::{Decimal, Json};
+#[cfg(feature = "alloc")]
+pub use crate::schema::check::{Violation, check};
 pub use crate::schema::form::FormContent;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 

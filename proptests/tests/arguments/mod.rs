@@ -8,7 +8,8 @@ use crate::config;
 use crate::json_core::{Difference, their_value};
 use jsonschema::Validator;
 use mcp_proto::ToolArguments;
-use mcp_proto::json::decode_in_place;
+use mcp_proto::json::{Json, decode_in_place};
+use mcp_proto::schema::check as check_schema;
 use near::near;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
         let (good, bad) = seen.get();
         seen.set(if valid { (good + 1, bad) } else { (good, bad + 1) });
         prop_assert_eq!(decoded.is_ok(), valid, "{}\n{:?}\n{}", text, decoded, schema_text);
+        let checked = check_schema(view(schema_text), view(&text));
+        let is_equal = checked.is_ok() == valid || (checked.is_ok() && beyond_64_bits(&text));
+        prop_assert!(is_equal, "{}\n{:?}\n{}", text, checked, schema_text);
         // Another JSON decoder accepts the same texts for these types, with the same values.
         match (&decoded, &theirs) {
             // `serde_json` reads an integer beyond 64 bits as a float, so a `Decimal` has fewer digits there.
@@ -57,6 +61,10 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
     runner.run(&near(&schema), check).unwrap();
     let (good, bad) = seen.get();
     assert!(good > 20 && bad > 20, "{good} valid and {bad} invalid values: {schema_text}");
+}
+
+fn view(text: &str) -> Json<'_> {
+    Json::parse(text.as_bytes()).unwrap()
 }
 
 /// Whether the text contains an integer that neither `i64` nor `u64` can hold.

@@ -135,6 +135,23 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed
     }
 
+    /// The structured content, if it was written and fits into the output.
+    #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+    pub(crate) fn structured_json(&self) -> Option<Json<'_>> {
+        let structured = self.structured.as_ref().filter(|_| self.items.valid)?;
+        crate::protocol::objects::application_json::written_json(self.out, structured.from)
+    }
+
+    /// Removes the structured content, and marks the result as a failure with this text.
+    #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+    pub(crate) fn fail_instead(&mut self, text: impl WriteText) {
+        if let Some(structured) = self.structured.take() {
+            self.out.rollback(structured.before);
+        }
+        self.failed();
+        self.text(text);
+    }
+
     /// Completes the result. Returns `false` if the result is not valid.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {

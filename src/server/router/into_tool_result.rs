@@ -59,6 +59,7 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
 ///
 /// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if it is also a part of
 /// arguments. It must be an object, as the specification requires up to `2025-11-25`. Anything else is a compile error.
+/// In debug builds with the feature `std`, a value that does not match its schema becomes a failure that names the member.
 ///
 /// ```
 /// use mcp_proto::server::{Router, Structured};
@@ -85,7 +86,7 @@ impl<T: Schema + serde_core::Serialize> IntoToolResult for Structured<T> {
     const OUTPUT_SCHEMA: Option<&'static str> = Some(derived::output_schema::<T>());
 
     fn respond(self, reply: Reply<'_>) {
-        reply.structured(&self.0);
+        reply.structured_with_schema(&self.0, Self::OUTPUT_SCHEMA);
     }
 }
 
